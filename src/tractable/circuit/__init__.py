@@ -1,0 +1,67 @@
+"""The model: a graph of sums, products and leaves, what holds of it, and graphs made from graphs."""
+
+from tractable.circuit.builder import Builder
+from tractable.circuit.combine import mixture, product
+from tractable.circuit.condition import condition, marginalise
+from tractable.circuit.convert import to_ac, to_spn
+from tractable.circuit.facts import remember
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.normalise import cardinality, log_partition, normalise
+from tractable.circuit.properties import (
+    Properties,
+    depth,
+    explain_decomposable,
+    explain_deterministic,
+    explain_regular_selective,
+    explain_smooth,
+    explain_validity,
+    is_decomposable,
+    is_deterministic,
+    is_regular_selective,
+    is_smooth,
+    is_valid_over,
+    parameter_count,
+    properties,
+)
+from tractable.circuit.prune import flatten, prune
+from tractable.circuit.random import random_graph
+from tractable.circuit.smooth import smooth
+
+__all__ = [
+    "LEAF",
+    "PRODUCT",
+    "SUM",
+    "Builder",
+    "FeatureTable",
+    "Graph",
+    "LeafBlock",
+    "Properties",
+    "cardinality",
+    "condition",
+    "depth",
+    "explain_decomposable",
+    "explain_deterministic",
+    "explain_regular_selective",
+    "explain_smooth",
+    "explain_validity",
+    "flatten",
+    "is_decomposable",
+    "is_deterministic",
+    "is_regular_selective",
+    "is_smooth",
+    "is_valid_over",
+    "log_partition",
+    "marginalise",
+    "mixture",
+    "normalise",
+    "parameter_count",
+    "product",
+    "properties",
+    "prune",
+    "random_graph",
+    "remember",
+    "smooth",
+    "to_ac",
+    "to_spn",
+]

@@ -1,0 +1,97 @@
+"""A graph from loose parts: edges in any order, leaves in several blocks, nodes that nothing leads to."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.reach import reachable
+from tractable.data.schema import Schema
+
+
+class Edges(NamedTuple):
+    """Edges in any order; those of one parent keep the order in which they stand."""
+
+    parent: Ints
+    child: Ints
+    log_weight: Floats
+
+    def chosen(self, which: Bools) -> "Edges":
+        """Some of the edges."""
+        return Edges(self.parent[which], self.child[which], self.log_weight[which])
+
+
+def joined(parts: Iterable[Edges]) -> Edges:
+    """Several lots of edges as one."""
+    return Edges(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def edges_of(graph: Graph) -> Edges:
+    """The edges of a graph."""
+    return Edges(graph.parent, graph.child, graph.log_weight)
+
+
+def assemble(
+    schema: Schema,
+    kind: Ints,
+    edges: Edges,
+    blocks: Iterable[LeafBlock],
+    root: int | None = None,
+    features: FeatureTable | None = None,
+) -> Graph:
+    """The circuit below `root` (the last node, unless given), children numbered before parents already.
+
+    What the root does not reach is left out, blocks of one family and width become one.
+    """
+    top = kind.size - 1 if root is None else root
+    order = _by_parent(edges.parent)
+    child, weight = edges.child[order], edges.log_weight[order]
+    degree = np.bincount(edges.parent, minlength=kind.size)
+    start = np.concatenate([[0], np.cumsum(degree)])
+    keep = reachable(start, child, top)
+    number = np.full(kind.size, -1, dtype=np.int64)
+    number[keep] = np.arange(keep.size)
+    kept = np.repeat(number >= 0, degree)
+    return Graph(
+        schema,
+        kind[keep].astype(np.uint8),
+        np.concatenate([[0], np.cumsum(degree[keep])]),
+        number[child[kept]],
+        weight[kept],
+        renumbered_blocks(blocks, number),
+        None if features is None else renumbered_features(features, number),
+    )
+
+
+def _by_parent(parent: Ints) -> Ints | slice:
+    """The order that brings the edges of each parent together; most lots are in order already."""
+    return slice(None) if (np.diff(parent) >= 0).all() else np.argsort(parent, kind="stable")
+
+
+def renumbered_blocks(blocks: Iterable[LeafBlock], number: Ints) -> tuple[LeafBlock, ...]:
+    """The leaves that are kept (`number` is not -1) under their new numbers, one block a family and width."""
+    groups: dict[tuple[str, int], list[LeafBlock]] = {}
+    for block in blocks:
+        groups.setdefault((block.family.name, block.params.shape[1]), []).append(block)
+    merged = (_merged(group, number) for group in groups.values())
+    return tuple(block for block in merged if block.node.size)
+
+
+def _merged(blocks: list[LeafBlock], number: Ints) -> LeafBlock:
+    node = number[np.concatenate([b.node for b in blocks])]
+    order = np.argsort(node, kind="stable")
+    order = order[node[order] >= 0]
+    column = np.concatenate([b.column for b in blocks])[order]
+    params = np.concatenate([b.params for b in blocks])[order]
+    return LeafBlock(blocks[0].family, node[order], column, params)
+
+
+def renumbered_features(features: FeatureTable, number: Ints) -> FeatureTable:
+    """The features under new node numbers; one whose leaf is gone from the circuit keeps the number -1."""
+    node = np.where(features.node < 0, -1, number[features.node])
+    return FeatureTable(
+        node, features.log_weight, features.start, features.column, features.state, features.equals
+    )

@@ -1,0 +1,144 @@
+"""The form of a circuit while it grows."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.reach import reachable
+from tractable.data.schema import Schema
+from tractable.leaves import FAMILIES
+
+
+class Builder:
+    """Collects nodes, children before parents; each method answers with the number of the node it made."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._kind: list[int] = []
+        self._children: list[Sequence[int]] = []
+        self._weights: list[Sequence[float] | None] = []
+        self._leaves: dict[tuple[str, int], list[tuple[int, int, Sequence[float]]]] = {}
+        self._interned: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._kind)
+
+    def leaf(self, family: str, column: int, params: Iterable[float]) -> int:
+        """A leaf of a named family over a column."""
+        line = tuple(float(p) for p in params)
+        node = self._add(LEAF, (), None)
+        self._leaves.setdefault((family, len(line)), []).append((node, column, line))
+        return node
+
+    def indicator(self, column: int, state: int) -> int:
+        """The leaf that is one where the column has that state; the same node each time it is asked for."""
+        key = (column, state)
+        if key not in self._interned:
+            self._interned[key] = self.leaf("indicator", column, (state,))
+        return self._interned[key]
+
+    def constant(self, log_value: float) -> int:
+        """A leaf over no column, with that value."""
+        return self.leaf("constant", -1, (log_value,))
+
+    def product(self, children: Sequence[int]) -> int:
+        """A product; a single child stands for itself."""
+        return children[0] if len(children) == 1 else self._add(PRODUCT, children, None)
+
+    def sum(self, children: Sequence[int], log_weights: Sequence[float] | Floats) -> int:
+        """A sum with the given logarithms of weights."""
+        if len(children) != len(log_weights):
+            raise ValueError(f"{len(children)} children and {len(log_weights)} weights")
+        return self._add(SUM, children, [float(w) for w in log_weights])
+
+    def splice(self, graph: Graph, columns: Sequence[int] | Ints | None = None) -> int:
+        """A copy of a whole circuit, its column j becoming `columns[j]`; answers with its root."""
+        new = np.arange(len(self._kind), len(self._kind) + graph.nodes)
+        where = np.arange(len(graph.schema)) if columns is None else np.asarray(columns, dtype=np.int64)
+        self._kind.extend(graph.kind.tolist())
+        children = (graph.child + new[0]).tolist()
+        weights = graph.log_weight.tolist()
+        start = graph.start.tolist()
+        for node in range(graph.nodes):
+            first, last = start[node], start[node + 1]
+            self._children.append(children[first:last])
+            self._weights.append(weights[first:last] if graph.kind[node] == SUM else None)
+        for block in graph.leaves:
+            column = np.where(block.column < 0, -1, where[np.maximum(block.column, 0)] if where.size else -1)
+            lines = zip(new[block.node].tolist(), column.tolist(), block.params.tolist(), strict=True)
+            self._leaves.setdefault((block.family.name, block.params.shape[1]), []).extend(lines)
+        return int(new[-1])
+
+    def freeze(self, root: int | None = None, features: FeatureTable | None = None) -> Graph:
+        """The circuit below `root` (the last node made, unless given) as flat arrays.
+
+        Nodes that the root does not reach are left out. `features` names builder nodes and is renumbered.
+        """
+        if not self._kind:
+            raise ValueError("a circuit has at least one node")
+        top = len(self._kind) - 1 if root is None else root
+        degree = np.array([len(c) for c in self._children], dtype=np.int64)
+        start = np.concatenate([[0], np.cumsum(degree)])
+        child = np.array([c for children in self._children for c in children], dtype=np.int64)
+        weight = np.zeros(child.size)
+        for node, line in enumerate(self._weights):
+            if line is not None:
+                weight[start[node] : start[node + 1]] = line
+        keep = reachable(start, child, top)
+        return self._frozen(keep, (start, child, weight), features)
+
+    def _frozen(self, keep: Ints, edges: tuple[Ints, Ints, Floats], features: FeatureTable | None) -> Graph:
+        start, child, weight = edges
+        number = np.full(len(self._kind), -1, dtype=np.int64)
+        number[keep] = np.arange(keep.size)
+        kept = np.repeat(number >= 0, np.diff(start))
+        new_start = np.concatenate([[0], np.cumsum(np.diff(start)[keep])])
+        blocks = [_block(name, lines, number) for (name, _), lines in self._leaves.items()]
+        return Graph(
+            self.schema,
+            np.array(self._kind, dtype=np.uint8)[keep],
+            new_start,
+            number[child[kept]],
+            weight[kept],
+            tuple(b for b in blocks if b is not None),
+            None if features is None else _renumbered(features, number),
+        )
+
+    def _add(self, kind: int, children: Sequence[int], weights: Sequence[float] | None) -> int:
+        node = len(self._kind)
+        if kind != LEAF and not children:
+            raise ValueError("a sum or product has at least one child")
+        for child in children:
+            if not 0 <= child < node:
+                raise ValueError(f"there is no node {child} yet")
+        self._kind.append(kind)
+        self._children.append(children)
+        self._weights.append(weights)
+        return node
+
+
+def _block(name: str, lines: list[tuple[int, int, Sequence[float]]], number: Ints) -> LeafBlock | None:
+    """The leaves of one family and width that were kept, in the order of their new numbers."""
+    node = number[np.array([line[0] for line in lines], dtype=np.int64)]
+    kept = np.flatnonzero(node >= 0)
+    if not kept.size:
+        return None
+    kept = kept[np.argsort(node[kept])]
+    column = np.array([line[1] for line in lines], dtype=np.int64)[kept]
+    params = np.array([lines[i][2] for i in kept], dtype=np.float64).reshape(kept.size, len(lines[0][2]))
+    return LeafBlock(FAMILIES[name], node[kept], column, params)
+
+
+def _renumbered(features: FeatureTable, number: Ints) -> FeatureTable:
+    """The features under new node numbers; one whose leaf is gone from the circuit keeps the number -1."""
+    return FeatureTable(
+        number[features.node],
+        features.log_weight,
+        features.start,
+        features.column,
+        features.state,
+        features.equals,
+    )

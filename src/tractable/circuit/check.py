@@ -1,0 +1,107 @@
+"""What must hold of every graph, checked once when it is made."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tractable.circuit.graph import Graph, LeafBlock
+
+
+def check_graph(graph: "Graph") -> None:
+    """Refuse arrays that are no circuit.
+
+    Raises:
+        ValueError: naming the first node, edge or parameter that is wrong.
+    """
+    _check_shapes(graph)
+    _check_edges(graph)
+    _check_weights(graph)
+    for block in graph.leaves:
+        _check_block(graph, block)
+    _check_every_leaf_is_described(graph)
+
+
+def _check_shapes(graph: "Graph") -> None:
+    nodes, edges = graph.kind.size, graph.child.size
+    if nodes == 0:
+        raise ValueError("a circuit has at least one node")
+    if graph.start.shape != (nodes + 1,) or graph.log_weight.shape != (edges,):
+        raise ValueError(f"the arrays of a circuit with {nodes} nodes and {edges} edges do not fit together")
+    if graph.start[0] != 0 or graph.start[-1] != edges or (np.diff(graph.start) < 0).any():
+        raise ValueError("the edges are not divided among the nodes in order")
+    if graph.kind.max() > 2:
+        raise ValueError(f"node {int(graph.kind.argmax())} is of an unknown kind")
+
+
+def _check_edges(graph: "Graph") -> None:
+    degree = np.diff(graph.start)
+    childless = np.flatnonzero((degree == 0) != (graph.kind == 0))
+    if childless.size:
+        node = int(childless[0])
+        raise ValueError(
+            f"node {node} is {'a leaf with' if graph.kind[node] == 0 else 'inner and has no'} children"
+        )
+    parent = graph.parent
+    wrong = np.flatnonzero((graph.child < 0) | (graph.child >= parent))
+    if wrong.size:
+        edge = int(wrong[0])
+        raise ValueError(
+            f"node {int(parent[edge])} has child {int(graph.child[edge])}: a child is numbered from 0 up and before"
+            " its parents"
+        )
+
+
+def _check_weights(graph: "Graph") -> None:
+    wrong = np.flatnonzero(np.isnan(graph.log_weight) | (graph.log_weight == np.inf))
+    if wrong.size:
+        edge = int(wrong[0])
+        raise ValueError(
+            f"the log weight of node {int(graph.parent[edge])} to its child is {graph.log_weight[edge]:g}"
+        )
+    weighted = np.flatnonzero((graph.log_weight != 0) & (graph.kind[graph.parent] == 1))
+    if weighted.size:
+        raise ValueError(f"product {int(graph.parent[weighted[0]])} has a weighted edge")
+
+
+def _check_block(graph: "Graph", block: "LeafBlock") -> None:
+    name = block.family.name
+    size = block.node.size
+    if block.column.shape != (size,) or block.params.ndim != 2 or len(block.params) != size:
+        raise ValueError(f"the arrays of the {name} leaves do not fit together")
+    if size and (block.node.min() < 0 or block.node.max() >= graph.nodes or (np.diff(block.node) <= 0).any()):
+        raise ValueError(f"the nodes of the {name} leaves are not ascending node numbers")
+    if name == "constant":
+        if (block.column != -1).any() or np.isnan(block.params).any() or (block.params == np.inf).any():
+            raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
+        return
+    outside = np.flatnonzero((block.column < 0) | (block.column >= len(graph.schema)))
+    if outside.size:
+        raise ValueError(
+            f"leaf {int(block.node[outside[0]])} is over column {int(block.column[outside[0]])}, out of range"
+        )
+    for column in np.unique(block.column):
+        _check_column(graph, block, int(column))
+
+
+def _check_column(graph: "Graph", block: "LeafBlock", column: int) -> None:
+    variable = graph.schema[column]
+    chosen = block.column == column
+    if not block.family.accepts(variable):
+        raise ValueError(
+            f"leaf {int(block.node[chosen][0])}: a {block.family.name} leaf cannot stand over the"
+            f" {variable.kind} column '{variable.name}'"
+        )
+    fault = block.family.check(block.params[chosen], variable)
+    if fault is not None:
+        raise ValueError(f"{block.family.name} leaves over column '{variable.name}': {fault}")
+
+
+def _check_every_leaf_is_described(graph: "Graph") -> None:
+    described = np.zeros(graph.nodes, dtype=np.int64)
+    for block in graph.leaves:
+        np.add.at(described, block.node, 1)
+    wrong = np.flatnonzero(described != (graph.kind == 0))
+    if wrong.size:
+        node = int(wrong[0])
+        raise ValueError(f"node {node} is described as a leaf {int(described[node])} times")

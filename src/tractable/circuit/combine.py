@@ -1,0 +1,87 @@
+"""Several circuits as one."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit.assemble import Edges, assemble, edges_of, joined
+from tractable.circuit.graph import PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.normalise import log_partition
+from tractable.data.schema import Schema
+
+
+def mixture(graphs: Sequence[Graph], weights: Sequence[float] | Floats | None = None) -> Graph:
+    """The distribution that is each circuit's with the given probability (equal ones, unless given).
+
+    Columns are matched by name and come in the order of the first circuit; neither the weights nor the
+    circuits need add up to one.
+
+    Raises:
+        ValueError: if the circuits are not over the same columns, or a weight is negative.
+    """
+    share = np.ones(len(graphs)) if weights is None else np.asarray(weights, dtype=np.float64)
+    _check_weights(graphs, share)
+    schema = graphs[0].schema
+    for graph in graphs[1:]:
+        if set(graph.schema) != set(schema):
+            raise ValueError(f"a mixture is over the same columns: {_difference(schema, graph.schema)}")
+    with np.errstate(divide="ignore"):
+        logs = np.log(share / share.sum())
+    return _joined(schema, graphs, SUM, logs - np.array([log_partition(g) for g in graphs]))
+
+
+def product(graphs: Sequence[Graph]) -> Graph:
+    """The circuit in which the columns of each circuit are independent of those of all others.
+
+    Raises:
+        ValueError: if two circuits have a column of the same name.
+    """
+    if not graphs:
+        raise ValueError("a product is of at least one circuit")
+    schema = Schema(tuple(v for graph in graphs for v in graph.schema))
+    return _joined(schema, graphs, PRODUCT, np.zeros(len(graphs)))
+
+
+def _check_weights(graphs: Sequence[Graph], share: Floats) -> None:
+    if not graphs:
+        raise ValueError("a mixture is of at least one circuit")
+    if share.shape != (len(graphs),):
+        raise ValueError(f"{share.size} weights for {len(graphs)} circuits")
+    if not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
+        raise ValueError("the weights of a mixture are finite, not negative, and not all zero")
+
+
+def _difference(one: Schema, other: Schema) -> str:
+    names = sorted(v.name for v in set(one) ^ set(other))
+    return f"column '{names[0]}' is not the same in all circuits"
+
+
+class _Stacked(NamedTuple):
+    kind: Ints
+    edges: Edges
+    blocks: list[LeafBlock]
+    roots: Ints
+
+
+def _joined(schema: Schema, graphs: Sequence[Graph], kind: int, log_weights: Floats) -> Graph:
+    """All circuits below one more node; a single child of a product stands for itself."""
+    stack = _stacked(schema, graphs)
+    if kind == PRODUCT and len(graphs) == 1:
+        return assemble(schema, stack.kind, stack.edges, stack.blocks)
+    top = Edges(np.full(len(graphs), stack.kind.size), stack.roots, log_weights)
+    return assemble(schema, np.append(stack.kind, kind), joined([stack.edges, top]), stack.blocks)
+
+
+def _stacked(schema: Schema, graphs: Sequence[Graph]) -> _Stacked:
+    """The nodes of all circuits, one circuit after the other, under the columns of `schema`."""
+    offset = np.cumsum([0, *(g.nodes for g in graphs)])
+    edges, blocks = [], []
+    for graph, shift in zip(graphs, offset[:-1].tolist(), strict=True):
+        parent, child, log_weight = edges_of(graph)
+        edges.append(Edges(parent + shift, child + shift, log_weight))
+        place = np.array([*schema.columns(graph.schema.names), -1], dtype=np.int64)  # column -1 stays -1
+        blocks += [LeafBlock(b.family, b.node + shift, place[b.column], b.params) for b in graph.leaves]
+    kind = np.concatenate([g.kind for g in graphs]).astype(np.int64)
+    return _Stacked(kind, joined(edges), blocks, offset[1:] - 1)

@@ -1,0 +1,99 @@
+"""A circuit over fewer columns: after some became known, or after some were summed out."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit.fold import LeafNumbers, constants, folded, scaled
+from tractable.circuit.graph import Graph
+from tractable.circuit.normalise import normalise
+from tractable.circuit.properties import explain_validity
+from tractable.circuit.scopes import scoped_blocks
+from tractable.circuit.supports import leaves_by_column
+from tractable.data.regions import Region, States
+from tractable.data.schema import Variable
+from tractable.data.table import Table
+
+
+def condition(
+    graph: Graph, row: Floats, regions: Mapping[int, Region] | None = None, *, normalised: bool = False
+) -> Graph:
+    """The circuit over the columns that are still open once the others are known.
+
+    `row` is (columns,) with NaN where nothing is known. A column in `regions` is known to lie there and
+    counts as known: it is no column of the answer. The value of the answer is that of `graph` together with
+    the evidence; when `normalised`, the probability of the open columns given the evidence.
+
+    Raises:
+        ValueError: if the evidence is no possible row, or has probability zero and is to be divided by.
+    """
+    within = dict(regions or {})
+    _check_evidence(graph, row, within)
+    numbers = constants(graph)
+    _observe(graph, row, numbers)
+    _confine(graph, within, numbers)
+    still_open = np.isnan(row)
+    still_open[list(within)] = False
+    answer = scaled(folded(graph, numbers, np.flatnonzero(still_open)))
+    return normalise(answer).graph if normalised else answer
+
+
+def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
+    """The circuit over the columns in `keep` (in the schema's order), all others summed out.
+
+    Columns of potentials stay: they are no random variables.
+
+    Raises:
+        ValueError: if the circuit is not smooth and decomposable over the columns that go.
+    """
+    stays = np.array([v.role == "potential" for v in graph.schema], dtype=np.bool_)
+    stays[list(keep)] = True
+    fault = explain_validity(graph, np.flatnonzero(~stays))
+    if fault is not None:
+        raise ValueError(f"columns cannot be summed out: {fault}")
+    numbers = constants(graph)
+    for block in scoped_blocks(graph):
+        numbers.known[block.node[~stays[block.column]]] = True
+    return scaled(folded(graph, numbers, np.flatnonzero(stays)))
+
+
+def _observe(graph: Graph, row: Floats, numbers: LeafNumbers) -> None:
+    """Fill in the leaves over columns whose value is known."""
+    for block in graph.leaves:
+        seen = block.column >= 0
+        seen[seen] = ~np.isnan(row[block.column[seen]])
+        x = row[block.column[seen]][:, None]
+        numbers.log_value[block.node[seen]] = block.family.log_prob(block.params[seen], x)[:, 0]
+        numbers.known[block.node[seen]] = True
+
+
+def _confine(graph: Graph, within: dict[int, Region], numbers: LeafNumbers) -> None:
+    """Fill in the leaves over columns that are known to lie in a region."""
+    leaves = leaves_by_column(graph) if within else {}
+    for column, region in within.items():
+        for block in leaves.get(column, []):
+            numbers.log_value[block.node] = block.family.log_mass(block.params, region)
+            numbers.known[block.node] = True
+
+
+def _check_evidence(graph: Graph, row: Floats, within: dict[int, Region]) -> None:
+    Table(graph.schema, row[None, :])
+    for column, region in within.items():
+        variable = graph.schema[column]
+        if not np.isnan(row[column]):
+            raise ValueError(f"column '{variable.name}' has a value and a region")
+        _check_region(variable, region)
+    fault = explain_validity(graph, within) if within else None
+    if fault is not None:
+        raise ValueError(f"the evidence cannot be summed: {fault}")
+
+
+def _check_region(variable: Variable, region: Region) -> None:
+    if isinstance(region, States) != variable.is_categorical:
+        expected = "some of its states" if variable.is_categorical else "an interval"
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: its region must be {expected}")
+    if isinstance(region, States) and region.allowed.shape != (variable.cardinality,):
+        raise ValueError(
+            f"column '{variable.name}' has {variable.cardinality} states, its region another number"
+        )

@@ -1,0 +1,172 @@
+"""Arithmetic circuits and sum-product networks, each turned into the other.
+
+An arithmetic circuit has its parameters as constants and its leaves are indicators; a sum-product network has
+them as weights, and its leaves are distributions.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit.assemble import Edges, assemble, joined, renumbered_features
+from tractable.circuit.fold import constants, folded, scaled, with_root_sum
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.properties import explain_decomposable, explain_smooth
+from tractable.circuit.supports import leaves_by_column, state_logs
+from tractable.leaves import FAMILIES
+
+
+def to_spn(graph: Graph) -> Graph:
+    """An equal circuit without constants, whose root is a sum (or that is a single constant).
+
+    Each constant goes to the weight of the first sum's edge on every way up, as often as the product above it
+    uses it. There is at most one node and one edge more than before: the root.
+
+    Raises:
+        ValueError: if the circuit is not smooth and decomposable.
+    """
+    fault = explain_smooth(graph) or explain_decomposable(graph)
+    if fault is not None:
+        raise ValueError(f"the circuit is no sum-product network: {fault}")
+    answer = scaled(folded(graph, constants(graph), np.arange(len(graph.schema))))
+    is_number = answer.nodes == 1 and answer.leaves[0].family.name == "constant"
+    return answer if is_number or answer.kind[-1] == SUM else with_root_sum(answer)
+
+
+def to_ac(graph: Graph) -> Graph:
+    """An equal circuit whose leaves are indicators and constants, and whose sums have no weights.
+
+    A weighted edge becomes a product with a constant; a leaf becomes a sum over states of products of an
+    indicator and a constant. An edge becomes at most three edges, a leaf at most three for each state.
+
+    Raises:
+        ValueError: if a leaf is over a column that is not categorical.
+    """
+    indicators = _indicators(graph)
+    plan = _plan(graph, indicators)
+    weights, leaves = _weight_parts(graph, plan), _leaf_parts(graph, plan, indicators)
+    kind = np.full(plan.size, LEAF)
+    kind[plan.number[graph.kind == PRODUCT]] = PRODUCT
+    kind[plan.number[(graph.kind == SUM) | (plan.states > 0)]] = SUM
+    kind[np.concatenate([weights.product, leaves.product])] = PRODUCT
+    constant = _constant_block(weights, leaves)
+    kept = [_moved(b, plan.number) for b in graph.leaves if b.family.name in ("constant", "potential")]
+    features = None if graph.features is None else renumbered_features(graph.features, plan.number)
+    edges = joined([weights.edges, leaves.edges])
+    blocks = [indicators.block, constant, *kept]
+    return assemble(graph.schema, kind, edges, blocks, int(plan.number[-1]), features)
+
+
+class _Indicators(NamedTuple):
+    """One indicator for each state of the columns that have leaves, numbered from 0."""
+
+    block: LeafBlock
+    first: Ints  # (columns,) the number of the column's first indicator
+
+
+class _Plan(NamedTuple):
+    """Where nodes go: each new constant and product stands just before the node that it is made for."""
+
+    number: Ints  # (nodes,) what stands for each old node
+    slot: Ints  # (nodes,) the place of the node itself; the made ones are before it
+    states: Ints  # (nodes,) the number of states of a leaf that becomes a sum; else zero
+    weighted: Ints  # (nodes,) the number of weighted edges
+    size: int
+
+
+class _Parts(NamedTuple):
+    """Products with a constant, and the edges around them."""
+
+    constant: Ints
+    log_value: Floats
+    product: Ints
+    edges: Edges
+
+
+def _indicators(graph: Graph) -> _Indicators:
+    columns = np.array(sorted(leaves_by_column(graph)), dtype=np.int64)
+    for column in columns.tolist():
+        variable = graph.schema[column]
+        if not variable.is_categorical:
+            raise ValueError(
+                f"column '{variable.name}' is {variable.kind}: an arithmetic circuit has no leaf for it"
+            )
+    states = graph.schema.cardinalities[columns]
+    first = np.full(len(graph.schema), -1, dtype=np.int64)
+    first[columns] = np.cumsum(states) - states
+    node = np.arange(int(states.sum()))
+    state = node - np.repeat(first[columns], states)
+    params = state[:, None].astype(np.float64)
+    return _Indicators(LeafBlock(FAMILIES["indicator"], node, np.repeat(columns, states), params), first)
+
+
+def _plan(graph: Graph, indicators: _Indicators) -> _Plan:
+    states = np.zeros(graph.nodes, dtype=np.int64)
+    for block in graph.leaves:
+        if block.family.name not in ("indicator", "constant", "potential"):
+            states[block.node] = graph.schema.cardinalities[block.column]
+    weighted = np.bincount(graph.parent[graph.log_weight != 0], minlength=graph.nodes)
+    slot = indicators.block.node.size + np.arange(graph.nodes) + np.cumsum(2 * (states + weighted))
+    number = slot.copy()
+    for block in graph.leaves:
+        if block.family.name == "indicator":
+            number[block.node] = indicators.first[block.column] + block.params[:, 0].astype(np.int64)
+    return _Plan(number, slot, states, weighted, int(slot[-1]) + 1)
+
+
+def _weight_parts(graph: Graph, plan: _Plan) -> _Parts:
+    """The edges of the old graph, those with a weight by way of a product."""
+    edge = np.flatnonzero(graph.log_weight)
+    parent = graph.parent[edge]
+    before = np.cumsum(plan.weighted) - plan.weighted
+    place = np.arange(edge.size) - before[parent]
+    product = plan.slot[parent] - plan.weighted[parent] + place
+    constant = product - plan.weighted[parent]
+    below = plan.number[graph.child]
+    target = below.copy()
+    target[edge] = product
+    edges = [
+        _plain(plan.number[graph.parent], target),
+        _plain(product, below[edge]),
+        _plain(product, constant),
+    ]
+    return _Parts(constant, graph.log_weight[edge], product, joined(edges))
+
+
+def _leaf_parts(graph: Graph, plan: _Plan, indicators: _Indicators) -> _Parts:
+    """For each leaf that is a distribution, its sum over states."""
+    parts = [
+        _state_parts(block, plan, int(graph.schema.cardinalities[column]), int(indicators.first[column]))
+        for column, blocks in leaves_by_column(graph).items()
+        for block in blocks
+        if block.family.name != "indicator"
+    ]
+    none = np.zeros(0, dtype=np.int64)
+    parts.append(_Parts(none, np.zeros(0), none, _plain(none, none)))
+    constant, log_value, product = (np.concatenate([p[i] for p in parts]) for i in range(3))
+    return _Parts(constant, log_value, product, joined(p.edges for p in parts))
+
+
+def _state_parts(block: LeafBlock, plan: _Plan, states: int, first: int) -> _Parts:
+    top = np.repeat(plan.slot[block.node], states)
+    state = np.tile(np.arange(states), block.node.size)
+    product = top - states + state
+    constant = product - states
+    edges = [_plain(top, product), _plain(product, first + state), _plain(product, constant)]
+    return _Parts(constant, state_logs(block, states).ravel(), product, joined(edges))
+
+
+def _plain(parent: Ints, child: Ints) -> Edges:
+    """Edges without a weight."""
+    return Edges(parent, child, np.zeros(parent.size))
+
+
+def _constant_block(weights: _Parts, leaves: _Parts) -> LeafBlock:
+    node = np.concatenate([weights.constant, leaves.constant])
+    params = np.concatenate([weights.log_value, leaves.log_value])[:, None]
+    return LeafBlock(FAMILIES["constant"], node, np.full(node.size, -1), params)
+
+
+def _moved(block: LeafBlock, number: Ints) -> LeafBlock:
+    return LeafBlock(block.family, number[block.node], block.column, block.params)

@@ -1,0 +1,15 @@
+"""What is computed of a graph once and kept with it."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tractable.circuit.graph import Graph
+
+T = TypeVar("T")
+
+
+def remember(graph: Graph, name: str, compute: Callable[[Graph], T]) -> T:
+    """The fact called `name`: computed when it is first asked for, read from the graph ever after."""
+    if name not in graph.facts:
+        graph.facts[name] = compute(graph)
+    return graph.facts[name]

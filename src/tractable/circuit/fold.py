@@ -1,0 +1,143 @@
+"""Numbers move upwards until they are weights: the one step behind conditioning, pruning and normalising.
+
+Some leaves have become mere numbers. Below a product they become a factor of it, a factor goes up to the
+weight of the edge above, a sum of numbers is a number; what has one child left is that child, what is zero
+goes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.circuit.assemble import Edges, assemble, joined, renumbered_features
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import LEAF, SUM, Graph, LeafBlock
+from tractable.circuit.kernels import fold
+from tractable.data.schema import Schema
+from tractable.leaves import FAMILIES
+
+
+class LeafNumbers(NamedTuple):
+    """Which leaves have become mere numbers, and the logarithm of each; inner nodes are not known yet."""
+
+    log_value: Floats  # (nodes,)
+    known: Bools  # (nodes,)
+
+
+class Folded(NamedTuple):
+    """A simpler circuit; the one it came from is exp(log_factor) times this."""
+
+    graph: Graph
+    log_factor: float
+
+
+def constants(graph: Graph) -> LeafNumbers:
+    """The constants of a graph as numbers; every other leaf stays."""
+    numbers = LeafNumbers(np.zeros(graph.nodes), np.zeros(graph.nodes, dtype=np.bool_))
+    for block in graph.leaves:
+        if block.family.name == "constant":
+            numbers.log_value[block.node] = block.params[:, 0]
+            numbers.known[block.node] = True
+    return numbers
+
+
+def log_root(graph: Graph, log_value: Floats, log_weight: Floats) -> float:
+    """The logarithm of the root's value when each leaf is a number and the weights are those given."""
+    factor, gone = log_value.copy(), graph.kind == LEAF
+    fold(graph.kind, graph.start, graph.child, log_weight, factor, gone, False)
+    return float(factor[-1])
+
+
+def folded(
+    graph: Graph, numbers: LeafNumbers, columns: Ints, *, normalise: bool = False, features: bool = False
+) -> Folded:
+    """The graph over the given columns, with the known numbers moved into weights and into one factor.
+
+    Leaves over other columns must be known. With `normalise`, the weights of each sum add up to one. With
+    `features`, the feature table is kept: its constants must not be known then.
+    """
+    factor, gone = numbers.log_value.copy(), numbers.known.copy()
+    alias, stays, weight, rest = fold(
+        graph.kind, graph.start, graph.child, graph.log_weight, factor, gone, normalise
+    )
+    schema = graph.schema.select(columns)
+    if gone[-1]:
+        return Folded(constant_graph(schema, 0.0), float(factor[-1]))
+    keeper = ~gone & (alias == np.arange(graph.nodes)) & (graph.kind != LEAF)
+    kept = stays & keeper[graph.parent]
+    beside = np.flatnonzero(keeper & (rest > -np.inf) & (graph.kind == SUM))
+    edges = joined(
+        [
+            Edges(graph.parent[kept] + 1, alias[graph.child[kept]] + 1, weight[kept]),
+            Edges(beside + 1, np.zeros_like(beside), rest[beside]),  # node 0 is a constant of one
+        ]
+    )
+    simpler = assemble(
+        schema,
+        np.concatenate([[LEAF], graph.kind]),
+        edges,
+        [constant_block(0.0), *shifted_blocks(graph, columns, 1)],
+        int(alias[-1]) + 1,
+        _shifted_features(graph, 1) if features else None,
+    )
+    return Folded(simpler, float(factor[-1]))
+
+
+def _shifted_features(graph: Graph, shift: int) -> FeatureTable | None:
+    number = np.arange(graph.nodes) + shift
+    return None if graph.features is None else renumbered_features(graph.features, number)
+
+
+def scaled(simpler: Folded) -> Graph:
+    """The circuit times its factor, which goes to the weights of the root, or to a sum above it."""
+    graph, factor = simpler
+    if factor == 0.0:
+        return graph
+    if graph.nodes == 1 and graph.leaves[0].family.name == "constant":
+        return constant_graph(graph.schema, factor + float(graph.leaves[0].params[0, 0]))
+    topped = graph if graph.kind[-1] == SUM else with_root_sum(graph)
+    weight = topped.log_weight.copy()
+    weight[topped.start[-2] :] += factor
+    return Graph(
+        topped.schema, topped.kind, topped.start, topped.child, weight, topped.leaves, topped.features
+    )
+
+
+def with_root_sum(graph: Graph) -> Graph:
+    """The same circuit below one more sum, which has a single edge of weight one."""
+    return Graph(
+        graph.schema,
+        np.append(graph.kind, np.uint8(SUM)),
+        np.append(graph.start, graph.edges + 1),
+        np.append(graph.child, graph.root),
+        np.append(graph.log_weight, 0.0),
+        graph.leaves,
+        graph.features,
+    )
+
+
+def constant_graph(schema: Schema, log_value: float) -> Graph:
+    """A circuit that is the same number for every row."""
+    none = np.zeros(0, dtype=np.int64)
+    kind, start = np.array([LEAF], dtype=np.uint8), np.zeros(2, dtype=np.int64)
+    return Graph(schema, kind, start, none, np.zeros(0), (constant_block(log_value),))
+
+
+def constant_block(log_value: float) -> LeafBlock:
+    """One constant, as node 0."""
+    return LeafBlock(FAMILIES["constant"], np.array([0]), np.array([-1]), np.array([[log_value]]))
+
+
+def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock]:
+    """The leaves over the given columns, which are renumbered from 0; nodes move by `shift`."""
+    place = np.full(
+        len(graph.schema) + 1, -1, dtype=np.int64
+    )  # the last one is for constants, over column -1
+    place[columns] = np.arange(len(columns))
+    answer = []
+    for block in graph.leaves:
+        stay = (place[block.column] >= 0) | (block.column < 0)
+        column = place[block.column[stay]]
+        answer.append(LeafBlock(block.family, block.node[stay] + shift, column, block.params[stay]))
+    return answer

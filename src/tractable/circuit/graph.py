@@ -1,0 +1,66 @@
+"""The frozen form of a circuit: flat arrays with one invariant."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tractable.arrays import Bytes, Floats, Ints
+from tractable.circuit.features import FeatureTable
+from tractable.data.schema import Schema
+from tractable.leaves.family import Family
+
+LEAF, PRODUCT, SUM = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafBlock:
+    """All leaves of one family and width."""
+
+    family: Family
+    node: Ints  # (leaves,) the node that each leaf is, ascending
+    column: Ints  # (leaves,) the column it is over; -1 for a constant
+    params: Floats  # (leaves, width)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A rooted graph of sums, products and leaves, stored as flat arrays.
+
+    Nodes are numbered so that children come before their parents and the root is last: one loop upwards
+    evaluates the circuit, one loop downwards differentiates it. Nothing is changed in place.
+    """
+
+    schema: Schema
+    kind: Bytes  # (nodes,) LEAF, PRODUCT or SUM
+    start: Ints  # (nodes + 1,) node i's edges are start[i]:start[i + 1]
+    child: Ints  # (edges,) the node below each edge
+    log_weight: Floats  # (edges,) zero below a product
+    leaves: tuple[LeafBlock, ...]
+    features: FeatureTable | None = None  # the Markov network that the circuit was learned as
+    facts: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed once; see `remember`
+
+    def __post_init__(self) -> None:
+        from tractable.circuit.check import check_graph
+
+        check_graph(self)
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return self.kind.size
+
+    @property
+    def edges(self) -> int:
+        """The number of edges."""
+        return self.child.size
+
+    @property
+    def root(self) -> int:
+        """The last node."""
+        return self.kind.size - 1
+
+    @property
+    def parent(self) -> Ints:
+        """The node above each edge. Shape (edges,)."""
+        return np.repeat(np.arange(self.nodes), np.diff(self.start))

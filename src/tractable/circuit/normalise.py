@@ -1,0 +1,53 @@
+"""Weights that add up to one, and the number that is left over."""
+
+import numpy as np
+
+from tractable.circuit.facts import remember
+from tractable.circuit.fold import Folded, constants, folded, log_root
+from tractable.circuit.graph import Graph
+from tractable.circuit.properties import explain_decomposable, explain_smooth
+
+
+def normalise(graph: Graph) -> Folded:
+    """The same distribution with the weights of every sum adding up to one, and log Z of the old circuit.
+
+    Constants are moved into weights; what has weight zero goes.
+
+    Raises:
+        ValueError: if the circuit is not smooth and decomposable, holds potentials, or is zero everywhere.
+    """
+    _check_summable(graph)
+    simpler = folded(graph, constants(graph), np.arange(len(graph.schema)), normalise=True)
+    if simpler.log_factor == -np.inf:
+        raise ValueError("a circuit that is zero everywhere cannot be normalised")
+    return simpler
+
+
+def log_partition(graph: Graph) -> float:
+    """log Z: the logarithm of the circuit's sum (or integral) over all rows; a potential counts as one.
+
+    Raises:
+        ValueError: if the circuit is not smooth and decomposable.
+    """
+    fault = explain_smooth(graph) or explain_decomposable(graph)
+    if fault is not None:
+        raise ValueError(f"the circuit cannot be summed out: {fault}")
+    return remember(graph, "log partition", lambda g: log_root(g, constants(g).log_value, g.log_weight))
+
+
+def cardinality(graph: Graph) -> float:
+    """The logarithm of the number of induced trees: of ways to choose one child at every sum that is met.
+
+    It depends on the structure alone; edges of weight zero count.
+    """
+    return remember(graph, "cardinality", lambda g: log_root(g, np.zeros(g.nodes), np.zeros(g.edges)))
+
+
+def _check_summable(graph: Graph) -> None:
+    fault = explain_smooth(graph) or explain_decomposable(graph)
+    if fault is not None:
+        raise ValueError(f"the circuit cannot be normalised: {fault}")
+    for block in graph.leaves:
+        if block.family.name == "potential":
+            name = graph.schema[int(block.column[0])].name
+            raise ValueError(f"the circuit cannot be normalised: column '{name}' holds potentials")

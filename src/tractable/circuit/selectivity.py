@@ -1,0 +1,89 @@
+"""Regular selectivity: every sum decides one column, and its children agree about all others.
+
+Leaves over a column must have supports that do not overlap (leaves with the same distribution count as one);
+the children of a sum reach different leaves of one column and the same leaves of every other.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tractable.arrays import Ints
+from tractable.circuit.graph import SUM, Graph, LeafBlock
+from tractable.circuit.kernels import Words, differ_words, overlap_words, union_words
+from tractable.circuit.scopes import leaf_columns
+from tractable.circuit.supports import Field, leaves_by_column, packed, state_logs
+
+
+class OverlapError(Exception):
+    """A column has two different leaves that are both above zero somewhere."""
+
+    def __init__(self, column: int) -> None:
+        super().__init__(column)
+        self.column = column
+
+
+def irregular_sum(graph: Graph) -> int | None:
+    """The first sum that is not regular selective, or None when all are.
+
+    Raises:
+        OverlapError: if the leaves over some column overlap.
+    """
+    sums = np.flatnonzero((graph.kind == SUM) & (np.diff(graph.start) > 1))
+    decided = np.zeros(sums.size, dtype=np.int64)  # by how many columns the children of each sum differ
+    wrong = np.zeros(sums.size, dtype=np.bool_)
+    differs, meets = np.zeros((2, sums.size), dtype=np.bool_)
+    for fields, word in _reached(graph):
+        differ, shared = _compared(graph, sums, word)
+        for field in fields:
+            differs = (differ & field.mask != 0) | (differs & (field.first > 0))
+            meets = (shared & field.mask != 0) | (meets & (field.first > 0))
+            if not field.more:
+                decided += differs
+                wrong |= differs & meets
+    culprits = np.flatnonzero(wrong | (decided != 1))
+    return int(sums[culprits[0]]) if culprits.size else None
+
+
+def _compared(graph: Graph, sums: Ints, word: Words) -> tuple[Words, Words]:
+    """The bits in which the children of each sum differ, and those that two of them share."""
+    differ, shared = np.zeros((2, sums.size), dtype=np.uint64)
+    differ_words(sums, graph.start, graph.child, word, differ)
+    overlap_words(sums, graph.start, graph.child, np.ones(graph.edges, dtype=np.bool_), word, shared)
+    return differ, shared
+
+
+def _reached(graph: Graph) -> Iterator[tuple[list[Field], Words]]:
+    """The distributions reached from each node, word after word."""
+    leaves = leaves_by_column(graph)
+    columns = leaf_columns(graph)
+    index = {column: _distinct(graph, column, leaves[column]) for column in columns.tolist()}
+    counts = np.array([1 + max(int(i.max()) for i in index[c]) for c in columns.tolist()], dtype=np.int64)
+    for fields in packed(columns, counts):
+        word = np.zeros(graph.nodes, dtype=np.uint64)
+        for field in fields:
+            for block, number in zip(leaves[field.column], index[field.column], strict=True):
+                inside = (number >= field.first) & (number < field.first + field.size)
+                bit = (number[inside] - field.first + field.shift).astype(np.uint64)
+                word[block.node[inside]] = np.uint64(1) << bit
+        union_words(graph.start, graph.child, word)
+        yield fields, word
+
+
+def _distinct(graph: Graph, column: int, blocks: list[LeafBlock]) -> list[Ints]:
+    """The number of the distribution that each leaf over a column is, block by block."""
+    states = graph.schema[column].cardinality
+    if states == 0:
+        return _distinct_numbers(column, blocks)
+    logs = np.concatenate([state_logs(block, states) for block in blocks]) + 0.0  # no negative zeros
+    kinds, number = np.unique(logs, axis=0, return_inverse=True)
+    if ((kinds > -np.inf).sum(axis=0) > 1).any():
+        raise OverlapError(column)
+    return np.split(number.ravel(), np.cumsum([b.node.size for b in blocks])[:-1])
+
+
+def _distinct_numbers(column: int, blocks: list[LeafBlock]) -> list[Ints]:
+    """Zeros where a real or count column has a single distribution; several are taken to overlap."""
+    if len(blocks) > 1 or (blocks[0].params != blocks[0].params[0]).any():
+        raise OverlapError(column)
+    return [np.zeros(blocks[0].node.size, dtype=np.int64)]

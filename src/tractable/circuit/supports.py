@@ -1,0 +1,112 @@
+"""At which states a node may be above zero, packed into words: the ground of determinism.
+
+Each categorical column has a field of as many bits as it has states; fields are packed into 64-bit words,
+and a column of more than 64 states has several words to itself. A node's field holds the states of that
+column at which the node may be above zero. This bounds the true support from outside, column by column: a sum
+whose children never meet in some column is deterministic for certain, but some deterministic sums are missed.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.kernels import Words, mark_alive, support_words
+from tractable.circuit.scopes import leaf_columns, scoped_blocks
+
+ALL = ~np.uint64(0)
+
+
+class Field(NamedTuple):
+    """A column's bits in one word: bit `shift` stands for the code `first`, and so on."""
+
+    column: int
+    first: int
+    size: int
+    shift: int
+    more: bool = False  # whether the next word goes on with the same column
+
+    @property
+    def mask(self) -> np.uint64:
+        """The bits of the field."""
+        return (ALL >> np.uint64(64 - self.size)) << np.uint64(self.shift)
+
+
+def packed(columns: Ints, codes: Ints) -> list[list[Field]]:
+    """Fields for columns with so many codes each, word by word; a long column has consecutive words."""
+    words: list[list[Field]] = []
+    room = 0
+    for column, count in zip(columns.tolist(), codes.tolist(), strict=True):
+        if count > 64:
+            words += [
+                [Field(column, at, min(64, count - at), 0, at + 64 < count)] for at in range(0, count, 64)
+            ]
+            room = 0
+            continue
+        if count > room:
+            words.append([])
+            room = 64
+        words[-1].append(Field(column, 0, count, 64 - room))
+        room -= count
+    return words
+
+
+def categorical_columns(graph: Graph) -> Ints:
+    """The categorical columns with leaves, ascending."""
+    columns = leaf_columns(graph)
+    return columns[graph.schema.cardinalities[columns] > 0]
+
+
+def leaves_by_column(graph: Graph) -> dict[int, list[LeafBlock]]:
+    """The leaves over each column, one block a family and width."""
+    answer: dict[int, list[LeafBlock]] = {}
+    for block in scoped_blocks(graph):
+        order = np.argsort(block.column, kind="stable")
+        cuts = np.flatnonzero(np.diff(block.column[order])) + 1
+        for mine in np.split(order, cuts):
+            part = LeafBlock(block.family, block.node[mine], block.column[mine], block.params[mine])
+            answer.setdefault(int(part.column[0]), []).append(part)
+    return answer
+
+
+def state_logs(block: LeafBlock, states: int) -> Floats:
+    """The log-probability of each state of one column. Shape (leaves, states)."""
+    return block.family.log_prob(block.params, np.arange(states, dtype=np.float64)[None, :])
+
+
+def alive_nodes(graph: Graph) -> Bools:
+    """Which nodes are above zero for some row, as far as single leaves tell. Shape (nodes,)."""
+    alive = np.ones(graph.nodes, dtype=np.bool_)
+    for block in graph.leaves:
+        if block.family.name == "constant":
+            alive[block.node] = block.params[:, 0] > -np.inf
+    mark_alive(graph.kind, graph.start, graph.child, graph.log_weight, alive)
+    return alive
+
+
+def live_edges(graph: Graph) -> Bools:
+    """Which edges have a weight and a child above zero. Shape (edges,)."""
+    return alive_nodes(graph)[graph.child] & (graph.log_weight > -np.inf)
+
+
+def support_windows(graph: Graph, live: Bools) -> Iterator[tuple[list[Field], Words]]:
+    """The supports of all nodes, word after word."""
+    columns = categorical_columns(graph)
+    leaves = leaves_by_column(graph)
+    for fields in packed(columns, graph.schema.cardinalities[columns]):
+        word = np.full(graph.nodes, ALL)
+        for field in fields:
+            for block in leaves[field.column]:
+                logs = state_logs(block, graph.schema[field.column].cardinality)
+                word[block.node] = _supports(logs, field) | ~field.mask
+        support_words(graph.kind, graph.start, graph.child, live, word)
+        yield fields, word
+
+
+def _supports(logs: Floats, field: Field) -> Words:
+    """The bits of the states at which each leaf is above zero."""
+    part = logs[:, field.first : field.first + field.size] > -np.inf
+    place = np.arange(field.size, dtype=np.uint64) + np.uint64(field.shift)
+    return np.where(part, np.uint64(1) << place, np.uint64(0)).sum(axis=1, dtype=np.uint64)

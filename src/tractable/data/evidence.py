@@ -1,0 +1,190 @@
+"""What is known of one row: values, and regions in which unknown values lie."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf, isnan
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats
+from tractable.data.regions import Interval, Region, States
+from tractable.data.schema import Schema, Variable
+
+Finding: TypeAlias = float | Region | None  # what is known of one column: its code, a region, or nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The known values of a row, coded, and what is known of the others."""
+
+    row: Floats  # (columns,), NaN where the value is not known
+    regions: dict[int, Region]  # column -> where its value lies; only columns without a value
+
+    @property
+    def columns(self) -> list[int]:
+        """The columns of which anything is known."""
+        return sorted({*np.flatnonzero(~np.isnan(self.row)).tolist(), *self.regions})
+
+
+def parse_evidence(given: Mapping[str, object] | None, schema: Schema) -> Evidence:
+    """The evidence in a dictionary of column names.
+
+    A categorical column has a state or a collection of states; a real or count column has a number, a pair
+    (low, high) or a slice, with None for an open end. None and NaN say that nothing is known.
+
+    Raises:
+        ValueError: if a column or a state is unknown, or nothing is left possible.
+    """
+    known: dict[int, Finding] = {}
+    for name, value in (given or {}).items():
+        column = schema.column(name)
+        known[column] = _finding(schema[column], value)
+    return evidence_of(known, schema)
+
+
+def evidence_of(known: Mapping[int, Finding], schema: Schema) -> Evidence:
+    """The evidence made of what is known of each column."""
+    row = np.full(len(schema), np.nan)
+    regions: dict[int, Region] = {}
+    for column, found in known.items():
+        if isinstance(found, float):
+            row[column] = found
+        elif found is not None:
+            regions[column] = found
+    return Evidence(row, regions)
+
+
+def _finding(variable: Variable, value: Any) -> Finding:
+    if _is_unknown(value):
+        return None
+    if isinstance(value, States | Interval):
+        return _checked_region(variable, value)
+    if isinstance(value, slice):
+        return within(variable, value.start, value.stop)
+    if isinstance(value, set | frozenset | list | tuple | range | np.ndarray):
+        return one_of(variable, value) if variable.is_categorical else _pair(variable, value)
+    return variable.code(value)
+
+
+def _is_unknown(value: object) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and isnan(value))
+
+
+def _checked_region(variable: Variable, region: Region) -> Finding:
+    if isinstance(region, States) != variable.is_categorical:
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: {region} does not apply to it")
+    if isinstance(region, Interval):
+        return region
+    if region.allowed.shape != (variable.cardinality,):
+        raise ValueError(
+            f"column '{variable.name}' has {variable.cardinality} states, not {region.allowed.size}"
+        )
+    return allowed_states(variable, region.allowed)
+
+
+def one_of(variable: Variable, values: Iterable[object]) -> Finding:
+    """The evidence that a categorical column has one of some states."""
+    allowed = np.zeros(variable.cardinality, dtype=np.bool_)
+    for value in values:
+        allowed[int(variable.code(value))] = True
+    return allowed_states(variable, allowed)
+
+
+def allowed_states(variable: Variable, allowed: Bools) -> Finding:
+    """The evidence that only some states are left: a value for one, nothing when all are.
+
+    Raises:
+        ValueError: if none is left.
+    """
+    if not allowed.any():
+        raise ValueError(f"column '{variable.name}' has no state left that it may take")
+    if allowed.all() and variable.cardinality > 1:
+        return None
+    return float(np.argmax(allowed)) if allowed.sum() == 1 else States(allowed)
+
+
+def within(variable: Variable, low: object, high: object) -> Finding:
+    """The evidence that a value lies between two numbers, both included; None is an open end.
+
+    A categorical column takes part when its states are numbers.
+    """
+    bottom = -inf if low is None else _bound(variable, low)
+    top = inf if high is None else _bound(variable, high)
+    if variable.is_categorical:
+        states = _numeric_states(variable)
+        return allowed_states(variable, (bottom <= states) & (states <= top))
+    if bottom == -inf and top == inf:
+        return None
+    if not bottom <= top:
+        raise ValueError(f"column '{variable.name}': the interval from {bottom:g} to {top:g} is empty")
+    return Interval(bottom, top)
+
+
+def _pair(variable: Variable, values: Any) -> Finding:
+    if not isinstance(values, list | tuple | np.ndarray) or len(values) != 2:
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: {values!r} is no pair (low, high)")
+    return within(variable, values[0], values[1])
+
+
+def _bound(variable: Variable, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isnan(number):
+        raise ValueError(f"column '{variable.name}': the bound {value!r} is not a number")
+    return number
+
+
+def _numeric_states(variable: Variable) -> Floats:
+    if any(isinstance(s, str) for s in variable.states):
+        raise ValueError(f"column '{variable.name}' has text states: they lie in no interval")
+    return np.array(variable.states, dtype=np.float64)
+
+
+def joined(first: Evidence, second: Evidence, schema: Schema) -> Evidence | None:
+    """What both say together; None when they contradict each other."""
+    known: dict[int, Finding] = {}
+    for column in sorted({*first.columns, *second.columns}):
+        try:
+            known[column] = both(schema[column], _known(first, column), _known(second, column))
+        except ValueError:
+            return None
+    return evidence_of(known, schema)
+
+
+def _known(evidence: Evidence, column: int) -> Finding:
+    value = float(evidence.row[column])
+    return evidence.regions.get(column) if isnan(value) else value
+
+
+def both(variable: Variable, one: Finding, other: Finding) -> Finding:
+    """What two findings about one column say together.
+
+    Raises:
+        ValueError: if they leave nothing possible.
+    """
+    if variable.is_categorical:
+        return allowed_states(variable, mask(variable, one) & mask(variable, other))
+    (low, high), (bottom, top) = _ends(one), _ends(other)
+    low, high = max(low, bottom), min(high, top)
+    if isinstance(one, float) or isinstance(other, float):
+        if low > high:
+            raise ValueError(f"the conditions on column '{variable.name}' contradict each other")
+        return low
+    return within(variable, low, high)
+
+
+def _ends(found: Finding) -> tuple[float, float]:
+    if isinstance(found, Interval):
+        return found.low, found.high
+    return (found, found) if isinstance(found, float) else (-inf, inf)
+
+
+def mask(variable: Variable, found: Finding) -> Bools:
+    """The states a finding leaves possible. Shape (states,)."""
+    if isinstance(found, States):
+        return found.allowed
+    codes = np.arange(variable.cardinality)
+    return codes == found if isinstance(found, float) else codes >= 0

@@ -1,0 +1,109 @@
+"""Files of comma-separated integers without a header (`.data`), as the benchmark sets are written."""
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.data.columns import Column, Labels, Numbers
+from tractable.data.schema import Schema, Variable, discrete_schema
+
+LARGEST_STATE = 65_535  # states are numbered from 0: a larger number is no state but a mistake
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Integers:
+    """The content of a `.data` file."""
+
+    values: Floats  # (rows, columns), NaN where missing
+    weights: Floats | None  # (rows,)
+
+
+def read_integers(path: Path) -> Integers:
+    """The numbers and weights of a file, plain or gzipped.
+
+    Raises:
+        ValueError: naming the line that is ragged, or holds something else than integers.
+    """
+    from tractable.data.kernels import NO_FAULT, parse_integers
+
+    raw = _content(path)
+    first = raw.lstrip().split(b"\n", 1)[0]
+    weighted = b"|" in first
+    text = np.frombuffer(raw, dtype=np.uint8)
+    values = np.empty((raw.count(b"\n") + 1, first.count(b",") + 1))
+    rows, fault, place = parse_integers(text, weighted, values)
+    if fault != NO_FAULT:
+        raise ValueError(f"{path}, {_explained(raw, fault, place, values.shape[1])}")
+    return Integers(values[:rows], _weights(path, raw) if weighted else None)
+
+
+def _content(path: Path) -> bytes:
+    raw = path.read_bytes()
+    try:
+        return gzip.decompress(raw) if path.suffix == ".gz" else raw
+    except (OSError, EOFError, zlib.error) as fault:
+        raise ValueError(f"{path}: {fault}") from None
+
+
+def _explained(raw: bytes, fault: int, place: int, columns: int) -> str:
+    """One line on what is wrong at a place of the text."""
+    from tractable.data.kernels import NO_WEIGHT, NOT_A_NUMBER
+
+    start = raw.rfind(b"\n", 0, place) + 1
+    content = raw[start:].split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    line = raw.count(b"\n", 0, place) + 1
+    if fault == NO_WEIGHT:
+        return f"line {line}: no weight before a '|', as the first line has"
+    if fault == NOT_A_NUMBER:
+        column = raw.count(b",", start, place)
+        cell = content.split("|")[-1].split(",")[column].strip()
+        return f"line {line}, column {column + 1}: {cell!r} is not a whole number from 0 up, '*' or '?'"
+    return f"line {line}: {content.count(',') + 1} cells instead of {columns}"
+
+
+def _weights(path: Path, raw: bytes) -> Floats:
+    weights: list[float] = []
+    for number, line in enumerate(raw.split(b"\n"), start=1):
+        if line.strip():
+            cell = line.partition(b"|")[0]
+            try:
+                weights.append(float(cell))
+            except ValueError:
+                raise ValueError(
+                    f"{path}, line {number}: the weight {cell.decode()!r} is not a number"
+                ) from None
+    return np.array(weights)
+
+
+def plain_schema(path: Path, values: Floats) -> Schema:
+    """The schema of numbered states: each column has as many as its largest number asks for, at least two.
+
+    Raises:
+        ValueError: if a number is too large to be a state.
+    """
+    with np.errstate(invalid="ignore"):
+        top = np.nan_to_num(np.fmax.reduce(values, axis=0), nan=1.0)
+    if top.max() > LARGEST_STATE:
+        column = int(top.argmax())
+        raise ValueError(
+            f"{path}, column {column + 1}: {top[column]:g} is too large for the number of a state"
+        )
+    return discrete_schema(np.maximum(top.astype(np.int64) + 1, 2))
+
+
+def integer_column(values: Floats, variable: Variable) -> Column:
+    """A file's column for a variable: states, or the numbers of states where none of them is an integer."""
+    if variable.is_categorical and not any(str(s).lstrip("-").isdigit() for s in variable.states):
+        outside = values >= variable.cardinality
+        if outside.any():
+            row = int(np.argmax(outside))
+            count = variable.cardinality
+            raise ValueError(
+                f"row {row}: column '{variable.name}' has {count} states, none is number {values[row]:g}"
+            )
+        return Labels(values, variable.states)
+    return Numbers(values, whole=True)

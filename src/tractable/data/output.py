@@ -1,0 +1,121 @@
+"""Coded rows -> the kind of table the user works with."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tractable.arrays import Floats
+from tractable.data.schema import Schema, Variable
+from tractable.data.table import Table
+
+ANY_KIND = "any"  # nothing is known: pandas where it is installed, otherwise pyarrow
+
+
+def frame_kind(data: object) -> str:
+    """The kind of a table ("pandas", "polars", "pyarrow", "numpy", ...), in which `to_frame` can answer."""
+    if isinstance(data, np.ndarray):
+        return "numpy"
+    if isinstance(data, Table | dict | list | tuple | str):
+        return ANY_KIND
+    import narwhals as nw
+
+    native = nw.from_native(data, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return str(native.implementation)
+    if isinstance(native, nw.LazyFrame):
+        return "polars" if native.implementation.is_polars() else ANY_KIND
+    return "numpy" if hasattr(data, "__array__") else ANY_KIND
+
+
+def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = ANY_KIND) -> Any:
+    """The rows as a frame of the kind `like` (see `frame_kind`), with states in place of their codes.
+
+    An array has one type for all its columns: the narrowest that holds them, with NaN (or None) for missing.
+
+    Raises:
+        ValueError: if rows come without a schema, or `like` is no kind of table.
+    """
+    table = rows if isinstance(rows, Table) else _checked(rows, schema)
+    if like == "numpy":
+        return _array(table)
+    import narwhals as nw
+
+    frame = _arrow(table)
+    kind: Any = like
+    if like == ANY_KIND:
+        kind = "pandas" if find_spec("pandas") else "pyarrow"
+    try:
+        return nw.from_arrow(frame, backend=kind).to_native()
+    except ValueError:
+        raise ValueError(f"{like!r} is no kind of data frame") from None
+
+
+def _checked(rows: Floats, schema: Schema | None) -> Table:
+    if schema is None:
+        raise ValueError("coded rows need a schema to be read by")
+    return Table(schema, rows)
+
+
+def _arrow(table: Table) -> Any:
+    import pyarrow as pa
+
+    columns = [_arrow_column(v, x) for v, x in zip(table.schema, table.values.T, strict=True)]
+    return pa.table(columns, names=list(table.schema.names))
+
+
+def _arrow_column(variable: Variable, values: Floats) -> Any:
+    import pyarrow as pa
+
+    missing = np.isnan(values)
+    if variable.kind == "real":
+        return pa.array(np.ascontiguousarray(values), mask=missing)
+    whole = np.where(missing, 0.0, values).astype(np.int64)
+    if variable.kind == "count":
+        return pa.array(whole, mask=missing)
+    one_type = len({type(s) for s in variable.states}) == 1
+    states = variable.states if one_type else [str(s) for s in variable.states]
+    return pa.array(states).take(pa.array(whole, mask=missing))
+
+
+def _array(table: Table) -> npt.NDArray[Any]:
+    kinds = {_number_type(v) for v in table.schema}
+    if object in kinds or (bool in kinds and (len(kinds) > 1 or table.missing.any())):
+        return _object_array(table)
+    holds_missing = bool(table.missing.any())
+    numbers = table.values.copy()
+    for i, variable in enumerate(table.schema):
+        if variable.is_categorical:
+            numbers[:, i] = _looked_up(np.array(variable.states, dtype=np.float64), table.values[:, i])
+    if float in kinds or holds_missing:
+        return numbers
+    return numbers.astype(np.bool_ if kinds == {bool} else np.int64)
+
+
+def _number_type(variable: Variable) -> type:
+    """The type that holds all values of a column: bool, int, float or object."""
+    if not variable.is_categorical:
+        return float if variable.kind == "real" else int
+    types = {type(s) for s in variable.states}
+    if types <= {int, float}:
+        return float if float in types else int
+    return bool if types == {bool} else object
+
+
+def _object_array(table: Table) -> npt.NDArray[Any]:
+    cells = np.empty(table.values.shape, dtype=object)
+    for i, variable in enumerate(table.schema):
+        column = table.values[:, i]
+        if variable.is_categorical:
+            states = np.empty(variable.cardinality, dtype=object)
+            states[:] = variable.states
+            cells[:, i] = states[np.nan_to_num(column).astype(np.int64)]
+        else:
+            cells[:, i] = column
+    cells[table.missing] = None
+    return cells
+
+
+def _looked_up(states: Floats, codes: Floats) -> Floats:
+    return np.where(np.isnan(codes), np.nan, states[np.nan_to_num(codes).astype(np.int64)])

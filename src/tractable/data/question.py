@@ -1,0 +1,145 @@
+"""Questions as one types them: `P(smoker=yes, sex=f | age=40-60)`.
+
+A condition is `name=value`, `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`, `>=` with
+a number. Names and values that hold a comma, a bar or an operator stand in quotes, single or double; a quote
+inside them is written twice. Several conditions on one column hold together.
+"""
+
+import re
+from math import ceil, floor, inf, nextafter
+
+from tractable.data.evidence import Evidence, Finding, allowed_states, both, evidence_of, mask, one_of, within
+from tractable.data.schema import Schema, Variable
+
+_QUOTED = re.compile(r"""(?:^|(?<=[,=<>{\[(|]))(\s*)('(?:[^']|'')*'|"(?:[^"]|"")*")""")
+_HELD = re.compile("\ue000(\\d+)\ue001")  # stands for a quoted text while the question is cut up
+_OPERATOR = re.compile(r"!=|<=|>=|=|<|>|\bin\b(?=\s*[{\[])")
+_QUESTION = re.compile(r"\s*[Pp]\s*\((.*)\)\s*", re.DOTALL)
+
+
+def parse_question(text: str, schema: Schema) -> tuple[Evidence, Evidence]:
+    """The evidence asked for and the evidence given in `P(... | ...)`; the second half may be absent.
+
+    Raises:
+        ValueError: naming the part that cannot be understood.
+    """
+    found = _QUESTION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no question of the form P(name=value, ... | name=value, ...)")
+    inner, quoted = _hold_quoted(found[1])
+    parts = _split(inner, "|")
+    if len(parts) > 2:
+        raise ValueError(f"{text!r} has more than one bar '|'")
+    if not parts[0].strip():
+        raise ValueError(f"{text!r} asks for nothing")
+    asked, given = (_evidence(part, quoted, schema) for part in (*parts, "")[:2])
+    return asked, given
+
+
+def parse_conditions(text: str, schema: Schema) -> Evidence:
+    """The evidence in a list of conditions such as `age=40-60, sex=f`; an empty text says nothing.
+
+    Raises:
+        ValueError: naming the part that cannot be understood.
+    """
+    held, quoted = _hold_quoted(text)
+    return _evidence(held, quoted, schema)
+
+
+def _hold_quoted(text: str) -> tuple[str, list[str]]:
+    """The text with each quoted part replaced by a mark, and the parts without their quotes."""
+    quoted: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        mark = match[2][0]
+        quoted.append(match[2][1:-1].replace(mark * 2, mark))
+        return f"{match[1]}\ue000{len(quoted) - 1}\ue001"
+
+    return _QUOTED.sub(hold, text), quoted
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The parts of a text between separators that stand in no brackets of any shape."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([{") - (c in ")]}")
+        if c == separator and depth <= 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [*parts, text[start:]]
+
+
+def _evidence(text: str, quoted: list[str], schema: Schema) -> Evidence:
+    known: dict[int, Finding] = {}
+    for part in _split(text, ",") if text.strip() else []:
+        operator = _OPERATOR.search(part)
+        if operator is None:
+            raise ValueError(f"{_shown(part, quoted)!r} is no condition of the form name=value")
+        column = schema.column(_shown(part[: operator.start()], quoted))
+        found = _condition(schema[column], operator[0], part[operator.end() :].strip(), quoted)
+        known[column] = both(schema[column], known[column], found) if column in known else found
+    return evidence_of(known, schema)
+
+
+def _shown(text: str, quoted: list[str]) -> str:
+    """The text without spaces around it and with its quoted parts put back."""
+    return _HELD.sub(lambda match: quoted[int(match[1])], text.strip())
+
+
+def _condition(variable: Variable, operator: str, value: str, quoted: list[str]) -> Finding:
+    if not value:
+        raise ValueError(f"the condition on '{variable.name}' has no value")
+    if operator == "!=":
+        return _differs(variable, _equals(variable, value, quoted))
+    if operator in ("=", "in"):
+        return _equals(variable, value, quoted)
+    return _compared(variable, operator, _shown(value, quoted))
+
+
+def _equals(variable: Variable, value: str, quoted: list[str]) -> Finding:
+    """What `name=value` says: a state of that very text first, then a set, an interval, or a number."""
+    text = _shown(value, quoted)
+    if text in map(str, variable.states):
+        return variable.code(text)
+    if value[0] + value[-1] not in ("{}", "[]"):
+        return _truth(variable, text)
+    items = [_shown(item, quoted) for item in _split(value[1:-1], ",")]
+    textual = any(isinstance(s, str) for s in variable.states)
+    if variable.is_categorical and (value[0] == "{" or textual):
+        return one_of(variable, items)
+    if value[0] == "{" or len(items) != 2:
+        raise ValueError(f"column '{variable.name}': {text!r} is no interval [low, high]")
+    return within(variable, items[0] or None, items[1] or None)
+
+
+def _truth(variable: Variable, text: str) -> float:
+    """The code of a value; truth values may be written in any case."""
+    capital = text.capitalize()
+    return variable.code(
+        capital if set(variable.states) == {False, True} and capital in ("True", "False") else text
+    )
+
+
+def _differs(variable: Variable, found: Finding) -> Finding:
+    if not variable.is_categorical:
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: '!=' says nothing about it")
+    return allowed_states(variable, ~mask(variable, found))
+
+
+def _compared(variable: Variable, operator: str, text: str) -> Finding:
+    try:
+        bound = float(text)
+    except ValueError:
+        raise ValueError(f"column '{variable.name}': {text!r} after '{operator}' is not a number") from None
+    if operator[0] == ">":
+        return within(variable, bound if operator == ">=" else _next(variable, bound, inf), None)
+    return within(variable, None, bound if operator == "<=" else _next(variable, bound, -inf))
+
+
+def _next(variable: Variable, bound: float, towards: float) -> float:
+    """The nearest value beyond a bound that is left out; the ends of a real interval weigh nothing."""
+    if variable.kind == "real":
+        return bound
+    if variable.is_categorical:
+        return nextafter(bound, towards)
+    return floor(bound) + 1.0 if towards > 0 else ceil(bound) - 1.0

@@ -1,0 +1,172 @@
+"""What a table's columns are called and which values they take."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+
+Kind: TypeAlias = Literal["categorical", "real", "count"]
+Role: TypeAlias = Literal["feature", "target", "input", "potential"]
+State: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One column: its name, its kind and, when it is categorical, its states in the order of their codes.
+
+    A `potential` column holds the logarithm of a factor that comes with each row: it is no random variable.
+    """
+
+    name: str
+    kind: Kind = "categorical"
+    states: tuple[State, ...] = ()
+    role: Role = "feature"
+
+    def __post_init__(self) -> None:
+        if self.kind == "categorical" and not self.states:
+            raise ValueError(f"column '{self.name}' is categorical and has no states")
+        if self.kind != "categorical" and self.states:
+            raise ValueError(f"column '{self.name}' is {self.kind} and cannot have states")
+        if len(set(map(_typed, self.states))) < len(self.states):
+            raise ValueError(f"column '{self.name}' has the same state twice")
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the column takes one of a few named states."""
+        return self.kind == "categorical"
+
+    @property
+    def cardinality(self) -> int:
+        """The number of states; zero for a real or count column."""
+        return len(self.states)
+
+    def code(self, value: object) -> float:
+        """The number that stands for `value` in a table.
+
+        Raises:
+            ValueError: if the column cannot take that value.
+        """
+        if self.is_categorical:
+            return float(_state_code(self, value))
+        number = _number(self, value)
+        if self.kind == "count" and (number < 0 or number != int(number)):
+            raise ValueError(f"column '{self.name}' counts: {value!r} is not a whole number from 0 up")
+        return number
+
+    def label(self, code: float) -> State:
+        """The value that a table's number stands for."""
+        if self.is_categorical:
+            return self.states[int(code)]
+        return int(code) if self.kind == "count" else float(code)
+
+
+def _typed(state: State) -> tuple[type, State]:
+    """A key under which True, 1 and 1.0 are three states."""
+    return type(state), state
+
+
+def _state_code(variable: Variable, value: object) -> int:
+    """The position of `value`: the very state first, then one that reads the same (`1`, `"1"`)."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    for code, state in enumerate(variable.states):
+        if type(state) is type(plain) and state == plain:
+            return code
+    for code, state in enumerate(variable.states):
+        if state == plain or str(state) == str(plain):
+            return code
+    known = ", ".join(repr(s) for s in variable.states[:6]) + (", ..." if variable.cardinality > 6 else "")
+    raise ValueError(f"column '{variable.name}' has no state {plain!r} (its states: {known})")
+
+
+def _number(variable: Variable, value: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: {value!r} is not a number") from None
+    if not isfinite(number):
+        raise ValueError(f"column '{variable.name}': {value!r} is not a finite number")
+    return number
+
+
+@dataclass(frozen=True, eq=True)
+class Schema:
+    """The columns of a table, in order; names are unique."""
+
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for variable in self.variables:
+            if variable.name in seen:
+                raise ValueError(f"two columns are called '{variable.name}'")
+            seen.add(variable.name)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __getitem__(self, column: int) -> Variable:
+        return self.variables[column]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return tuple(v.name for v in self.variables)
+
+    @cached_property
+    def cardinalities(self) -> Ints:
+        """The number of states of each column; zero for real and count columns. Shape (columns,)."""
+        return np.array([v.cardinality for v in self.variables], dtype=np.int64)
+
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """The least and the greatest number a table may hold in each column. Shapes (columns,)."""
+        finite = np.finfo(np.float64).max
+        low = [-finite if v.kind == "real" else 0.0 for v in self.variables]
+        high = [v.cardinality - 1.0 if v.is_categorical else finite for v in self.variables]
+        return np.array(low), np.array(high)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every state is its own code, so that a user's numbers need no coding."""
+        return all(v.states == tuple(range(v.cardinality)) for v in self.variables)
+
+    @cached_property
+    def _column(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def column(self, name: str) -> int:
+        """The position of the column called `name`.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        if name not in self._column:
+            raise ValueError(f"there is no column '{name}' (columns: {_few(self.names)})")
+        return self._column[name]
+
+    def columns(self, names: Iterable[str]) -> list[int]:
+        """The positions of several columns."""
+        return [self.column(name) for name in names]
+
+    def select(self, columns: Iterable[int]) -> "Schema":
+        """A schema of the given columns only."""
+        return Schema(tuple(self.variables[int(c)] for c in columns))
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(f"'{n}'" for n in names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def discrete_schema(cardinalities: Iterable[int]) -> Schema:
+    """A schema of nameless categorical columns `x0`, `x1`, ... with states 0, 1, ..."""
+    return Schema(
+        tuple(Variable(f"x{i}", "categorical", tuple(range(int(k)))) for i, k in enumerate(cardinalities))
+    )

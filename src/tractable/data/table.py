@@ -1,0 +1,89 @@
+"""Rows of numbers under a schema."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.data.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A coded matrix: states as 0, 1, ..., numbers as they are, NaN where a cell is missing.
+
+    Each row may stand for several (or for a part of one): `weights` says for how many.
+    """
+
+    schema: Schema
+    values: Floats  # (rows, columns)
+    weights: Floats | None = None  # (rows,); one each when None
+
+    def __post_init__(self) -> None:
+        _check_shape(self)
+        _check_values(self)
+        _check_weights(self)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def missing(self) -> Bools:
+        """Where a cell is missing. Shape (rows, columns)."""
+        return np.isnan(self.values)
+
+    @property
+    def row_weights(self) -> Floats:
+        """How many rows each row stands for. Shape (rows,)."""
+        return np.ones(len(self.values)) if self.weights is None else self.weights
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows the table stands for."""
+        return float(len(self.values)) if self.weights is None else float(self.weights.sum())
+
+    def take(self, rows: Ints | Bools | slice) -> "Table":
+        """The chosen rows."""
+        return Table(self.schema, self.values[rows], None if self.weights is None else self.weights[rows])
+
+    def select(self, columns: list[int] | Ints) -> "Table":
+        """The chosen columns."""
+        return Table(
+            self.schema.select(columns), self.values[:, np.asarray(columns, dtype=np.int64)], self.weights
+        )
+
+
+def _check_shape(table: Table) -> None:
+    if table.values.ndim != 2 or table.values.shape[1] != len(table.schema):
+        shape = " x ".join(map(str, table.values.shape))
+        raise ValueError(f"the schema has {len(table.schema)} columns, the values are {shape}")
+
+
+def _check_values(table: Table) -> None:
+    """Refuse infinite numbers and codes that are no state; what is cheap to see over a whole column."""
+    values = table.values
+    if not values.size:
+        return
+    with np.errstate(invalid="ignore"):
+        low = np.fmin.reduce(values, axis=0)
+        high = np.fmax.reduce(values, axis=0)
+    bottom, top = table.schema.limits
+    bad = (low < bottom) | (high > top)  # a column that is all missing has NaN here, and passes
+    if bad.any():
+        i = int(np.argmax(bad))
+        column = values[:, i]
+        row = int(np.argmax((column < bottom[i]) | (column > top[i])))
+        name = table.schema[i].name
+        raise ValueError(f"column '{name}', row {row}: {column[row]:g} is not a valid value")
+
+
+def _check_weights(table: Table) -> None:
+    weights = table.weights
+    if weights is None:
+        return
+    if weights.shape != (len(table.values),):
+        raise ValueError(f"there are {weights.size} weights for {len(table.values)} rows")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"the weight of row {row} is {weights[row]:g}: weights are finite and not negative")

@@ -1,0 +1,116 @@
+"""The leaves of a circuit as the engine sees them: tables for categorical columns, dense lines for numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Bytes, Floats, Ints
+from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import SUM as SUM_NODE
+from tractable.engine.program import LeafTables
+
+CONSTANT, LEAF = 0, 1
+
+
+class Bottom(NamedTuple):
+    """What compiling starts from."""
+
+    refs: tuple[Bytes, Ints, Floats]  # (nodes,) each: kind, identity, coefficient; filled for the leaves
+    tables: LeafTables  # with room at its end for leaves that come of merging
+    leaves: int  # how many of the tables are filled
+    dense_node: Ints  # (dense lines,) the leaf node behind each
+
+
+def read_leaves(graph: Graph, merge: bool) -> Bottom:
+    """The circuit's leaves as tables and dense lines."""
+    refs = (np.zeros(graph.nodes, np.uint8), np.full(graph.nodes, -1, np.int64), np.zeros(graph.nodes))
+    columns, widths, values, dense = [], [], [], []
+    dense_node: list[Ints] = []
+    leaves = 0
+    for block in graph.leaves:
+        if block.family.name == "constant":
+            refs[2][block.node] = block.params[:, 0]
+            continue
+        refs[0][block.node] = LEAF
+        refs[1][block.node] = leaves + np.arange(block.node.size)
+        leaves += block.node.size
+        columns.append(block.column)
+        width, value = _block_tables(graph, block)
+        widths.append(width)
+        values.append(value)
+        is_dense = width == 0
+        first = sum(d.size for d in dense_node)
+        dense.append(np.where(is_dense, first + np.cumsum(is_dense) - 1, -1))
+        dense_node.append(block.node[is_dense])
+    tables = LeafTables(
+        np.concatenate([np.zeros(0, np.int64), *columns]),
+        np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *widths]))]).astype(np.int64),
+        np.concatenate([np.zeros(0), *values]),
+        np.concatenate([np.zeros(0, np.int64), *dense]),
+    )
+    room = _room_to_merge(graph, refs, tables) if merge else (0, 0)
+    return Bottom(refs, tables.with_room(*room), leaves, np.concatenate([np.zeros(0, np.int64), *dense_node]))
+
+
+def _block_tables(graph: Graph, block: LeafBlock) -> tuple[Ints, Floats]:
+    """The number of states of each leaf of a block, and the logarithms of their probabilities end to end."""
+    width = graph.schema.cardinalities[block.column]
+    if not width.any():
+        return width, np.zeros(0)
+    if (width == width[0]).all():
+        states = np.arange(width[0], dtype=np.float64)[None, :]
+        return width, block.family.log_prob(block.params, states).ravel()
+    value = np.empty(width.sum())
+    end = np.cumsum(width)
+    for size in np.unique(width):
+        some = np.flatnonzero(width == size)
+        states = np.arange(size, dtype=np.float64)[None, :]
+        where = (end[some] - size)[:, None] + np.arange(size)
+        value[where] = block.family.log_prob(block.params[some], states)
+    return width, value
+
+
+def _room_to_merge(graph: Graph, refs: tuple[Bytes, Ints, Floats], tables: LeafTables) -> tuple[int, int]:
+    """How many sums lie over one categorical column only, and how many states their tables have together."""
+    column = np.full(graph.nodes, -1, dtype=np.int64)
+    leaf = refs[0] == LEAF
+    column[leaf] = tables.column[refs[1][leaf]]
+    column[(graph.kind == 0) & ~leaf] = -2  # a constant goes with any column
+    _only_column(graph.start, graph.child, column)
+    sums = column[(graph.kind == SUM_NODE) & (column >= 0)]
+    return sums.size, int(graph.schema.cardinalities[sums].sum())
+
+
+@njit(cache=True, nogil=True)
+def _only_column(start: Ints, child: Ints, column: Ints) -> None:
+    """Fill each inner node's column where all its leaves are over the same one; -1 where not."""
+    for node in range(column.size):
+        if start[node] == start[node + 1]:
+            continue
+        only = -2
+        for e in range(start[node], start[node + 1]):
+            below = column[child[e]]
+            if below == -2:
+                continue
+            only = below if only in (-2, below) else -1
+            if only == -1:
+                break
+        column[node] = only
+
+
+def leaf_bounds(tables: LeafTables) -> tuple[Floats, Floats]:
+    """The logarithms of the smallest non-zero and of the largest value of each leaf; a sum over states is included.
+
+    A number's leaf may take any value.
+    """
+    low, high = np.full(tables.column.size, -np.inf), np.full(tables.column.size, np.inf)
+    filled = np.flatnonzero(tables.states > 0)
+    if filled.size:
+        first = tables.offset[filled]
+        positive = np.where(np.isneginf(tables.log_value), np.inf, tables.log_value)
+        low[filled] = np.minimum.reduceat(positive, first)
+        top = np.maximum.reduceat(tables.log_value, first)
+        high[filled] = np.where(np.isneginf(top), 0.0, top + np.log(tables.states[filled]))
+        low[filled] = np.where(np.isinf(low[filled]), 0.0, low[filled])
+    return low, high

@@ -1,0 +1,181 @@
+"""A circuit to a program. Done once for each circuit and kept with it."""
+
+import numpy as np
+
+from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.circuit.facts import remember
+from tractable.circuit.graph import Graph
+from tractable.engine import schedule
+from tractable.engine.bottom import Bottom, leaf_bounds, read_leaves
+from tractable.engine.program import (
+    CHECKED,
+    DENSE,
+    LOOKUP,
+    ONE,
+    PLAIN,
+    PRODUCT,
+    SUM,
+    WIDE,
+    Compiled,
+    LeafTables,
+    Places,
+    Program,
+)
+from tractable.engine.scaling import SAFE, split
+from tractable.engine.simplify import CONSTANT, LEAF, Operations, simplify
+
+
+def compiled(graph: Graph, merge: bool = True) -> Compiled:
+    """The program of a circuit, made at its first use.
+
+    With `merge` sums over leaves of one column become leaves; without it every sum that the circuit has stays.
+    """
+    return remember(graph, f"program, merge={merge}", lambda g: _compile(g, merge))
+
+
+def _compile(graph: Graph, merge: bool) -> Compiled:
+    bottom = read_leaves(graph, merge)
+    ops, leaves = simplify(graph, bottom, merge)
+    return _assemble(bottom, bottom.tables.first(leaves), ops)
+
+
+def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> Compiled:
+    kind, identity, coefficient = (a[-1] for a in bottom.refs)
+    low, high = leaf_bounds(tables)
+    small = (tables.states <= 2) & (tables.states > 0) & (low > -SAFE) & (high < SAFE)
+    listing = _Listing(ops, small, root_leaf=int(identity) if kind == LEAF else -1)
+    root = listing.number_of(int(kind), int(identity))
+    if root < 0 or coefficient == -np.inf:
+        return Compiled(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node)
+    program = listing.program(root, low, high)
+    slot, slots, last_read = schedule.slots(program.start, program.operand)
+    places = slot.astype(np.uint32)
+    program = program._replace(slot=places, operand_slot=places[program.operand], last_read=last_read)
+    return Compiled(program, tables, int(slots), float(coefficient), False, bottom.dense_node)
+
+
+class _Listing:
+    """All operations under one numbering: first those that read a leaf, then ONE, then sums and products."""
+
+    def __init__(self, ops: Operations, small: Bools, root_leaf: int) -> None:
+        self.ops = ops
+        above = np.repeat(np.arange(ops.kind.size), np.diff(ops.start))
+        lightest = np.full(ops.kind.size, 0.0)
+        np.minimum.at(lightest, above, ops.log_weight)
+        self.wide: Bools = lightest < -SAFE
+        to_leaf = ops.edge_kind == LEAF
+        self.inline: Bools = to_leaf & small[np.where(to_leaf, ops.edge, 0)] & ~self.wide[above]
+        read = np.zeros(small.size, dtype=np.bool_)
+        read[ops.edge[to_leaf & ~self.inline]] = True
+        if root_leaf >= 0:
+            read[root_leaf] = True
+        self.readers: Ints = np.flatnonzero(read)
+        self.reader_of = np.full(small.size, -1, dtype=np.int64)
+        self.reader_of[self.readers] = np.arange(self.readers.size)
+        self.one = self.readers.size
+        self.base = self.one + 1
+
+    def number_of(self, kind: int, identity: int) -> int:
+        """The operation that a reference leads to; -1 for a constant."""
+        if kind == CONSTANT:
+            return -1
+        return int(self.reader_of[identity]) if kind == LEAF else self.base + identity
+
+    def program(self, root: int, low: Floats, high: Floats) -> Program:
+        """The operations below `root` in running order, without their slots."""
+        start, operand, edge = self._edges(~self.inline)
+        order = _best_order(start, operand, root)
+        position = np.full(start.size - 1, -1, dtype=np.int64)
+        position[order] = np.arange(order.size)
+        new_start, picked = _rows(start, order)
+        leaf_all, leaf, leaf_edge = self._edges(self.inline)
+        leaf_start, leaf_picked = _rows(leaf_all, order)
+        kinds, sources = self._kinds(low)
+        log_weight = self.ops.log_weight[edge[picked]]
+        leaf_log_weight = self.ops.log_weight[leaf_edge[leaf_picked]]
+        program = Program(
+            kind=kinds[order], care=np.zeros(order.size, dtype=np.uint8), start=new_start,
+            operand=position[operand[picked]].astype(np.uint32), weight=np.exp(log_weight), weight_exponent=np.zeros(log_weight.size),
+            leaf_start=leaf_start, leaf=leaf[leaf_picked], leaf_weight=np.exp(leaf_log_weight),
+            stride=np.ones(order.size, dtype=np.int64), source=sources[order],
+            slot=_PLACES, operand_slot=_PLACES, last_read=np.zeros(0, dtype=np.bool_),
+        )  # fmt: skip
+        wide = np.concatenate([np.zeros(self.base, dtype=np.bool_), self.wide])[order]
+        return _with_care(program, wide, (log_weight, leaf_log_weight), low, high)
+
+    def _edges(self, chosen: Bools) -> tuple[Ints, Ints, Ints]:
+        """The chosen edges, by operation: where each operation's begin, what they lead to, which they were."""
+        ops = self.ops
+        count = np.add.reduceat(np.append(chosen, False).astype(np.int64), ops.start[:-1]) if ops.kind.size else _NONE
+        start = np.concatenate([np.zeros(self.base + 1, dtype=np.int64), np.cumsum(count)])
+        edge = np.flatnonzero(chosen)
+        kind, target = ops.edge_kind[edge], ops.edge[edge]
+        if chosen is self.inline:
+            return start, target, edge
+        reader = self.reader_of[np.where(kind == LEAF, target, 0)] if self.reader_of.size else target
+        return start, np.where(kind == CONSTANT, self.one, np.where(kind == LEAF, reader, target + self.base)), edge
+
+    def _kinds(self, low: Floats) -> tuple[Bytes, Ints]:
+        dense = low[self.readers] == -np.inf
+        kinds = np.concatenate([np.where(dense, DENSE, LOOKUP), [ONE], self.ops.kind]).astype(np.uint8)
+        sources = np.concatenate([self.readers, np.full(1 + self.ops.kind.size, -1)])
+        return kinds, sources
+
+
+def _best_order(start: Ints, operand: Ints, root: int) -> Ints:
+    """The order that needs fewer slots: depth first suits trees, that of the nodes' numbers suits layers."""
+    depth_first = schedule.depth_first(start, operand, schedule.needs(start, operand), root)
+    numbered = np.sort(depth_first)
+    used = [schedule.slots(*_reordered(start, operand, order))[1] for order in (depth_first, numbered)]
+    return depth_first if used[0] <= used[1] else numbered
+
+
+def _reordered(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, Places]:
+    position = np.full(start.size - 1, -1, dtype=np.int64)
+    position[order] = np.arange(order.size)
+    new_start, picked = _rows(start, order)
+    return new_start, position[operand[picked]].astype(np.uint32)
+
+
+def _with_care(
+    program: Program, wide: Bools, log_weights: tuple[Floats, Floats], low: Floats, high: Floats
+) -> Program:
+    """The program with what its bounds say about exponents."""
+    log_weight, leaf_log_weight = log_weights
+    reads = program.source >= 0
+    op_low, op_high = np.zeros(reads.size), np.zeros(reads.size)
+    op_low[reads], op_high[reads] = low[program.source[reads]], high[program.source[reads]]
+    edges = (program.leaf_start, leaf_log_weight + low[program.leaf], leaf_log_weight + high[program.leaf])
+    schedule.bounds(program.kind == SUM, program.start, program.operand, log_weight, edges, op_low, op_high)
+    care = np.where(wide, WIDE, np.where((op_low > -SAFE) & (op_high < SAFE), PLAIN, CHECKED))
+    value, exponent = split(log_weight)
+    return program._replace(
+        care=care.astype(np.uint8), weight=value, weight_exponent=exponent, stride=_strides(program, edges)
+    )
+
+
+def _strides(program: Program, edges: tuple[Ints, Floats, Floats]) -> Ints:
+    """How many leaves of a product can be multiplied before its value might leave the range."""
+    start, low, high = edges
+    size = np.maximum(np.maximum(-low, high), 1e-300)
+    largest = np.full(program.kind.size, 1e-300)
+    np.maximum.at(largest, np.repeat(np.arange(program.kind.size), np.diff(start)), size)
+    return np.clip(SAFE / largest, 1, 2**31).astype(np.int64)
+
+
+def _rows(start: Ints, order: Ints) -> tuple[Ints, Ints]:
+    """The stretches `order` of a divided array, one after the other: where each begins, and which entries."""
+    length = np.diff(start)[order]
+    new_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    return new_start, np.repeat(start[order] - new_start[:-1], length) + np.arange(new_start[-1])
+
+
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+_FLOATS: Floats = np.zeros(0)
+_BYTES: Bytes = np.zeros(0, dtype=np.uint8)
+_PLACES: Places = np.zeros(0, dtype=np.uint32)
+_START: Ints = np.zeros(1, dtype=np.int64)
+_EMPTY = Program(
+    _BYTES, _BYTES, _START, _PLACES, _FLOATS, _FLOATS, _START, _NONE, _FLOATS, _NONE, _NONE, _PLACES, _PLACES,
+    np.zeros(0, dtype=np.bool_),
+)  # fmt: skip

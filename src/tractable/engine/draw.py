@@ -1,0 +1,121 @@
+"""Completions of rows: drawn at random in proportion to their probability, or traced along the best choices."""
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit.graph import Graph
+from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks, every_column
+from tractable.engine.program import Places
+from tractable.engine.sweep import SMALL_TILE, in_parts, new_tile, spread, threads_or_default, tile_width
+from tractable.engine.trace import Draws, Leaves, Words, trace, trace_batch
+from tractable.engine.up import sweep_up
+
+
+def samples(
+    graph: Graph, row: Floats, count: int, seed: int, regions: Regions | None = None, *, threads: int | None = None
+) -> Floats:
+    """`count` complete rows drawn given one row, whose NaN are what is drawn. Shape (count, columns)."""
+    question = ask(graph, regions)
+    if question.code.constant:
+        return np.full((count, len(row)), np.nan)
+    places = _places(question)
+    inputs = batch(question, row[None, :], SMALL_TILE)
+    tile = new_tile(graph, places.size, SMALL_TILE)
+    sweep_up(question.code.program, places, question.code.program.operand, inputs, 0, tile, False)
+    leaves = _leaves(question)
+
+    def run(words: Words) -> Floats:
+        draws = _empty_draws(words, len(row))
+        trace(question.code.program, inputs, leaves, tile, draws, False)
+        return _filled(question, np.broadcast_to(row, (words.size, row.size)), draws)
+
+    workers = threads_or_default(threads)
+    return np.concatenate(spread(run, np.array_split(_words(seed, count), workers), workers))
+
+
+def completions(
+    graph: Graph,
+    rows: Floats,
+    seed: int | None = None,
+    regions: Regions | None = None,
+    *,
+    threads: int | None = None,
+) -> Floats:
+    """Each row with its missing cells filled: by one draw when given a seed, else by max-product. (rows, columns).
+
+    Where a row is impossible all its missing cells stay NaN.
+    """
+    question = ask(graph, regions, best=every_column(graph) if seed is None else frozenset())
+    if question.code.constant or not len(rows):
+        return rows.copy()
+    places = _places(question)
+    width = tile_width(places.size, len(rows))
+    leaves, words = _leaves(question), _words(seed or 0, len(rows))
+
+    def run(part: slice) -> Floats:
+        some = rows[part]
+        tile = new_tile(graph, places.size, width)
+        draws = _empty_draws(words[part], rows.shape[1])
+        inputs = batch(question, some, width)
+        trace_batch(question.code.program, places, inputs, leaves, tile, draws, seed is None)
+        return _filled(question, some, draws)
+
+    return np.concatenate(in_parts(run, question, len(rows), width, threads))
+
+
+def _places(question: Question) -> Places:
+    return np.arange(question.code.program.kind.size, dtype=np.uint32)
+
+
+def _words(seed: int, count: int) -> Words:
+    """The first state of each draw's random numbers, far from one another."""
+    return _mixed(_mixed(np.full(1, seed, dtype=np.uint64)) + np.arange(count, dtype=np.uint64))
+
+
+def _mixed(word: Words) -> Words:
+    """Sixty-four bits that look unlike those they come from."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def _empty_draws(words: Words, columns: int) -> Draws:
+    shape = (words.size, columns)
+    return Draws(np.zeros(words.size, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64), words.copy())
+
+
+def _leaves(question: Question) -> Leaves:
+    """The tables in plain numbers, forbidden states at zero, each leaf's largest at one."""
+    program, tables = question.code.program, question.code.tables
+    value = allowed_log_values(tables, question.regions)
+    lookup = np.zeros(question.lookup.size)
+    filled = np.flatnonzero(tables.states > 0)
+    if filled.size:
+        top = np.maximum.reduceat(value, tables.offset[filled])
+        top = np.repeat(np.where(np.isneginf(top), 0.0, top), tables.states[filled])
+        lookup[np.arange(value.size) + np.repeat(np.arange(tables.column.size), tables.states)] = np.exp(value - top)
+    offset = (tables.offset[:-1] + np.arange(tables.column.size))[program.leaf]
+    binary = tables.states[program.leaf]
+    one = np.where(binary > 1, lookup[np.minimum(offset + 1, max(lookup.size - 1, 0))], 0.0)
+    states = tables.states[np.maximum(program.source, 0)] if tables.column.size else program.source
+    return Leaves(np.stack([lookup[offset], one], axis=1), lookup, states, binary)
+
+
+def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
+    """The rows with the chosen states and, for numbers, a value of the chosen leaf where a cell is missing."""
+    answer = np.where(np.isnan(rows), draws.state, rows)
+    for block, lines in dense_blocks(question.graph, question.code):
+        if block.family.name == "potential":
+            continue
+        for column in np.unique(block.column):
+            chosen = draws.line[:, column]
+            here = (chosen >= lines.start) & (chosen < lines.stop) & np.isnan(rows[:, column])
+            params = block.params[chosen[here] - lines.start]
+            region = question.regions.get(int(column))
+            if question.best:
+                answer[here, column] = block.family.mode(params, region)
+            else:
+                words = _mixed(draws.random[here] + np.uint64(2 * int(column) + 1) * np.uint64(0xD1B54A32D192ED03))
+                uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+                answer[here, column] = block.family.draw(params, uniform, region)
+    return answer

@@ -1,0 +1,179 @@
+"""What rows and regions bring to a program's leaves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit.facts import remember
+from tractable.circuit.graph import Graph, LeafBlock
+from tractable.data.regions import Region, States
+from tractable.engine.compile import compiled
+from tractable.engine.program import DENSE, Codes, Compiled, LeafTables
+from tractable.engine.scaling import split
+from tractable.engine.up import Inputs
+
+Regions = Mapping[int, Region]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A circuit asked about rows, all under the same regions.
+
+    A leaf whose cell is missing sums over its column's region; over a column among `best` it takes its largest value.
+    """
+
+    graph: Graph
+    code: Compiled
+    regions: Regions
+    best: frozenset[int]
+    leaf_table: Floats  # (leaf edges, 3)
+    lookup: Floats  # (entries,) each leaf's states, then its value where the cell is missing
+    lookup_exponent: Floats  # (entries,)
+    log_missing: Floats  # (leaves,) zero for a number's leaf
+
+    @property
+    def source_offset(self) -> Ints:
+        """Where each operation that reads a leaf finds it. Shape (ops,)."""
+        tables, source = self.code.tables, np.maximum(self.code.program.source, 0)
+        if not tables.column.size:
+            return source
+        return np.where(self.code.program.kind == DENSE, tables.dense[source], tables.offset[source] + source)
+
+
+def ask(
+    graph: Graph, regions: Regions | None = None, *, best: frozenset[int] = frozenset(), merge: bool = True
+) -> Question:
+    """Prepare a circuit for rows; without regions the preparation is kept with the circuit."""
+    if regions:
+        return _question(graph, regions, best, merge)
+    return remember(graph, f"question, best={sorted(best)}, merge={merge}", lambda g: _question(g, {}, best, merge))
+
+
+def every_column(graph: Graph) -> frozenset[int]:
+    """All columns, as a set."""
+    return frozenset(range(len(graph.schema)))
+
+
+def _question(graph: Graph, regions: Regions, best: frozenset[int], merge: bool) -> Question:
+    code = compiled(graph, merge)
+    tables, program = code.tables, code.program
+    missing = _log_missing(tables, regions, best)
+    entries = tables.offset[1:] + np.arange(tables.column.size)  # the place after a leaf's states
+    full = np.empty(tables.log_value.size + missing.size)
+    full[entries] = missing
+    full[np.setdiff1d(np.arange(full.size), entries, assume_unique=True)] = tables.log_value
+    lookup, exponent = split(full)
+    table = _edge_tables(program.leaf, program.leaf_weight, tables, lookup)
+    return Question(graph, code, regions, best, table, lookup, exponent, missing)
+
+
+def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats) -> Floats:
+    """The three values of every leaf edge, its weight included."""
+    first = (tables.offset[:-1] + np.arange(tables.column.size))[leaf]
+    states = tables.states[leaf]
+    one = np.where(states > 1, lookup[np.minimum(first + 1, lookup.size - 1)] if lookup.size else 0.0, 0.0)
+    table = np.stack([lookup[first], one, lookup[first + states]], axis=1)
+    return np.ascontiguousarray(table * weight[:, None])
+
+
+def _log_missing(tables: LeafTables, regions: Regions, best: frozenset[int]) -> Floats:
+    """The logarithm of each leaf's value where the cell is missing: over the states that its region allows."""
+    missing = np.zeros(tables.column.size)
+    filled = np.flatnonzero(tables.states > 0)
+    if not filled.size:
+        return missing
+    value = allowed_log_values(tables, regions)
+    first = tables.offset[filled]
+    top = np.maximum.reduceat(value, first)
+    safe_top = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.add.reduceat(np.exp(value - np.repeat(safe_top, tables.states[filled])), first))
+    missing[filled] = np.where(np.isin(tables.column[filled], list(best)), top, total + safe_top)
+    return missing
+
+
+def allowed_log_values(tables: LeafTables, regions: Regions) -> Floats:
+    """The tables with -inf at the states that a region forbids."""
+    forbidding = {c: r for c, r in regions.items() if isinstance(r, States)}
+    if not forbidding:
+        return tables.log_value
+    value = tables.log_value.copy()
+    column = np.repeat(tables.column, tables.states)
+    state = np.arange(value.size) - np.repeat(tables.offset[:-1], tables.states)
+    for c, region in forbidding.items():
+        here = column == c
+        value[here] = np.where(region.allowed[state[here]], value[here], -np.inf)
+    return value
+
+
+def batch(question: Question, rows: Floats, width: int) -> Inputs:
+    """The inputs of some rows; the last row is repeated to fill whole tiles of `width` rows."""
+    size = -(-len(rows) // width) * width
+    padded = rows if size == len(rows) else np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
+    program, tables = question.code.program, question.code.tables
+    source = np.maximum(program.source, 0)
+    column = tables.column if tables.column.size else np.zeros(1, np.int64)
+    dense, exponent = _dense_values(question, padded)
+    return Inputs(
+        not np.isnan(rows).any(), _codes(question.graph, padded), column[program.leaf].astype(np.uint32), question.leaf_table, column[source],
+        question.source_offset, question.lookup, question.lookup_exponent, dense, exponent,
+    )  # fmt: skip
+
+
+def _codes(graph: Graph, rows: Floats) -> Codes:
+    """States as small numbers, a column a line; a missing cell is one past the last state, and at least 2."""
+    past = np.maximum(graph.schema.cardinalities, 2).astype(np.float64)
+    values = np.where(np.isnan(rows), past, rows) if np.isnan(rows).any() else rows
+    if not graph.schema.cardinalities.all():
+        values = np.where(graph.schema.cardinalities > 0, values, 0.0)
+    return np.ascontiguousarray(values.T.astype(np.uint16))
+
+
+def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
+    """The values of the leaves over numbers. Two arrays of shape (dense leaves, rows)."""
+    lines = question.code.dense_node.size
+    value = np.empty((lines, len(rows)))
+    for block, line in dense_blocks(question.graph, question.code):
+        value[line] = _block_values(question, block, rows)
+    return split(value) if lines else (value, value)
+
+
+def dense_blocks(graph: Graph, code: Compiled) -> list[tuple[LeafBlock, slice]]:
+    """The blocks of leaves over numbers, each with its lines among the dense values."""
+    found, first = [], 0
+    if not code.dense_node.size:
+        return []
+    for block in graph.leaves:
+        if block.family.name != "constant" and graph.schema.cardinalities[block.column[0]] == 0:
+            found.append((block, slice(first, first + block.node.size)))
+            first += block.node.size
+    return found
+
+
+def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
+    """Log-values of one block's leaves: at the cell, or over its region where it is missing. (leaves, rows)."""
+    x = rows.T[block.column]
+    seen = ~np.isnan(x)
+    missing = _block_missing(question, block)
+    if not seen.any():
+        return np.broadcast_to(missing[:, None], x.shape)
+    value = block.family.log_prob(block.params, np.where(seen, x, block.family.mode(block.params)[:, None]))
+    return np.where(seen, value, missing[:, None])
+
+
+def _block_missing(question: Question, block: LeafBlock) -> Floats:
+    """The log-value of each leaf of a block where its cell is missing. Shape (leaves,)."""
+    missing = np.zeros(block.node.size)
+    if block.family.name == "potential":
+        return missing
+    for column in np.unique(block.column):
+        here = block.column == column
+        region = question.regions.get(int(column))
+        params = block.params[here]
+        if int(column) in question.best:
+            missing[here] = block.family.log_prob(params, block.family.mode(params, region)[:, None])[:, 0]
+        elif region is not None:
+            missing[here] = block.family.log_mass(params, region)
+    return missing

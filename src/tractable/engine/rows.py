@@ -1,0 +1,224 @@
+"""Loops over the rows of one tile: the smallest pieces of a sweep, each one line of arithmetic.
+
+`value` is (slots, rows): the rows of a slot lie side by side and fill vector lanes. `code` is (columns,
+rows). `table` is (leaf edges, 3): a leaf's value at state 0, at state 1 and where the cell is
+missing, its edge's weight included.
+"""
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Floats, Ints
+from tractable.engine.program import Codes
+from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
+
+CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def chosen(code: int, zero: float, one: float, missing: float) -> float:
+    """The entry of a binary leaf's table."""
+    return zero if code == 0 else (one if code == 1 else missing)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def out_of_range(value: Floats, o: int) -> bool:
+    """Whether a value is not zero and too small or large to go without exponent."""
+    bad = 0
+    for r in range(value.shape[1]):
+        x = value[o, r]
+        bad |= int((x < LOWEST) & (x > 0.0)) | int(x > HIGHEST)
+    return bad != 0
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def renormalise(value: Floats, exponent: Floats, o: int) -> None:
+    """Bring values that lie within 2**+-900 to within 2**+-128 by steps of the exponent."""
+    for _ in range(3):
+        for r in range(value.shape[1]):
+            x = value[o, r]
+            small = (x < SMALL) & (x > 0.0)
+            large = x > LARGE
+            value[o, r] = x * (STEP_UP if small else (STEP_DOWN if large else 1.0))
+            exponent[o, r] += -1.0 if small else (1.0 if large else 0.0)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def has_exponent(value: Floats, exponent: Floats, o: int) -> bool:
+    """Whether any row needs its exponent; zeros are given none."""
+    some = 0
+    for r in range(value.shape[1]):
+        if value[o, r] == 0.0:
+            exponent[o, r] = 0.0
+        some |= int(exponent[o, r] != 0.0)
+    return some != 0
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def power(steps: float) -> float:
+    """2**(256 * steps) for the few steps that matter; what is more than three steps smaller counts as nothing."""
+    if steps == 0.0:
+        return 1.0
+    if steps < 0.0:
+        return STEP_DOWN if steps == -1.0 else (2.0**-512 if steps == -2.0 else (2.0**-768 if steps == -3.0 else 0.0))
+    return STEP_UP if steps == 1.0 else 2.0**512
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def multiply_slots(value: Floats, o: int, operand: Ints, first: int, last: int) -> None:
+    """Set slot `o` to the product of the slots of edges first to last; one where there are none."""
+    width = value.shape[1]
+    if first == last:
+        for r in range(width):
+            value[o, r] = 1.0
+        return
+    a = operand[first]
+    if last - first == 1:
+        for r in range(width):
+            value[o, r] = value[a, r]
+        return
+    b = operand[first + 1]
+    for r in range(width):
+        value[o, r] = value[a, r] * value[b, r]
+    e = first + 2
+    while e + 1 < last:
+        a, b = operand[e], operand[e + 1]
+        for r in range(width):
+            value[o, r] *= value[a, r] * value[b, r]
+        e += 2
+    if e < last:
+        a = operand[e]
+        for r in range(width):
+            value[o, r] *= value[a, r]
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def multiply_seen_leaves(
+    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+) -> None:
+    """The same as `multiply_leaves` where no cell is missing: half the work."""
+    width = value.shape[1]
+    e = first
+    while e + 1 < last:
+        c, d = column[e], column[e + 1]
+        c0, c1, d0, d1 = table[e, 0], table[e, 1], table[e + 1, 0], table[e + 1, 1]
+        for r in range(width):
+            value[o, r] *= (c1 if code[c, r] == 1 else c0) * (d1 if code[d, r] == 1 else d0)
+        e += 2
+    if e < last:
+        c = column[e]
+        c0, c1 = table[e, 0], table[e, 1]
+        for r in range(width):
+            value[o, r] *= c1 if code[c, r] == 1 else c0
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def multiply_leaves(
+    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+) -> None:
+    """Multiply slot `o` by the binary leaves of leaf edges first to last."""
+    width = value.shape[1]
+    e = first
+    while e + 1 < last:
+        c, d = column[e], column[e + 1]
+        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
+        d0, d1, d2 = table[e + 1, 0], table[e + 1, 1], table[e + 1, 2]
+        for r in range(width):
+            value[o, r] *= chosen(code[c, r], c0, c1, c2) * chosen(code[d, r], d0, d1, d2)
+        e += 2
+    if e < last:
+        c = column[e]
+        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
+        for r in range(width):
+            value[o, r] *= chosen(code[c, r], c0, c1, c2)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def add_slots(value: Floats, o: int, operand: Ints, weight: Floats, first: int, last: int) -> None:
+    """Set slot `o` to the weighted sum of the slots of edges first to last; zero where there are none."""
+    width = value.shape[1]
+    e = first
+    if last - first >= 4:
+        a, b, c, d = operand[e], operand[e + 1], operand[e + 2], operand[e + 3]
+        u, v, w, x = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
+        for r in range(width):
+            value[o, r] = u * value[a, r] + v * value[b, r] + w * value[c, r] + x * value[d, r]
+        e += 4
+    elif last - first >= 2:
+        a, b = operand[e], operand[e + 1]
+        u, v = weight[e], weight[e + 1]
+        for r in range(width):
+            value[o, r] = u * value[a, r] + v * value[b, r]
+        e += 2
+    else:
+        for r in range(width):
+            value[o, r] = 0.0
+    while e + 3 < last:
+        a, b, c, d = operand[e], operand[e + 1], operand[e + 2], operand[e + 3]
+        u, v, w, x = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
+        for r in range(width):
+            value[o, r] += u * value[a, r] + v * value[b, r] + w * value[c, r] + x * value[d, r]
+        e += 4
+    while e < last:
+        a, u = operand[e], weight[e]
+        for r in range(width):
+            value[o, r] += u * value[a, r]
+        e += 1
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def add_leaves(
+    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+) -> None:
+    """Add the binary leaves of leaf edges first to last to slot `o`."""
+    width = value.shape[1]
+    for e in range(first, last):
+        c = column[e]
+        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
+        for r in range(width):
+            value[o, r] += chosen(code[c, r], c0, c1, c2)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def raise_slots(value: Floats, o: int, operand: Ints, weight: Floats, first: int, last: int) -> None:
+    """Set slot `o` to the largest weighted slot of edges first to last; zero where there are none."""
+    width = value.shape[1]
+    for r in range(width):
+        value[o, r] = 0.0
+    e = first
+    while e + 1 < last:
+        a, b = operand[e], operand[e + 1]
+        u, v = weight[e], weight[e + 1]
+        for r in range(width):
+            x, y = u * value[a, r], v * value[b, r]
+            z = x if x > y else y
+            value[o, r] = z if z > value[o, r] else value[o, r]
+        e += 2
+    if e < last:
+        a, u = operand[e], weight[e]
+        for r in range(width):
+            x = u * value[a, r]
+            value[o, r] = x if x > value[o, r] else value[o, r]
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def raise_leaves(
+    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+) -> None:
+    """Raise slot `o` to the largest of the binary leaves of leaf edges first to last."""
+    width = value.shape[1]
+    for e in range(first, last):
+        c = column[e]
+        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
+        for r in range(width):
+            x = chosen(code[c, r], c0, c1, c2)
+            value[o, r] = x if x > value[o, r] else value[o, r]
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def look_up(
+    value: Floats, o: int, code: Codes, column: int, table: Floats, offset: int
+) -> None:
+    """Set slot `o` to the entries of a table that begins at `offset`."""
+    for r in range(value.shape[1]):
+        value[o, r] = table[offset + code[column, r]]

@@ -1,0 +1,90 @@
+"""Sweeps over many rows: batches shared among threads, tiles inside each batch."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit.graph import Graph
+from tractable.engine.inputs import Question, Regions, ask, batch, every_column
+from tractable.engine.scaling import join
+from tractable.engine.up import Tile, sweep_roots
+
+TILE = 128  # rows whose values are worked out together: vector lanes enough, and few enough to stay in cache
+SMALL_TILE = 8
+TILE_BYTES = 1 << 27  # what the values of one tile may take
+BATCH_BYTES = 1 << 26  # what the inputs of one batch may take
+
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+def threads_or_default(threads: int | None) -> int:
+    """The number of threads to use: as asked, or as TRACTABLE_THREADS says, or one for each core."""
+    if threads is not None:
+        return max(1, threads)
+    return max(1, int(os.environ.get("TRACTABLE_THREADS") or len(os.sched_getaffinity(0))))
+
+
+def log_values(
+    graph: Graph,
+    rows: Floats,
+    regions: Regions | None = None,
+    *,
+    maximise: bool = False,
+    best: frozenset[int] = frozenset(),
+    threads: int | None = None,
+) -> Floats:
+    """The logarithm of the root's value for each row; a NaN is summed out, within its region if it has one.
+
+    Missing cells of the columns `best` take, leaf by leaf, their best value instead: an upper bound on the value of
+    any completion. With `maximise` sums, too, take their largest term, and all columns are `best`. Shape (rows,).
+    """
+    question = ask(graph, regions, best=every_column(graph) if maximise else best)
+    code = question.code
+    if code.constant or not len(rows):
+        return np.full(len(rows), code.log_factor)
+    width = tile_width(code.slots, len(rows))
+
+    def run(part: slice) -> Floats:
+        inputs = batch(question, rows[part], width)
+        root, exponent = np.empty(inputs.code.shape[1]), np.empty(inputs.code.shape[1])
+        sweep_roots(code.program, inputs, new_tile(graph, code.slots, width), maximise, root, exponent)
+        return join(root, exponent)[: part.stop - part.start]
+
+    return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor
+
+
+def tile_width(slots: int, rows: int) -> int:
+    """How many rows to work out together: few when few are asked for or when each needs much room."""
+    width = TILE
+    while width > SMALL_TILE and (width >= 2 * rows or slots * width * 8 > TILE_BYTES):
+        width //= 2
+    return width
+
+
+def new_tile(graph: Graph, slots: int, width: int) -> Tile:
+    """Room for the values of a tile."""
+    codes = np.zeros((len(graph.schema), width), dtype=np.uint16)
+    return Tile(codes, np.zeros((slots, width)), np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
+
+
+def in_parts(
+    run: Callable[[slice], T], question: Question, rows: int, width: int, threads: int | None
+) -> list[T]:
+    """What `run` answers for consecutive stretches of the rows, worked out by several threads."""
+    workers = threads_or_default(threads)
+    each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
+    size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
+    return spread(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
+
+
+def spread(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:
+    """`run` over the parts, in order, on several threads."""
+    if workers == 1 or len(parts) == 1:
+        return [run(part) for part in parts]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(run, parts))

@@ -1,0 +1,273 @@
+"""The upward sweep over one tile of rows: every operation's value, children before parents.
+
+Most operations are PLAIN: their bounds, known when the circuit is compiled, show that no exponent is ever needed.
+A CHECKED one works without exponents as long as its operands have none and its result stays in range.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.engine.program import DENSE, Codes, LOOKUP, ONE, PLAIN, PRODUCT, SUM, WIDE, Program
+from tractable.engine.rows import (
+    CONTRACT,
+    add_leaves,
+    add_slots,
+    chosen,
+    has_exponent,
+    look_up,
+    multiply_leaves,
+    multiply_seen_leaves,
+    multiply_slots,
+    out_of_range,
+    power,
+    raise_leaves,
+    raise_slots,
+    renormalise,
+)
+
+
+class Inputs(NamedTuple):
+    """What a batch of rows brings to the leaves."""
+
+    complete: bool  # whether no state is missing
+    code: Codes  # (columns, rows) the state; past the last state (and at least 2) where the cell is missing
+    leaf_column: Ints  # (leaf edges,)
+    leaf_table: Floats  # (leaf edges, 3)
+    source_column: Ints  # (ops,) the column of a LOOKUP
+    source_offset: Ints  # (ops,) where a LOOKUP's table begins, or which line a DENSE operation reads
+    lookup: Floats  # (entries,)
+    lookup_exponent: Floats  # (entries,)
+    dense: Floats  # (dense leaves, rows)
+    dense_exponent: Floats  # (dense leaves, rows)
+
+
+class Tile(NamedTuple):
+    """The states and values of one tile."""
+
+    code: Codes  # (columns, rows)
+    value: Floats  # (slots, rows)
+    exponent: Floats  # (slots, rows) valid where `scaled`
+    scaled: Bools  # (slots,) whether a slot's exponents count
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def sweep_up(
+    program: Program, slot: Ints, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+) -> None:
+    """Fill the tile. `slot` and `operand` say where values lie: at places used again, or each at its own."""
+    # Arrays are taken out of their tuples once: to do so costs more than a small operation.
+    kind, care, start, weight = program.kind, program.care, program.start, program.weight
+    leaf_start, code, column, table = program.leaf_start, tile.code, inputs.leaf_column, inputs.leaf_table
+    value, scaled, complete = tile.value, tile.scaled, inputs.complete
+    code[:] = inputs.code[:, base : base + code.shape[1]]
+    for op in range(kind.size):
+        o, first, last = slot[op], start[op], start[op + 1]
+        leaf_first, leaf_last = leaf_start[op], leaf_start[op + 1]
+        scaled[o] = False
+        if care[op] != PLAIN:
+            _careful(program, op, o, operand, inputs, base, tile, maximise)
+        elif kind[op] == PRODUCT:
+            multiply_slots(value, o, operand, first, last)
+            if complete:
+                multiply_seen_leaves(value, o, code, column, table, leaf_first, leaf_last)
+            else:
+                multiply_leaves(value, o, code, column, table, leaf_first, leaf_last)
+        elif kind[op] == SUM and not maximise:
+            add_slots(value, o, operand, weight, first, last)
+            add_leaves(value, o, code, column, table, leaf_first, leaf_last)
+        elif kind[op] == SUM:
+            raise_slots(value, o, operand, weight, first, last)
+            raise_leaves(value, o, code, column, table, leaf_first, leaf_last)
+        elif kind[op] == LOOKUP:
+            look_up(value, o, code, inputs.source_column[op], inputs.lookup, inputs.source_offset[op])
+        else:
+            for r in range(value.shape[1]):
+                value[o, r] = 1.0
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _careful(
+    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+) -> None:
+    """An operation whose value may need an exponent."""
+    kind = program.kind[op]
+    if kind == SUM:
+        _sum(program, op, o, operand, inputs, base, tile, maximise)
+    elif kind == PRODUCT:
+        _product(program, op, o, operand, inputs, base, tile)
+    elif kind == LOOKUP:
+        _lookup(op, o, inputs, base, tile)
+    elif kind == DENSE:
+        _dense(op, o, inputs, base, tile)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _any_scaled(tile: Tile, operand: Ints, first: int, last: int) -> bool:
+    for e in range(first, last):
+        if tile.scaled[operand[e]]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _sum(
+    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+) -> None:
+    first, last = program.start[op], program.start[op + 1]
+    leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+    if program.care[op] == WIDE or _any_scaled(tile, operand, first, last):
+        _aligned_sum(program, op, o, operand, inputs, base, tile, maximise)
+        return
+    if maximise:
+        raise_slots(tile.value, o, operand, program.weight, first, last)
+        raise_leaves(tile.value, o, tile.code, inputs.leaf_column, inputs.leaf_table, leaf_first, leaf_last)
+    else:
+        add_slots(tile.value, o, operand, program.weight, first, last)
+        add_leaves(tile.value, o, tile.code, inputs.leaf_column, inputs.leaf_table, leaf_first, leaf_last)
+    if out_of_range(tile.value, o):
+        _give_exponent(tile, o)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _give_exponent(tile: Tile, o: int) -> None:
+    for r in range(tile.value.shape[1]):
+        tile.exponent[o, r] = 0.0
+    renormalise(tile.value, tile.exponent, o)
+    tile.scaled[o] = has_exponent(tile.value, tile.exponent, o)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _aligned_sum(
+    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+) -> None:
+    """The sum, each row's terms brought to the largest exponent among them."""
+    value, exponent = tile.value, tile.exponent
+    width = value.shape[1]
+    first, last = program.start[op], program.start[op + 1]
+    leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+    for r in range(width):
+        value[o, r] = 0.0
+        exponent[o, r] = -np.inf
+    for e in range(first, last):
+        a, k = operand[e], program.weight_exponent[e]
+        own = tile.scaled[a]
+        for r in range(width):
+            top = (exponent[a, r] if own else 0.0) + k
+            exponent[o, r] = top if (value[a, r] > 0.0) & (top > exponent[o, r]) else exponent[o, r]
+    for e in range(leaf_first, leaf_last):
+        c = inputs.leaf_column[e]
+        for r in range(width):
+            x = chosen(tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2])
+            exponent[o, r] = 0.0 if (x > 0.0) & (exponent[o, r] < 0.0) else exponent[o, r]
+    for e in range(first, last):
+        a, w, k = operand[e], program.weight[e], program.weight_exponent[e]
+        own = tile.scaled[a]
+        for r in range(width):
+            if value[a, r] > 0.0:
+                x = w * value[a, r] * power((exponent[a, r] if own else 0.0) + k - exponent[o, r])
+                value[o, r] = max(value[o, r], x) if maximise else value[o, r] + x
+    for e in range(leaf_first, leaf_last):
+        c = inputs.leaf_column[e]
+        for r in range(width):
+            x = chosen(tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2])
+            if x > 0.0:
+                x *= power(-exponent[o, r])
+                value[o, r] = max(value[o, r], x) if maximise else value[o, r] + x
+    for r in range(width):
+        exponent[o, r] = exponent[o, r] if value[o, r] > 0.0 else 0.0
+    renormalise(value, exponent, o)
+    tile.scaled[o] = has_exponent(value, exponent, o)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _product(program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile) -> None:
+    first, last = program.start[op], program.start[op + 1]
+    if _any_scaled(tile, operand, first, last) or not _checked_product(program, op, o, operand, inputs, base, tile):
+        _scaled_product(program, op, o, operand, inputs, base, tile)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _checked_product(
+    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile
+) -> bool:
+    """Multiply without exponents, looking now and then whether that still holds; False when it does not."""
+    first, last = program.start[op], program.start[op + 1]
+    value = tile.value
+    split = min(first + 2, last)
+    multiply_slots(value, o, operand, first, split)
+    if out_of_range(value, o):
+        return False
+    for e in range(split, last):
+        a = operand[e]
+        for r in range(value.shape[1]):
+            value[o, r] *= value[a, r]
+        if out_of_range(value, o):
+            return False
+    e, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+    while e < leaf_last:
+        stop = min(e + program.stride[op], leaf_last)
+        multiply_leaves(value, o, tile.code, inputs.leaf_column, inputs.leaf_table, e, stop)
+        if out_of_range(value, o):
+            return False
+        e = stop
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _scaled_product(
+    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile
+) -> None:
+    value, exponent = tile.value, tile.exponent
+    width = value.shape[1]
+    for r in range(width):
+        value[o, r] = 1.0
+        exponent[o, r] = 0.0
+    for e in range(program.start[op], program.start[op + 1]):
+        a = operand[e]
+        own = tile.scaled[a]
+        for r in range(width):
+            value[o, r] *= value[a, r]
+            exponent[o, r] += exponent[a, r] if own else 0.0
+        renormalise(value, exponent, o)
+    e, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+    while e < leaf_last:
+        stop = min(e + program.stride[op], leaf_last)
+        multiply_leaves(value, o, tile.code, inputs.leaf_column, inputs.leaf_table, e, stop)
+        renormalise(value, exponent, o)
+        e = stop
+    tile.scaled[o] = has_exponent(value, exponent, o)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _lookup(op: int, o: int, inputs: Inputs, base: int, tile: Tile) -> None:
+    column, offset = inputs.source_column[op], inputs.source_offset[op]
+    look_up(tile.value, o, tile.code, column, inputs.lookup, offset)
+    look_up(tile.exponent, o, tile.code, column, inputs.lookup_exponent, offset)
+    tile.scaled[o] = has_exponent(tile.value, tile.exponent, o)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _dense(op: int, o: int, inputs: Inputs, base: int, tile: Tile) -> None:
+    line = inputs.source_offset[op]
+    for r in range(tile.value.shape[1]):
+        tile.value[o, r] = inputs.dense[line, base + r]
+        tile.exponent[o, r] = inputs.dense_exponent[line, base + r]
+    tile.scaled[o] = has_exponent(tile.value, tile.exponent, o)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def sweep_roots(
+    program: Program, inputs: Inputs, tile: Tile, maximise: bool, root: Floats, root_exponent: Floats
+) -> None:
+    """The root's value for every row of the batch, tile after tile. The batch is a whole number of tiles long."""
+    width = tile.value.shape[1]
+    top = program.slot[program.kind.size - 1]
+    for base in range(0, root.size, width):
+        sweep_up(program, program.slot, program.operand_slot, inputs, base, tile, maximise)
+        own = tile.scaled[top]
+        for r in range(width):
+            root[base + r] = tile.value[top, r]
+            root_exponent[base + r] = tile.exponent[top, r] if own else 0.0

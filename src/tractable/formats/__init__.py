@@ -1,0 +1,94 @@
+"""Circuits and networks as files; the suffix chooses.
+
+To add a format: a file with a function that reads a path, or one that writes a document to a path, or both,
+and a line in the table below.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from tractable.formats.ac import read_ac
+from tractable.formats.ac_writing import write_ac
+from tractable.formats.document import Document
+from tractable.formats.dot import write_dot
+from tractable.formats.network_files import read_network
+from tractable.formats.readable import read_json, write_json
+from tractable.formats.spn import read_spn
+from tractable.formats.spn_writing import write_spn
+from tractable.formats.svg import svg_text, write_svg
+from tractable.formats.tract import read_tract, write_tract
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What can be done with the files of one suffix."""
+
+    title: str
+    read: Callable[[Path], Document] | None = None
+    write: Callable[[Document, Path], None] | None = None
+
+
+FORMATS: dict[str, Format] = {
+    ".tract": Format("the package's own", read_tract, write_tract),
+    ".json": Format("readable text", read_json, write_json),
+    ".ac": Format("Libra's arithmetic circuits", read_ac, write_ac),
+    ".spn": Format("Libra's sum-product networks", read_spn, write_spn),
+    ".bif": Format("Bayesian networks, Interchange Format", read=read_network),
+    ".uai": Format("networks of the UAI competitions", read=read_network),
+    ".dot": Format("Graphviz", write=write_dot),
+    ".svg": Format("a picture", write=write_svg),
+}
+
+
+def read_circuit(path: str | PathLike[str]) -> Document:
+    """The circuit of a file, and what the file knows about it.
+
+    Raises:
+        ValueError: naming the file and what is wrong with it.
+        OSError: if the file cannot be opened.
+    """
+    where = Path(path)
+    read = _format(where).read
+    if read is None:
+        raise ValueError(
+            f"{where}: a {where.suffix} file can be written, not read (read: {_suffixes('read')})"
+        )
+    try:
+        return read(where)
+    except ValueError as error:
+        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+
+
+def write_circuit(document: Document, path: str | PathLike[str]) -> None:
+    """Save a circuit; a file that is already there stays as it was until the new one is whole.
+
+    Raises:
+        ValueError: if the format cannot hold this circuit.
+        OSError: if the file cannot be written.
+    """
+    where = Path(path)
+    write = _format(where).write
+    if write is None:
+        raise ValueError(
+            f"{where}: a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
+        )
+    try:
+        write(document, where)
+    except ValueError as error:
+        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+
+
+def _format(path: Path) -> Format:
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise ValueError(f"{path}: the suffix '{suffix}' is unknown (known: {', '.join(FORMATS)})")
+    return FORMATS[suffix]
+
+
+def _suffixes(what: str) -> str:
+    return ", ".join(suffix for suffix, format in FORMATS.items() if getattr(format, what) is not None)
+
+
+__all__ = ["FORMATS", "Document", "Format", "read_circuit", "svg_text", "write_circuit"]

@@ -1,0 +1,162 @@
+"""Libra's arithmetic circuits (`.ac`): reading.
+
+A line of cardinalities, one node a line with children before parents, EOF; then perhaps the feature table
+of the Markov network and EOF again. Files have millions of lines, so the nodes are parsed as one array.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.data.schema import Schema, discrete_schema
+from tractable.formats.ac_features import LONGEST, number, read_features, shown
+from tractable.formats.document import Document
+from tractable.leaves import FAMILIES
+
+_SPACE = np.isin(np.arange(256), list(b" \t\n"))
+_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+_NUMERIC = _DIGIT | np.isin(np.arange(256), list(b".eE+-"))
+
+
+def read_ac(path: Path) -> Document:
+    """The circuit of a .ac file; columns are called x0, x1, ... and their states 0, 1, ..."""
+    return Document(ac_graph(path.read_bytes()))
+
+
+def ac_graph(data: bytes) -> Graph:
+    """The circuit of the bytes of a .ac file.
+
+    Raises:
+        ValueError: naming the line that is wrong.
+    """
+    first, _, rest = data.replace(b"\r", b" ").partition(b"\n")
+    schema = _schema(first)
+    body, end, tail = (b"\n" + rest).partition(b"\nEOF")
+    if not end:
+        raise ValueError("the file is cut short: there is no EOF after the nodes")
+    lines = _Lines(body[1:] + b"\n")
+    if not lines.kind.size:
+        raise ValueError("line 2: the circuit has no nodes")
+    graph = lines.graph(schema)
+    features = read_features(tail, graph, first_line=lines.kind.size + 2)
+    if features is None:
+        return graph
+    return Graph(schema, graph.kind, graph.start, graph.child, graph.log_weight, graph.leaves, features)
+
+
+def _schema(line: bytes) -> Schema:
+    words = line.strip()
+    if not (words.startswith(b"(") and words.endswith(b")")):
+        raise ValueError("line 1: the numbers of states are expected in brackets, as in (2 2 3)")
+    sizes = words[1:-1].split()
+    for size in sizes:
+        if not size.isdigit() or not 0 < int(size[:LONGEST]) < 1_000_000:
+            raise ValueError(f"line 1: {shown(size)} is not a number of states")
+    return discrete_schema(int(size) for size in sizes)
+
+
+class _Lines:
+    """The node lines, split into words; `buffer` has spaces in place of the letters in front."""
+
+    def __init__(self, text: bytes) -> None:
+        self.buffer: Bytes = np.frombuffer(text, dtype=np.uint8).copy()
+        ends = np.flatnonzero(self.buffer == ord("\n")) + 1
+        if text == b"\n":
+            ends = ends[:0]
+        self.starts: Ints = np.concatenate([[0], ends])
+        self.kind: Bytes = self.buffer[self.starts[:-1]].copy()
+        self._check_letters()
+        self.buffer[self.starts[:-1]] = ord(" ")
+        word = ~_SPACE[self.buffer]
+        self.word_starts: Ints = np.flatnonzero(word & ~np.concatenate([[False], word[:-1]]))
+        self.word_ends: Ints = np.flatnonzero(word & ~np.concatenate([word[1:], [False]])) + 1
+        self.words: Ints = np.diff(np.searchsorted(self.word_starts, self.starts))
+        self._check_words()
+
+    def graph(self, schema: Schema) -> Graph:
+        """The nodes as a circuit without a feature table."""
+        numbers = self._whole_numbers()
+        counts = self.words[self.kind != ord("n")]
+        of_leaf = np.repeat(self.kind[self.kind != ord("n")] == ord("v"), counts)
+        degree = np.where(self._inner, self.words, 0)
+        child = numbers[~of_leaf]
+        return Graph(
+            schema,
+            np.select([self.kind == ord("*"), self.kind == ord("+")], [PRODUCT, SUM], LEAF).astype(np.uint8),
+            np.concatenate([[0], np.cumsum(degree)]),
+            child,
+            np.zeros(child.size),
+            self._blocks(schema, numbers[of_leaf].reshape(-1, 2)),
+        )
+
+    @property
+    def _inner(self) -> Bools:
+        return np.isin(self.kind, list(b"*+"))
+
+    def _blocks(self, schema: Schema, indicators: Ints) -> tuple[LeafBlock, ...]:
+        node = np.flatnonzero(self.kind == ord("v"))
+        column, state = indicators[:, 0], indicators[:, 1]
+        known = column < len(schema)
+        inside = np.zeros(node.size, dtype=np.bool_)
+        inside[known] = state[known] < schema.cardinalities[column[known]]
+        if not inside.all():
+            line = int(node[~inside][0])
+            raise ValueError(
+                f"line {line + 2}: there is no variable {column[~inside][0]} or it lacks that state"
+            )
+        constant = np.flatnonzero(self.kind == ord("n"))
+        with np.errstate(divide="ignore"):
+            log_values: Floats = np.log(self._constants())[:, None]
+        blocks = (
+            LeafBlock(FAMILIES["indicator"], node, column, state[:, None].astype(np.float64)),
+            LeafBlock(FAMILIES["constant"], constant, np.full(constant.size, -1), log_values),
+        )
+        return tuple(b for b in blocks if b.node.size)
+
+    def _check_letters(self) -> None:
+        fine = np.isin(self.kind, list(b"vn*+"))
+        after = np.minimum(self.starts[:-1] + 1, self.buffer.size - 1)
+        fine &= _SPACE[self.buffer[after]]
+        if not fine.all():
+            raise ValueError(f"line {int(np.argmin(fine)) + 2}: a node starts with v, n, * or + and a space")
+
+    def _check_words(self) -> None:
+        wanted = np.select([self.kind == ord("v"), self.kind == ord("n")], [2, 1], np.maximum(self.words, 1))
+        wrong = np.flatnonzero(wanted != self.words)
+        if wrong.size:
+            line = int(wrong[0])
+            raise ValueError(f"line {line + 2}: {wanted[line]} numbers are expected, not {self.words[line]}")
+
+    def _whole_numbers(self) -> Ints:
+        """The numbers of all lines but those of constants, in order."""
+        chosen = np.repeat(self.kind != ord("n"), np.diff(self.starts))
+        self._check_bytes(chosen & ~_DIGIT[self.buffer])
+        of_line = np.repeat(self.kind != ord("n"), self.words)
+        long = np.flatnonzero(of_line & (self.word_ends - self.word_starts > LONGEST))
+        if long.size:
+            raise ValueError(f"line {self._line_at(int(self.word_starts[long[0]]))}: a number is too large")
+        text = self.buffer[chosen].tobytes()
+        return np.fromstring(text, dtype=np.int64, sep=" ") if of_line.any() else np.zeros(0, dtype=np.int64)
+
+    def _constants(self) -> Floats:
+        """The values of the constants, in order."""
+        chosen = np.repeat(self.kind == ord("n"), np.diff(self.starts))
+        self._check_bytes(chosen & ~_NUMERIC[self.buffer])
+        words = self.buffer[chosen].tobytes().split()
+        values = np.array([number(w) for w in words])
+        wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+        if wrong.size:
+            line = int(np.flatnonzero(self.kind == ord("n"))[wrong[0]]) + 2
+            raise ValueError(f"line {line}: {shown(words[wrong[0]])} is not a finite number from 0 up")
+        return values
+
+    def _check_bytes(self, wrong: Bools) -> None:
+        wrong = wrong & ~_SPACE[self.buffer]
+        if wrong.any():
+            at = int(wrong.argmax())
+            raise ValueError(f"line {self._line_at(at)}: {chr(self.buffer[at])!r} is no part of a number")
+
+    def _line_at(self, offset: int) -> int:
+        return int(np.searchsorted(self.starts, offset, side="right")) + 1

@@ -1,0 +1,94 @@
+"""Libra's arithmetic circuits (`.ac`): writing.
+
+Weights and leaves that the format does not know become constants and indicators first. Numbers keep all their
+digits, which Libra's own writer does not.
+"""
+
+import re
+from collections.abc import Iterator
+from math import exp, inf
+from pathlib import Path
+
+import numpy as np
+
+from tractable.circuit.convert import to_ac
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import LEAF, PRODUCT, Graph
+from tractable.formats.atomic import write_text
+from tractable.formats.document import Document
+
+_BARE_EXPONENT = re.compile(r"^(-?\d+)(?=e)")
+
+
+def write_ac(document: Document, path: Path) -> None:
+    """Save a circuit over categorical columns; names of columns and states are lost.
+
+    Raises:
+        ValueError: if a column is not categorical, or a number does not fit the format.
+    """
+    write_text(path, ac_text(document.graph))
+
+
+def ac_text(graph: Graph) -> str:
+    """A circuit as the text of a .ac file.
+
+    Raises:
+        ValueError: if a column is not categorical, or a number does not fit the format.
+    """
+    for variable in graph.schema:
+        if not variable.is_categorical:
+            raise ValueError(
+                f"a .ac file has categorical columns only; column '{variable.name}' is {variable.kind}"
+            )
+    plain = graph if _is_arithmetic(graph) else to_ac(graph)
+    sizes = " ".join(str(v.cardinality) for v in graph.schema)
+    lines = [f"({sizes})", *_node_lines(plain), "EOF"]
+    if plain.features is not None:
+        lines += ["", *_feature_lines(plain.features), "EOF"]
+    return "\n".join(lines) + "\n"
+
+
+def decimal(value: float) -> str:
+    """A number with all its digits and a decimal point, without which Libra does not read an exponent."""
+    return _BARE_EXPONENT.sub(r"\1.0", repr(float(value)))
+
+
+def _is_arithmetic(graph: Graph) -> bool:
+    """Whether the circuit has unweighted sums, indicators and constants only."""
+    plain_leaves = all(b.family.name in ("indicator", "constant") for b in graph.leaves)
+    return plain_leaves and not graph.log_weight.any()
+
+
+def _raw(log_value: float) -> str:
+    """The number itself, which is what the format holds."""
+    value = exp(log_value) if log_value < 709 else inf
+    if value == inf or (value == 0 and log_value > -inf):
+        raise ValueError(f"a constant with logarithm {log_value:g} does not fit a .ac file")
+    return decimal(value)
+
+
+def _node_lines(graph: Graph) -> Iterator[str]:
+    leaf = np.full(graph.nodes, "", dtype=object)
+    for block in graph.leaves:
+        numbers = block.params[:, 0].tolist()
+        if block.family.name == "constant":
+            leaf[block.node] = [f"n {_raw(value)}" for value in numbers]
+        else:
+            cells = zip(block.column.tolist(), numbers, strict=True)
+            leaf[block.node] = [f"v {column} {int(state)}" for column, state in cells]
+    start, child = graph.start.tolist(), list(map(str, graph.child.tolist()))
+    for node, kind in enumerate(graph.kind.tolist()):
+        if kind == LEAF:
+            yield leaf[node]
+        else:
+            yield f"{'*' if kind == PRODUCT else '+'} {' '.join(child[start[node] : start[node + 1]])}"
+
+
+def _feature_lines(features: FeatureTable) -> Iterator[str]:
+    """One line a feature; a feature whose leaf is not in the circuit cannot be said in this format."""
+    cells = zip(features.equals.tolist(), features.column.tolist(), features.state.tolist(), strict=True)
+    conditions = [f"{'+' if equals else '-'}v{column}_{state}" for equals, column, state in cells]
+    start = features.start.tolist()
+    for i, node in enumerate(features.node.tolist()):
+        if node >= 0:
+            yield " ".join([str(node), _raw(features.log_weight[i]), *conditions[start[i] : start[i + 1]]])

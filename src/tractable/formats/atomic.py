@@ -1,0 +1,85 @@
+"""Writing beside and renaming: a file is either the old one or the whole new one, never something between."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file by one that holds `data`; when that fails the old file stands as it was.
+
+    A link is followed, so that it goes on pointing at the file.
+    """
+    target = Path(os.path.realpath(path))
+    beside = _name_beside(target)
+    try:
+        # Opened by hand so that the usual permissions apply, which a temporary file's would not.
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside)
+        raise
+    _settle(target.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file by one that holds `text`; when that fails the old file stands as it was."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill; it takes the place of `path` when the block ends well and vanishes when it does not.
+
+    Raises:
+        FileExistsError: if a file stands there.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(f"{path} is a file, not a folder")
+    beside = _name_beside(target)
+    os.mkdir(beside)
+    try:
+        yield beside
+        _swap(beside, target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    _settle(target.parent)
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put a folder in another's place; that cannot be done in one step, so the old one steps aside."""
+    if not target.exists():
+        os.rename(new, target)
+        return
+    old = _name_beside(target)
+    os.rename(target, old)
+    try:
+        os.rename(new, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _name_beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+
+
+def _settle(folder: Path) -> None:
+    """Have the renaming itself survive a power cut, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

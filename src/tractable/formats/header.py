@@ -1,0 +1,125 @@
+"""Schemas and facts as plain JSON values, and back with every value checked."""
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from tractable.data.schema import Kind, Role, Schema, State, Variable
+
+VERSION = 1
+
+
+def plain_schema(schema: Schema) -> list[dict[str, Any]]:
+    """A schema as JSON values; a state keeps its type (true, 1, 1.0 and "1" are four)."""
+    return [
+        {"name": v.name, "kind": v.kind, "role": v.role, "states": [plain(s) for s in v.states]}
+        for v in schema
+    ]
+
+
+def schema_from_plain(value: object) -> Schema:
+    """The schema that `plain_schema` described.
+
+    Raises:
+        ValueError: naming the column that is wrong.
+    """
+    if not isinstance(value, list):
+        raise ValueError("the schema is not a list of columns")
+    return Schema(tuple(_variable(number, column) for number, column in enumerate(value)))
+
+
+def _variable(number: int, column: object) -> Variable:
+    if not isinstance(column, dict) or set(column) != {"name", "kind", "role", "states"}:
+        raise ValueError(f"column {number} of the schema is not name, kind, role and states")
+    name, kind, role, states = (column[key] for key in ("name", "kind", "role", "states"))
+    if not isinstance(name, str):
+        raise ValueError(f"the name of column {number} is not text")
+    if kind not in get_args(Kind):
+        raise ValueError(f"column '{name}' is of the unknown kind {kind!r}")
+    if role not in get_args(Role):
+        raise ValueError(f"column '{name}' has the unknown role {role!r}")
+    if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
+        raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
+    return Variable(name, cast(Kind, kind), cast("tuple[State, ...]", tuple(states)), cast(Role, role))
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy as a number of Python; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def to_json(value: object) -> str:
+    """The value as JSON on one line.
+
+    Raises:
+        ValueError: if it holds something that JSON cannot.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_numpy_value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"what is known about the circuit cannot be written as JSON: {error}") from None
+
+
+def _numpy_value(value: object) -> object:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{value!r} is neither text, number, list nor dictionary")
+
+
+def from_json(text: str | bytes) -> dict[str, Any]:
+    """The JSON object of a text.
+
+    Raises:
+        ValueError: if it is not well formed, or nested beyond reason.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise ValueError("the text is not UTF-8") from None
+    except ValueError as error:
+        raise ValueError(f"the JSON is not well formed: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError("the JSON is not an object")
+    return value
+
+
+def check_version(header: dict[str, Any]) -> None:
+    """Refuse a file of another format or of a later version.
+
+    Raises:
+        ValueError: saying which.
+    """
+    if header.get("format") != "tractable circuit":
+        raise ValueError("the file is not a tractable circuit")
+    if header.get("version") != VERSION:
+        raise ValueError(
+            f"the file has format version {header.get('version')!r}; this package reads {VERSION}"
+        )
+
+
+def about_from_plain(value: object, schema: Schema) -> dict[str, Any]:
+    """The facts of a file, with targets that are columns of its schema.
+
+    Raises:
+        ValueError: if they are not a dictionary, or a target is no column.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("what is known about the circuit is not a dictionary")
+    targets = value.get("targets")
+    if targets is not None:
+        if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
+            raise ValueError("the targets are not a list of column names")
+        schema.columns(targets)
+    return value
+
+
+def package_version() -> str:
+    """The version of this package, which files carry."""
+    try:
+        return version("tractable")
+    except PackageNotFoundError:
+        return "unknown"

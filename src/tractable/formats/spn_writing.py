@@ -1,0 +1,115 @@
+"""Libra's sum-product networks (`.spn`): writing.
+
+The children of the root become the leaf circuits, each divided by its total, so that a reader that divides
+leaves and one that does not find the same distribution. Where the children have inner nodes in common, which
+separate files would have to repeat, or are very many, the whole circuit becomes one leaf below a sum.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit.assemble import assemble, edges_of
+from tractable.circuit.builder import Builder
+from tractable.circuit.graph import LEAF, SUM, Graph
+from tractable.circuit.scopes import root_columns
+from tractable.formats.ac_writing import ac_text, decimal
+from tractable.formats.atomic import new_folder, write_text
+from tractable.formats.document import Document
+from tractable.formats.kernels import spread_owners
+from tractable.formats.spn import log_total
+
+MOST_LEAVES = 256
+
+
+class _Top(NamedTuple):
+    """The node at the top of the tree and the circuits below it, which are normalised."""
+
+    kind: str
+    parts: list[Graph]
+    log_weights: Floats
+
+
+def write_spn(document: Document, path: Path) -> None:
+    """Save a circuit over binary columns as a folder; names of columns and states are lost.
+
+    Raises:
+        ValueError: if a column is not binary or the circuit is zero everywhere.
+    """
+    graph = document.graph
+    for variable in graph.schema:
+        if variable.cardinality != 2:
+            raise ValueError(f"a .spn has binary columns only; column '{variable.name}' is not binary")
+    top = _top(graph)
+    with new_folder(path) as folder:
+        scopes = [_write_leaf(folder, number, part) for number, part in enumerate(top.parts, start=1)]
+        write_text(folder / "spac.m", _tree_text(top, scopes, len(graph.schema)))
+
+
+def _top(graph: Graph) -> _Top:
+    edges = slice(int(graph.start[graph.root]), graph.edges)
+    if graph.kind[graph.root] == LEAF or edges.stop - edges.start > MOST_LEAVES or _children_meet(graph):
+        return _sum_of([graph], np.zeros(1))
+    parts = [_below(graph, int(child)) for child in graph.child[edges]]
+    if graph.kind[graph.root] == SUM:
+        return _sum_of(parts, graph.log_weight[edges])
+    # A product's constants only scale it, and a scaled circuit is the same distribution.
+    scoped = [part for part in parts if root_columns(part).size]
+    return _Top("*", [_normalised(part, log_total(part)) for part in scoped], np.zeros(0))
+
+
+def _sum_of(parts: list[Graph], log_weights: Floats) -> _Top:
+    totals = np.array([log_total(part) for part in parts])
+    masses = log_weights + totals
+    kept = np.flatnonzero(masses > -np.inf)
+    if not kept.size:
+        raise ValueError("the circuit is zero everywhere")
+    shares = masses[kept] - np.logaddexp.reduce(masses[kept])
+    return _Top("+", [_normalised(parts[i], totals[i]) for i in kept], shares)
+
+
+def _normalised(part: Graph, total: float) -> Graph:
+    if total == -np.inf:
+        raise ValueError("the circuit is zero everywhere")
+    if abs(total) < 1e-12:
+        return part
+    builder = Builder(part.schema)
+    root = builder.splice(part)
+    return builder.freeze(builder.product([root, builder.constant(-total)]))
+
+
+def _below(graph: Graph, node: int) -> Graph:
+    """The circuit at and below a node."""
+    return assemble(graph.schema, graph.kind.astype(np.int64), edges_of(graph), graph.leaves, node)
+
+
+def _children_meet(graph: Graph) -> bool:
+    """Whether an inner node is below two children of the root."""
+    owner = np.full(graph.nodes, -1, dtype=np.int64)
+    children = graph.child[graph.start[graph.root] :]
+    owner[children] = children
+    return bool(spread_owners(graph.start, graph.child, owner)) or np.unique(children).size < children.size
+
+
+def _write_leaf(folder: Path, number: int, part: Graph) -> Ints:
+    """Save one leaf circuit over the columns that it depends on, which come back."""
+    columns = root_columns(part)
+    position = np.full(len(part.schema), -1)
+    position[columns] = np.arange(columns.size)
+    builder = Builder(part.schema.select(columns))
+    builder.splice(part, position)
+    write_text(folder / f"spac-{number}.ac", ac_text(builder.freeze()))
+    return columns
+
+
+def _tree_text(top: _Top, scopes: list[Ints], columns: int) -> str:
+    leaves = range(1, len(scopes) + 1)
+    lines = ["spac", str(len(scopes) + 1), f"n 0 {top.kind} -1", " ".join(map(str, leaves))]
+    if top.kind == "+":
+        lines.append(" ".join(map(decimal, top.log_weights.tolist())))
+    lines.append(" ".join(map(str, range(columns))))
+    for number, scope in zip(leaves, scopes, strict=True):
+        lines += [f"n {number} ac 0", " ".join(map(str, scope.tolist()))]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,167 @@
+"""The package's own format (`.tract`): a safetensors file, so that loading never runs code.
+
+The arrays of the graph are its tensors. Its metadata has two entries: `circuit`, a JSON text with the schema,
+the families of the leaves and what is known about the circuit; and `digest`, a checksum of that text and of
+every tensor. Everything is checked on the way in; the checksum comes last, so that a fault that has a name is
+reported by name.
+"""
+
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save
+
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import Graph, LeafBlock
+from tractable.formats.atomic import write_bytes
+from tractable.formats.document import Document
+from tractable.formats.features import check_features
+from tractable.formats.header import (
+    VERSION,
+    about_from_plain,
+    check_version,
+    from_json,
+    package_version,
+    plain_schema,
+    schema_from_plain,
+    to_json,
+)
+from tractable.formats.scopes import check_scopes
+from tractable.leaves import FAMILIES
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+_GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
+_BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
+_FEATURES = {
+    "node": np.int64,
+    "log_weight": np.float64,
+    "start": np.int64,
+    "column": np.int64,
+    "state": np.int64,
+    "equals": np.bool_,
+}
+
+
+def write_tract(document: Document, path: Path) -> None:
+    """Save a circuit with everything that is known about it."""
+    tensors = _tensors(document.graph)
+    header = to_json(
+        {
+            "format": "tractable circuit",
+            "version": VERSION,
+            "package": package_version(),
+            "schema": plain_schema(document.graph.schema),
+            "families": [block.family.name for block in document.graph.leaves],
+            "about": document.about,
+        }
+    )
+    metadata = {"circuit": header, "digest": _digest(header, tensors)}
+    write_bytes(path, save(tensors, metadata=metadata))
+
+
+def read_tract(path: Path) -> Document:
+    """The circuit of a .tract file.
+
+    Raises:
+        ValueError: naming what is wrong with it.
+    """
+    tensors, metadata = _opened(path)
+    header = from_json(metadata.get("circuit", "{}"))
+    check_version(header)
+    schema = schema_from_plain(header.get("schema"))
+    about = about_from_plain(header.get("about"), schema)
+    families = header.get("families")
+    if not isinstance(families, list):
+        raise ValueError("the families of the leaves are not a list")
+    _check_names(tensors, len(families))
+    kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
+    leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
+    graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors))
+    if graph.features is not None:
+        check_features(graph.features, graph)
+    check_scopes(graph, about)
+    if metadata.get("digest") != _digest(metadata["circuit"], tensors):
+        raise ValueError("the file is damaged: its contents do not match its checksum")
+    return Document(graph, about)
+
+
+def _tensors(graph: Graph) -> Tensors:
+    tensors: Tensors = {name: getattr(graph, name) for name in _GRAPH}
+    for number, block in enumerate(graph.leaves):
+        tensors |= {f"leaf.{number}.{name}": getattr(block, name) for name in _BLOCK}
+    if graph.features is not None:
+        tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
+    return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+
+
+def _digest(header: str, tensors: Tensors) -> str:
+    digest = blake2b(header.encode("utf-8"), digest_size=16)
+    for name in sorted(tensors):
+        array = tensors[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _opened(path: Path) -> tuple[Tensors, dict[str, str]]:
+    """The tensors and the metadata of a safetensors file."""
+    with path.open("rb"):
+        pass  # a file that cannot be opened is the system's error, not a damaged file
+    try:
+        with safe_open(path, framework="np") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except Exception as error:  # the library reports damage by many types of exception
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"the file is damaged or cut short ({reason})") from None
+
+
+def _check_names(tensors: Tensors, blocks: int) -> None:
+    wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(blocks) for name in _BLOCK)}
+    features = {f"feature.{name}" for name in _FEATURES}
+    if not features.isdisjoint(tensors):
+        wanted |= features
+    for name in sorted(wanted ^ set(tensors)):
+        raise ValueError(f"the array '{name}' {'is missing' if name in wanted else 'does not belong here'}")
+
+
+def _tensor(tensors: Tensors, name: str, dtype: Any) -> npt.NDArray[Any]:
+    array = tensors[name]
+    if array.dtype != dtype:
+        raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")
+    dimensions = 2 if name.endswith(".params") else 1
+    if array.ndim != dimensions:
+        raise ValueError(f"the array '{name}' has {array.ndim} dimensions, not {dimensions}")
+    return array
+
+
+def _block(tensors: Tensors, number: int, family: object) -> LeafBlock:
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise ValueError(f"there is no family of leaves called {family!r}")
+    arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
+    return LeafBlock(FAMILIES[family], *arrays)
+
+
+def _features(tensors: Tensors) -> FeatureTable | None:
+    if "feature.node" not in tensors:
+        return None
+    table = FeatureTable(*(_tensor(tensors, f"feature.{n}", dtype) for n, dtype in _FEATURES.items()))
+    conditions = table.column.size
+    sizes = {
+        "log_weight": table.node.size,
+        "start": table.node.size + 1,
+        "state": conditions,
+        "equals": conditions,
+    }
+    for name, size in sizes.items():
+        if getattr(table, name).size != size:
+            raise ValueError(
+                f"the array 'feature.{name}' has {getattr(table, name).size} entries, not {size}"
+            )
+    if table.start[0] != 0 or table.start[-1] != conditions or (np.diff(table.start) < 0).any():
+        raise ValueError("the conditions are not divided among the features in order")
+    return table

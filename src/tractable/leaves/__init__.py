@@ -1,0 +1,20 @@
+"""Families of leaves. To add one: a file with a class, and a line in the table below."""
+
+from tractable.leaves.bernoulli import Bernoulli
+from tractable.leaves.categorical import Categorical
+from tractable.leaves.constant import Constant
+from tractable.leaves.family import Family
+from tractable.leaves.gaussian import Gaussian
+from tractable.leaves.histogram import Histogram
+from tractable.leaves.indicator import Indicator
+from tractable.leaves.poisson import Poisson
+from tractable.leaves.potential import Potential
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), Histogram(), Constant(), Potential(),
+    )
+}  # fmt: skip
+
+__all__ = ["FAMILIES", "Family"]

@@ -1,0 +1,120 @@
+"""A leaf with a probability for each state."""
+
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import entr
+
+from tractable.arrays import Bools, Floats
+from tractable.data.regions import Region, States
+from tractable.data.schema import Variable
+from tractable.leaves.family import Family
+from tractable.leaves.finite import (
+    log_total,
+    pick,
+    quiet_log,
+    restricted,
+    shares,
+    smoothed,
+    state_weights,
+)
+
+TOLERANCE = 1e-6  # how far from one the probabilities of a leaf may sum
+
+
+@final
+class Categorical(Family):
+    """One of a few states; the parameters are their log-probabilities."""
+
+    name: ClassVar[str] = "categorical"
+
+    def accepts(self, variable: Variable) -> bool:
+        """Categorical columns only."""
+        return variable.is_categorical
+
+    def width(self, variable: Variable) -> int:
+        """The number of states."""
+        return variable.cardinality
+
+    def check(self, params: Floats, variable: Variable) -> str | None:
+        """Each line holds the logarithms of probabilities that sum to one."""
+        if params.shape[1] != variable.cardinality:
+            return f"{params.shape[1]} log-probabilities for {variable.cardinality} states"
+        if np.isnan(params).any() or (params == np.inf).any():
+            return "a log-probability is not a number below infinity"
+        return (
+            None if (np.abs(log_total(params)) <= TOLERANCE).all() else "the probabilities do not sum to one"
+        )
+
+    def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """The relative frequencies."""
+        counts = state_weights(x.astype(np.int64), weight, variable.cardinality)
+        return quiet_log(smoothed(counts, smoothing))
+
+    def log_prob(self, params: Floats, x: Floats) -> Floats:
+        """The log-probability of each state, as it was given."""
+        return log_prob_of_states(params, x)
+
+    def log_mass(self, params: Floats, region: Region) -> Floats:
+        """The sum over the states allowed."""
+        return log_total(restricted(params, allowed_states(region)))
+
+    def mode(self, params: Floats, region: Region | None = None) -> Floats:
+        """The most probable state allowed."""
+        return best_state(params, allowed_states(region))
+
+    def draw(self, params: Floats, uniform: Floats, region: Region | None = None) -> Floats:
+        """A state allowed; the first one where all are impossible."""
+        return draw_state(params, uniform, allowed_states(region))
+
+    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
+        """The expected code and its square; those of the first state allowed where all are impossible."""
+        return code_moments(params, allowed_states(region))
+
+    def entropy(self, params: Floats) -> Floats:
+        """The entropy of the states."""
+        return entr(np.exp(params)).sum(axis=1)
+
+
+def allowed_states(region: Region | None) -> Bools | None:
+    """Which states a region allows; None when there is no region."""
+    if region is None:
+        return None
+    assert isinstance(region, States)
+    return region.allowed
+
+
+def log_prob_of_states(log_p: Floats, x: Floats) -> Floats:
+    """The log-probability of each value's state. Shape (leaves, rows)."""
+    state = x.astype(np.int64)
+    if len(state) == 1:
+        return np.take(log_p, state[0], axis=1)
+    return np.take_along_axis(log_p, state, axis=1)
+
+
+def best_state(log_p: Floats, allowed: Bools | None) -> Floats:
+    """The code of the most probable state allowed; the first one where all are impossible.
+
+    Shape (leaves,).
+    """
+    best = restricted(log_p, allowed).argmax(axis=1)
+    if allowed is not None:
+        best = np.where(allowed[best], best, allowed.argmax())
+    return best.astype(np.float64)
+
+
+def draw_state(log_p: Floats, uniform: Floats, allowed: Bools | None) -> Floats:
+    """The code of a state allowed, drawn with `uniform`. Shape (leaves,)."""
+    log_p = restricted(log_p, allowed)
+    state = pick(log_p, uniform)[0].astype(np.float64)
+    return np.where(np.isneginf(log_p).all(axis=1), best_state(log_p, allowed), state)
+
+
+def code_moments(log_p: Floats, allowed: Bools | None) -> tuple[Floats, Floats]:
+    """The expectations of the code of a state allowed and of its square. Shapes (leaves,)."""
+    log_p = restricted(log_p, allowed)
+    code = np.arange(log_p.shape[1], dtype=np.float64)
+    p = shares(log_p)
+    impossible = np.isneginf(log_p).all(axis=1)
+    p[impossible] = code == best_state(log_p[impossible], allowed)[:, None]
+    return p @ code, p @ code**2

@@ -1,0 +1,176 @@
+"""A leaf with a bell-shaped density."""
+
+from math import e, log, pi, tau
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import log_ndtr, ndtri, ndtri_exp
+
+from tractable.arrays import Floats
+from tractable.data.regions import Region
+from tractable.data.schema import Variable
+from tractable.leaves.family import Family
+from tractable.leaves.finite import quiet_log
+from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
+
+MIN_SPREAD = 1e-3  # a fitted sd is at least this part of its column's: no point gets an infinite density
+MAX_LOG_SD = 700.0  # beyond this, the sd or its inverse is no double
+FIRST_UNIFORM = 2.0**-53  # stands for zero, whose quantile is -inf
+MAX_SD_OUT = 1e300  # stands for an overflow
+FAR = 1e4  # this many sd out, or over an interval of so few sd, the bell is an exponential to all the
+SHORT = 1e-4  # digits that a draw needs
+
+
+@final
+class Gaussian(Family):
+    """A real value; the parameters are (mean, log of the standard deviation)."""
+
+    name: ClassVar[str] = "gaussian"
+
+    def accepts(self, variable: Variable) -> bool:
+        """Real columns only."""
+        return variable.kind == "real" and variable.role != "potential"
+
+    def width(self, variable: Variable) -> int:
+        """Mean and log sd."""
+        return 2
+
+    def check(self, params: Floats, variable: Variable) -> str | None:
+        """Both are finite, and so is the sd."""
+        if params.shape[1] != 2:
+            return f"{params.shape[1]} parameters, not mean and log sd"
+        if not np.isfinite(params).all():
+            return "a mean or log sd is not finite"
+        return None if (np.abs(params[:, 1]) <= MAX_LOG_SD).all() else f"a log sd is beyond {MAX_LOG_SD:g}"
+
+    def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """Weighted mean and sd; the imaginary rows have the column's own mean and sd."""
+        z, centre, scale = _standardised(x)
+        overall = float(np.mean(z**2)) if z.size else 1.0
+        total = weight.sum(axis=1) + smoothing
+        empty = total == 0
+        total = np.where(empty, 1.0, total)
+        mean = weight @ z / total
+        square = np.where(empty, overall, (weight @ z**2 + smoothing * overall) / total)
+        variance = np.maximum(square - mean**2, MIN_SPREAD**2)
+        return np.stack([mean * scale + centre, 0.5 * np.log(variance) + log(scale)], axis=1)
+
+    def log_prob(self, params: Floats, x: Floats) -> Floats:
+        """The log-density."""
+        mean, log_sd = params[:, :1], params[:, 1:]
+        with np.errstate(over="ignore"):
+            return -0.5 * ((x - mean) * np.exp(-log_sd)) ** 2 - (log_sd + 0.5 * log(tau))
+
+    def log_mass(self, params: Floats, region: Region) -> Floats:
+        """The integral over the interval, accurate in the tails and over short intervals alike."""
+        anchor, start, length = _window(params, region)
+        out = _sd_out(params, anchor)
+        with np.errstate(over="ignore"):
+            density = _relative_density(out, start, length)
+            inside = quiet_log(length) + np.log(density @ SHARES)
+            return np.minimum(inside - 0.5 * out**2 - 0.5 * log(tau), 0.0)
+
+    def mode(self, params: Floats, region: Region | None = None) -> Floats:
+        """The point of the region nearest the mean."""
+        low, high = limits(region)
+        return np.clip(params[:, 0], low, high)
+
+    def draw(self, params: Floats, uniform: Floats, region: Region | None = None) -> Floats:
+        """The quantile at `uniform`."""
+        uniform = np.clip(uniform, FIRST_UNIFORM, 1 - FIRST_UNIFORM)
+        with np.errstate(over="ignore"):
+            if region is None:
+                return params[:, 0] + np.exp(params[:, 1]) * ndtri(uniform)
+            return _draw_within(params, uniform, *limits(region))
+
+    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
+        """Mean and mean square of the part of the bell over the region."""
+        sd = np.exp(params[:, 1])
+        with np.errstate(over="ignore"):
+            if region is None:
+                return params[:, 0].copy(), params[:, 0] ** 2 + sd**2
+            anchor, start, length = _window(params, region)
+            share = _relative_density(_sd_out(params, anchor), start, length) * SHARES
+            share /= share.sum(axis=1, keepdims=True)
+            step = start[:, None] + length[:, None] * POINTS
+            mean_step = (share * step).sum(axis=1)
+            variance = (share * (step - mean_step[:, None]) ** 2).sum(axis=1)
+            mean = anchor + sd * mean_step
+            return mean, mean**2 + (sd * np.sqrt(variance)) ** 2
+
+    def entropy(self, params: Floats) -> Floats:
+        """It grows with the log sd only."""
+        return params[:, 1] + 0.5 * log(2 * pi * e)
+
+
+def _standardised(x: Floats) -> tuple[Floats, float, float]:
+    """Values with mean zero and sd one, and the mean and sd they had; a constant column gets a sd of its own.
+
+    Dividing by the largest value first keeps the squares of huge values finite.
+    """
+    largest = float(np.abs(x).max(initial=0.0)) or 1.0
+    z = x / largest
+    centre = float(z.mean()) if z.size else 0.0
+    z = z - centre
+    spread = float(np.sqrt(np.mean(z**2))) if z.size else 1.0
+    if spread <= 1e-12:  # the values differ by rounding only, and the largest of them is one
+        return np.zeros_like(x), centre * largest, largest
+    return z / spread, centre * largest, spread * largest
+
+
+def _sd_out(params: Floats, anchor: Floats) -> Floats:
+    """How many sd the anchor lies above the mean. Shape (leaves,)."""
+    with np.errstate(over="ignore"):
+        out = (anchor - params[:, 0]) * np.exp(-params[:, 1])
+    return np.clip(out, -MAX_SD_OUT, MAX_SD_OUT)
+
+
+def _window(params: Floats, region: Region) -> tuple[Floats, Floats, Floats]:
+    """Where the density over the region is highest, and the start and length in sd of what counts around it.
+
+    Steps from that point, and not from the mean, keep all digits of a short interval far out.
+    """
+    low, high = limits(region)
+    anchor = np.clip(params[:, 0], low, high)
+    out = _sd_out(params, anchor)
+    with np.errstate(over="ignore"):
+        reach = 2 * NEGLIGIBLE / (np.hypot(out, np.sqrt(2 * NEGLIGIBLE)) + np.abs(out))
+        inverse = np.exp(-params[:, 1])
+        start = np.maximum((low - anchor) * inverse, -reach)
+        end = np.minimum((high - anchor) * inverse, reach)
+    return anchor, start, end - start
+
+
+def _relative_density(out: Floats, start: Floats, length: Floats) -> Floats:
+    """The density over that of the anchor at the points of the window. Shape (leaves, points)."""
+    step = start[:, None] + length[:, None] * POINTS
+    return np.exp(-(out[:, None] + 0.5 * step) * step)
+
+
+def _draw_within(params: Floats, uniform: Floats, low: float, high: float) -> Floats:
+    """Quantiles of the part of the bell between two limits; a right tail is drawn as a left one, mirrored."""
+    anchor, sd = np.clip(params[:, 0], low, high), np.exp(params[:, 1])
+    out = _sd_out(params, anchor)
+    side = np.where(out > 0, -1.0, 1.0)
+    first = np.where(side < 0, anchor - high, low - anchor) / sd
+    last = np.where(side < 0, anchor - low, high - anchor) / sd
+    uniform = np.where(side < 0, 1 - uniform, uniform)
+    straight = (np.abs(out) > FAR) | (last - first < SHORT)
+    steps = np.where(
+        straight, last + _straight_steps(out, last - first, uniform), _steps(side * out, first, last, uniform)
+    )
+    return np.clip(anchor + side * steps * sd, low, high)
+
+
+def _steps(out: Floats, first: Floats, last: Floats, uniform: Floats) -> Floats:
+    """Quantiles between two limits, in sd from the anchor, which lies `out` <= 0 sd above the mean."""
+    near = np.maximum(out, -FAR)  # those further out are drawn another way
+    below = log_ndtr(near + first) + np.log1p(-uniform)
+    above = log_ndtr(near + last) + np.log(uniform)
+    return ndtri_exp(np.logaddexp(below, above)) - near
+
+
+def _straight_steps(out: Floats, length: Floats, uniform: Floats) -> Floats:
+    """The same from the upper limit, where the log-density is as good as a rising straight line."""
+    rate = np.maximum(np.abs(out), SHORT)
+    return np.log1p((1 - uniform) * np.expm1(-rate * length)) / rate

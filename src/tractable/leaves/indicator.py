@@ -1,0 +1,60 @@
+"""A leaf that is one at a single state."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.data.regions import Region, States
+from tractable.data.schema import Variable
+from tractable.leaves.family import Family
+
+
+@final
+class Indicator(Family):
+    """One where the column has a given state, zero elsewhere; the parameter is the state's code."""
+
+    name: ClassVar[str] = "indicator"
+
+    def accepts(self, variable: Variable) -> bool:
+        """Categorical columns only."""
+        return variable.is_categorical
+
+    def width(self, variable: Variable) -> int:
+        """The state."""
+        return 1
+
+    def check(self, params: Floats, variable: Variable) -> str | None:
+        """Each parameter is the code of a state."""
+        fine = (params == np.floor(params)) & (params >= 0) & (params < variable.cardinality)
+        return None if fine.all() else "a state is out of range"
+
+    def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """The state with most weight."""
+        counts = np.stack([weight[:, x == k].sum(axis=1) for k in range(variable.cardinality)], axis=1)
+        return counts.argmax(axis=1)[:, None].astype(np.float64)
+
+    def log_prob(self, params: Floats, x: Floats) -> Floats:
+        """Zero at the state, -inf elsewhere."""
+        return np.where(params == x, 0.0, -np.inf)
+
+    def log_mass(self, params: Floats, region: Region) -> Floats:
+        """Zero where the state is allowed."""
+        assert isinstance(region, States)
+        return np.where(region.allowed[params[:, 0].astype(np.int64)], 0.0, -np.inf)
+
+    def mode(self, params: Floats, region: Region | None = None) -> Floats:
+        """The state."""
+        return params[:, 0].copy()
+
+    def draw(self, params: Floats, uniform: Floats, region: Region | None = None) -> Floats:
+        """The state."""
+        return params[:, 0].copy()
+
+    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
+        """The state's code and its square."""
+        return params[:, 0].copy(), params[:, 0] ** 2
+
+    def entropy(self, params: Floats) -> Floats:
+        """None."""
+        return np.zeros(len(params))

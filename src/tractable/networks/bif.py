@@ -1,0 +1,234 @@
+"""Bayesian networks in the text form of the Interchange Format (`.bif`), as in the bnlearn repository."""
+
+import re
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.data.schema import Schema, Variable
+from tractable.networks.network import Network, TableFactor, normalised
+
+_TOKEN = re.compile(
+    r"""(?P<skip>[\s,]+|//[^\n]*|/\*.*?\*/)
+      |  "(?P<quoted>[^"\n]*)"
+      |  (?P<mark>[{}()\[\]|;])
+      |  (?P<word>(?:(?!//|/\*)[^\s,{}()\[\]|;"])+)
+      |  (?P<wrong>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_MARKS = frozenset("{}()[]|;")
+
+
+def read_bif(path: Path) -> Network:
+    """The network of a .bif file.
+
+    Raises:
+        ValueError: naming the line that is wrong.
+    """
+    return _Parser(path.read_text(encoding="utf-8", errors="replace")).network()
+
+
+class _Parser:
+    """Reads one file from front to back."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = _tokens(text)
+        self.at = 0
+        self.variables: dict[str, Variable] = {}
+        self.tables: dict[str, TableFactor] = {}
+
+    def network(self) -> Network:
+        """The whole file."""
+        while self.at < len(self.tokens):
+            word = self.take()
+            if word == "network":
+                self.network_block()
+            elif word == "variable":
+                self.variable_block()
+            elif word == "probability":
+                self.probability_block()
+            else:
+                self.fail(f"'network', 'variable' or 'probability' is expected, not '{word}'")
+        if not self.variables:
+            raise ValueError("there is no variable in the file")
+        for name in self.variables:
+            if name not in self.tables:
+                raise ValueError(f"variable '{name}' has no probability block")
+        schema = Schema(tuple(self.variables.values()))
+        return Network(schema, tuple(self.tables[name] for name in self.variables), "bayes")
+
+    def network_block(self) -> None:
+        """A name and properties, neither of which matter."""
+        while self.take() != "{":
+            pass
+        self.skip_properties()
+        self.expect("}")
+
+    def variable_block(self) -> None:
+        """A name and its states."""
+        name = self.name()
+        if name in self.variables:
+            self.fail(f"variable '{name}' is declared twice")
+        self.expect("{")
+        self.skip_properties()
+        for word in ("type", "discrete", "["):
+            self.expect(word)
+        size = self.take()
+        self.expect("]")
+        self.expect("{")
+        states = self.names_until("}")
+        self.optional(";")
+        if size != str(len(states)):
+            self.fail(f"variable '{name}' says it has {size} states and lists {len(states)}")
+        self.skip_properties()
+        self.expect("}")
+        try:
+            self.variables[name] = Variable(name, "categorical", states)
+        except ValueError as error:
+            self.fail(str(error))
+
+    def probability_block(self) -> None:
+        """The distribution of a variable under each combination of its parents."""
+        self.expect("(")
+        names = []
+        while (name := self.take()) != ")":
+            if name != "|":
+                names.append(self.known(name))
+        if not names:
+            self.fail("a probability block names no variable")
+        if names[0] in self.tables:
+            self.fail(f"variable '{names[0]}' has two probability blocks")
+        columns = tuple(list(self.variables).index(n) for n in names)
+        if len(set(columns)) < len(columns):
+            self.fail(f"the probability block of '{names[0]}' names a variable twice")
+        self.expect("{")
+        values = self.entries(names)
+        try:
+            self.tables[names[0]] = TableFactor(columns, normalised(values))
+        except ValueError as error:
+            self.fail(f"variable '{names[0]}': {error}")
+
+    def entries(self, names: list[str]) -> Floats:
+        """The body of a probability block: lines for parents' states, a whole table, a default."""
+        shape = tuple(self.variables[n].cardinality for n in names)
+        values = np.full(shape, np.nan)
+        while (word := self.take()) != "}":
+            if word == "property":
+                self.skip_to_semicolon()
+            elif word == "table":
+                values = np.array(self.numbers(values.size)).reshape(shape)
+            elif word == "default":
+                line = np.array(self.numbers(shape[0])).reshape(-1, *[1] * (len(shape) - 1))
+                values = np.where(np.isnan(values), line, values)
+            elif word == "(":
+                line_number = self.parent_line(names)
+                values.reshape(shape[0], -1)[:, line_number] = self.numbers(shape[0])
+            else:
+                self.fail(f"a line of probabilities is expected, not '{word}'")
+        if np.isnan(values).any():
+            missing = np.argwhere(np.isnan(values))[0][1:]
+            states_text = ", ".join(
+                f"{n}={self.variables[n].states[i]}" for n, i in zip(names[1:], missing, strict=True)
+            )
+            self.fail(
+                f"variable '{names[0]}' has no probabilities{' for ' + states_text if states_text else ''}"
+            )
+        return values
+
+    def parent_line(self, names: list[str]) -> int:
+        """Which of the combinations of parents' states stands in front of a line of probabilities."""
+        states = self.names_until(")")
+        if len(states) != len(names) - 1:
+            self.fail(f"{len(states)} states stand for the {len(names) - 1} parents of '{names[0]}'")
+        line = 0
+        for name, state in zip(names[1:], states, strict=True):
+            known = self.variables[name].states
+            if state not in known:
+                self.fail(f"variable '{name}' has no state '{state}'")
+            line = line * len(known) + known.index(state)
+        return line
+
+    def numbers(self, count: int) -> list[float]:
+        """That many numbers and a semicolon."""
+        words = self.names_until(";")
+        if len(words) != count:
+            self.fail(f"{count} numbers are expected, not {len(words)}")
+        try:
+            return [float(w) for w in words]
+        except ValueError:
+            return self.fail(f"'{next(w for w in words if not _is_number(w))}' is not a number")
+
+    def names_until(self, end: str) -> tuple[str, ...]:
+        """The words in front of a mark."""
+        names = []
+        while (word := self.take()) != end:
+            if word in _MARKS:
+                self.fail(f"'{end}' is expected, not '{word}'")
+            names.append(word)
+        return tuple(names)
+
+    def name(self) -> str:
+        """A word that is no mark."""
+        word = self.take()
+        return self.fail(f"a name is expected, not '{word}'") if word in _MARKS else word
+
+    def known(self, name: str) -> str:
+        """The name of a variable that was declared."""
+        return name if name in self.variables else self.fail(f"there is no variable '{name}'")
+
+    def skip_properties(self) -> None:
+        """Lines that say nothing about the distribution."""
+        while self.at < len(self.tokens) and self.tokens[self.at][0] == "property":
+            self.skip_to_semicolon()
+
+    def skip_to_semicolon(self) -> None:
+        """The rest of a statement."""
+        while self.take() != ";":
+            pass
+
+    def take(self) -> str:
+        """The next token."""
+        if self.at == len(self.tokens):
+            self.fail("the file ends too early")
+        self.at += 1
+        return self.tokens[self.at - 1][0]
+
+    def expect(self, word: str) -> None:
+        """Take a given token."""
+        found = self.take()
+        if found != word:
+            self.fail(f"'{word}' is expected, not '{found}'")
+
+    def optional(self, word: str) -> None:
+        """Take a given token if it is there."""
+        if self.at < len(self.tokens) and self.tokens[self.at][0] == word:
+            self.at += 1
+
+    def fail(self, message: str) -> NoReturn:
+        """Say on which line the reading stopped."""
+        line = self.tokens[min(self.at, len(self.tokens)) - 1][1] if self.tokens else 1
+        raise ValueError(f"line {line}: {message}")
+
+
+def _tokens(text: str) -> list[tuple[str, int]]:
+    """Words and marks with the numbers of their lines."""
+    found: list[tuple[str, int]] = []
+    line = 1
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match.group(match.lastgroup or 0)
+        if kind == "wrong":
+            raise ValueError(f"line {line}: {token!r} does not belong here")
+        if kind != "skip":
+            found.append((token, line))
+        line += match.group().count("\n")
+    return found
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

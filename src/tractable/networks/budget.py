@@ -1,0 +1,22 @@
+"""A bound on the work of compiling, so that a network that would explode is refused instead."""
+
+
+class Budget:
+    """Counts the entries that diagrams take and refuses to go past a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.spent = 0
+
+    def spend(self, entries: int) -> None:
+        """Count some more entries.
+
+        Raises:
+            ValueError: when they are more than the limit allows.
+        """
+        self.spent += entries
+        if self.spent > self.limit:
+            raise ValueError(
+                f"compiling the network takes at least {self.spent:,} entries,"
+                f" more than the limit of {self.limit:,}"
+            )

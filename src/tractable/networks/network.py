@@ -1,0 +1,184 @@
+"""A network: a schema and the factors whose product is the distribution."""
+
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.data.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFactor:
+    """A number for every combination of states; in a Bayesian network the first column is the child."""
+
+    columns: tuple[int, ...]
+    log_values: Floats  # one axis a column, as long as it has states
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """The columns that the factor looks at."""
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureFactor:
+    """A conjunction of conditions: the factor is exp(`log_weight`) where all hold, one elsewhere."""
+
+    columns: tuple[int, ...]  # the column of each condition
+    states: tuple[int, ...]
+    equals: tuple[bool, ...]  # whether the column must equal the state, or differ from it
+    log_weight: float
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """The columns that the factor looks at."""
+        return tuple(dict.fromkeys(self.columns))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeFactor:
+    """A decision tree that ends in distributions of one column, its child.
+
+    Node 0 is the root. An inner node asks whether `column` has `state` and goes to `then` or to `otherwise`;
+    at a leaf `column` is -1 and the line of `log_prob` counts.
+    """
+
+    child: int
+    column: Ints  # (tree nodes,)
+    state: Ints  # (tree nodes,)
+    then: Ints  # (tree nodes,)
+    otherwise: Ints  # (tree nodes,)
+    log_prob: Floats  # (tree nodes, states of the child)
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """The columns that the factor looks at, the child first."""
+        asked = dict.fromkeys(int(c) for c in self.column if c >= 0)
+        return tuple(dict.fromkeys([self.child, *asked]))
+
+
+Factor: TypeAlias = TableFactor | FeatureFactor | TreeFactor
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Factors over the columns of a schema.
+
+    In a Bayesian network every column is the child of one factor, and parents form no circle.
+    """
+
+    schema: Schema
+    factors: tuple[Factor, ...]
+    kind: Literal["bayes", "markov"]
+
+    def __post_init__(self) -> None:
+        for variable in self.schema:
+            if not variable.is_categorical:
+                raise ValueError(
+                    f"column '{variable.name}' is {variable.kind}: a network's columns are categorical"
+                )
+        for number, factor in enumerate(self.factors):
+            _check_factor(self.schema, factor, f"factor {number}")
+        if self.kind == "bayes":
+            _check_children(self)
+
+
+def _check_factor(schema: Schema, factor: Factor, name: str) -> None:
+    for column in factor.scope:
+        if not 0 <= column < len(schema):
+            raise ValueError(f"{name} is over column {column}, out of range")
+    if isinstance(factor, TableFactor):
+        _check_table(schema, factor, name)
+    elif isinstance(factor, FeatureFactor):
+        _check_conditions(schema, factor, name)
+    else:
+        _check_tree(schema, factor, name)
+
+
+def _check_table(schema: Schema, factor: TableFactor, name: str) -> None:
+    if len(set(factor.columns)) < len(factor.columns):
+        raise ValueError(f"{name} names a column twice")
+    shape = tuple(schema[c].cardinality for c in factor.columns)
+    if factor.log_values.shape != shape:
+        raise ValueError(f"{name} has shape {factor.log_values.shape}, its columns ask for {shape}")
+    _check_logs(factor.log_values, name)
+
+
+def _check_logs(logs: Floats, name: str) -> None:
+    wrong = logs[np.isnan(logs) | (logs == np.inf)]
+    if wrong.size:
+        raise ValueError(f"{name} has the log value {wrong[0]:g}")
+
+
+def _check_conditions(schema: Schema, factor: FeatureFactor, name: str) -> None:
+    if not len(factor.columns) == len(factor.states) == len(factor.equals):
+        raise ValueError(f"{name}: columns, states and signs differ in number")
+    for column, state in zip(factor.columns, factor.states, strict=True):
+        if not 0 <= state < schema[column].cardinality:
+            raise ValueError(f"{name}: column '{schema[column].name}' has no state number {state}")
+    _check_logs(np.array([factor.log_weight]), name)
+
+
+def _check_tree(schema: Schema, factor: TreeFactor, name: str) -> None:
+    size = factor.column.size
+    if factor.log_prob.shape != (size, schema[factor.child].cardinality):
+        raise ValueError(f"{name}: the leaves do not fit column '{schema[factor.child].name}'")
+    inner = np.flatnonzero(factor.column >= 0)
+    if (factor.column[inner] == factor.child).any():
+        raise ValueError(f"{name}: the tree asks about its own child '{schema[factor.child].name}'")
+    for branch in (factor.then, factor.otherwise):
+        if branch.shape != (size,) or (branch[inner] <= inner).any() or (branch[inner] >= size).any():
+            raise ValueError(f"{name}: a branch does not lead to a later node of the tree")
+    _check_logs(factor.log_prob[factor.column < 0], name)
+
+
+def _check_children(network: Network) -> None:
+    names = network.schema.names
+    parents: dict[int, tuple[int, ...]] = {}
+    for factor in network.factors:
+        if isinstance(factor, FeatureFactor):
+            raise ValueError("a Bayesian network is made of tables and trees, not of features")
+        if not factor.scope:
+            raise ValueError("a factor of a Bayesian network has a child")
+        child = factor.scope[0]
+        if child in parents:
+            raise ValueError(f"column '{names[child]}' has two distributions")
+        if not _sums_to_one(factor):
+            raise ValueError(f"the probabilities of column '{names[child]}' do not sum to 1")
+        parents[child] = factor.scope[1:]
+    for column, name in enumerate(names):
+        if column not in parents:
+            raise ValueError(f"column '{name}' has no distribution")
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        circle = " -> ".join(names[c] for c in reversed(error.args[1]))
+        raise ValueError(f"the parents form a circle: {circle}") from None
+
+
+def _sums_to_one(factor: TableFactor | TreeFactor) -> bool:
+    logs = factor.log_values if isinstance(factor, TableFactor) else factor.log_prob[factor.column < 0].T
+    return bool(np.allclose(np.exp(logs).sum(axis=0), 1, rtol=0, atol=1e-6))
+
+
+def normalised(probabilities: Floats, tolerance: float = 1e-2) -> Floats:
+    """The logarithms of distributions along the first axis, made to sum to one exactly.
+
+    Files round their numbers, so sums within `tolerance` of one are taken to mean one.
+
+    Raises:
+        ValueError: naming the sum that is further off, or a number that is no probability.
+    """
+    wrong = probabilities[~((probabilities >= 0) & (probabilities <= 1 + tolerance))]
+    if wrong.size:
+        raise ValueError(f"{wrong[0]:g} is not a probability")
+    total = probabilities.sum(axis=0)
+    off: Bools = np.abs(total - 1) > tolerance
+    if off.any():
+        raise ValueError(f"probabilities sum to {total[off].flat[0]:g}, not to 1")
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(probabilities / total)
+    return logs

@@ -1,0 +1,110 @@
+"""Networks in the text form of the UAI competitions (`.uai`), MARKOV or BAYES."""
+
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.data.schema import Schema, discrete_schema
+from tractable.networks.network import Network, TableFactor, normalised
+
+
+def read_uai(path: Path) -> Network:
+    """The network of a .uai file; its columns are called x0, x1, ... and their states 0, 1, ...
+
+    Raises:
+        ValueError: naming the line that is wrong.
+    """
+    words = _Words(path.read_text(encoding="utf-8", errors="replace"))
+    kind = words.take().upper()
+    if kind not in ("MARKOV", "BAYES"):
+        words.fail(f"the file starts with MARKOV or BAYES, not '{kind[:40]}'")
+    schema = discrete_schema(words.whole(1) for _ in range(words.whole(0)))
+    scopes = [_scope(words, schema) for _ in range(words.whole(0))]
+    factors = [_factor(words, schema, scope, kind) for scope in scopes]
+    if words.at < len(words.words):
+        words.take()
+        words.fail("the file goes on after the last table")
+    return Network(schema, tuple(factors), "bayes" if kind == "BAYES" else "markov")
+
+
+def _scope(words: "_Words", schema: Schema) -> tuple[int, ...]:
+    scope = tuple(words.whole(0) for _ in range(words.whole(0)))
+    for column in scope:
+        if column >= len(schema):
+            words.fail(f"there is no variable {column}: there are {len(schema)}")
+    if len(set(scope)) < len(scope):
+        words.fail("a factor names a variable twice")
+    return scope
+
+
+def _factor(words: "_Words", schema: Schema, scope: tuple[int, ...], kind: str) -> TableFactor:
+    shape = tuple(schema[c].cardinality for c in scope)
+    size = int(np.prod(shape, dtype=np.float64))
+    if words.whole(0) != size:
+        words.fail(f"a table over {len(scope)} variables has {size} entries, not {words.words[words.at - 1]}")
+    values = words.numbers(size).reshape(shape)
+    if kind == "MARKOV":
+        with np.errstate(divide="ignore"):
+            return TableFactor(scope, np.log(values))
+    if not scope:
+        words.fail("a factor of a Bayesian network has a child")
+    try:
+        # The child stands last in the file and first in our factors.
+        return TableFactor((scope[-1], *scope[:-1]), normalised(np.moveaxis(values, -1, 0)))
+    except ValueError as error:
+        return words.fail(f"variable {scope[-1]}: {error}")
+
+
+class _Words:
+    """The words of a file, taken one after another."""
+
+    def __init__(self, text: str) -> None:
+        lines = [line.split() for line in text.split("\n")]
+        self.words = [word for line in lines for word in line]
+        self.ends: Ints = np.cumsum([len(line) for line in lines])
+        self.at = 0
+
+    def take(self) -> str:
+        """The next word."""
+        if self.at == len(self.words):
+            self.fail("the file ends too early")
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def whole(self, least: int) -> int:
+        """The next word as a whole number."""
+        word = self.take()
+        if not (word.isascii() and word.isdigit() and len(word) < 19) or int(word) < least:
+            self.fail(f"a whole number from {least} up is expected, not '{word[:40]}'")
+        return int(word)
+
+    def numbers(self, count: int) -> Floats:
+        """The next words as numbers from nought up. Shape (count,)."""
+        words = self.words[self.at : self.at + count]
+        if len(words) < count:
+            self.at = len(self.words)
+            self.fail("the file ends too early")
+        try:
+            values = np.array(words, dtype=np.float64)
+        except ValueError:
+            values = np.array([_number_or_nan(w) for w in words])
+        wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+        if wrong.size:
+            self.at += int(wrong[0]) + 1
+            self.fail(f"'{words[wrong[0]][:40]}' is not a finite number from 0 up")
+        self.at += count
+        return values
+
+    def fail(self, message: str) -> NoReturn:
+        """Say on which line the reading stopped."""
+        line = int(np.searchsorted(self.ends, self.at)) + 1
+        raise ValueError(f"line {min(line, len(self.ends))}: {message}")
+
+
+def _number_or_nan(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        return np.nan

@@ -1,0 +1,88 @@
+"""How probable rows are, alone or given a part of themselves."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph, remember
+from tractable.data import Evidence, Table, collapse
+from tractable.data.evidence import joined
+from tractable.engine import Regions, log_values
+from tractable.queries.requirements import conditions, require_possible, require_valid
+
+WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
+
+
+def log_normaliser(graph: Graph) -> float:
+    """The logarithm of the circuit's value summed over all rows. Kept with the circuit.
+
+    Raises:
+        ValueError: if the circuit is zero everywhere or cannot be summed.
+    """
+    require_valid(graph)
+    nothing = np.full((1, len(graph.schema)), np.nan)
+    total = remember(graph, "log Z", lambda g: float(log_values(g, nothing)[0]))
+    if total == -np.inf:
+        raise ValueError("the circuit is zero for every row")
+    return total
+
+
+def log_prob(graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None) -> Floats:
+    """log P(row) for each row; a NaN is summed out, within its region if it has one. Shape (rows,).
+
+    A circuit with input or potential columns answers with log P(the others | those).
+    """
+    given = np.flatnonzero(conditions(graph)).tolist()
+    if given:
+        return log_conditional(graph, rows, given, regions, threads=threads)
+    return _log_values(graph, rows, regions, threads) - log_normaliser(graph)
+
+
+def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: int | None) -> Floats:
+    """The circuit's log-values, repeated rows worked out once where that is worth it."""
+    if len(rows) * graph.edges < WORTH_COLLAPSING:
+        return log_values(graph, rows, regions, threads=threads)
+    distinct, which = collapse(Table(graph.schema, rows))
+    return log_values(graph, distinct.values, regions, threads=threads)[which]
+
+
+def log_conditional(
+    graph: Graph, rows: Floats, given: Sequence[int], regions: Regions | None = None, *, threads: int | None = None
+) -> Floats:
+    """log P(a row's other cells | its cells in the columns `given`), row by row. Shape (rows,).
+
+    A cell that is missing is summed out, also among the given ones.
+
+    Raises:
+        ValueError: if a row's given cells have probability zero.
+    """
+    kept = sorted({*given, *np.flatnonzero(conditions(graph)).tolist()})
+    unseen = np.isnan(rows).any(axis=0)
+    require_valid(graph, [c for c in range(len(graph.schema)) if c not in kept or unseen[c]])
+    known = np.full_like(rows, np.nan)
+    known[:, kept] = rows[:, kept]
+    known_regions = {c: r for c, r in (regions or {}).items() if c in kept}
+    below = _log_values(graph, known, known_regions, threads)
+    require_possible(below)
+    return _log_values(graph, rows, regions, threads) - below
+
+
+def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
+    """log P(query | given), one number.
+
+    Raises:
+        ValueError: if what is given has probability zero.
+    """
+    both = joined(query, given, graph.schema)
+    if both is None:
+        require_possible(_evidence_values(graph, given))
+        return -np.inf
+    below = _evidence_values(graph, given)
+    require_possible(below)
+    return float(_evidence_values(graph, both)[0] - below[0])
+
+
+def _evidence_values(graph: Graph, evidence: Evidence) -> Floats:
+    require_valid(graph, [c for c in range(len(graph.schema)) if np.isnan(evidence.row[c])])
+    return log_values(graph, evidence.row[None, :], evidence.regions)

@@ -1,0 +1,57 @@
+"""Rows drawn from the circuit, and missing cells filled in."""
+
+from typing import Literal
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Evidence
+from tractable.engine import Regions, completions, log_values, samples
+from tractable.queries.marginals import marginals
+from tractable.queries.mpe import most_probable
+from tractable.queries.requirements import conditions, require_possible, require_valid
+
+Filling = Literal["mpe", "mean", "sample"]
+
+
+def sample(graph: Graph, count: int, given: Evidence, seed: int, *, threads: int | None = None) -> Floats:
+    """Rows drawn independently given evidence. Shape (count, columns).
+
+    Raises:
+        ValueError: if the evidence has probability zero, or `count` is negative.
+    """
+    if count < 0:
+        raise ValueError(f"{count} rows cannot be drawn")
+    require_valid(graph, [c for c in range(len(graph.schema)) if np.isnan(given.row[c]) and not conditions(graph)[c]])
+    require_possible(log_values(graph, given.row[None, :], given.regions))
+    return samples(graph, given.row, count, seed, given.regions, threads=threads)
+
+
+def impute(
+    graph: Graph, rows: Floats, regions: Regions | None = None, *, method: Filling = "mpe", seed: int = 0
+) -> Floats:
+    """The rows with their missing cells filled. Shape (rows, columns).
+
+    `mpe`: the most probable values together. `sample`: one draw given what the row shows. `mean`: each cell by itself,
+    a number by its expectation and a state by the most probable one.
+
+    Raises:
+        ValueError: if a row has probability zero.
+    """
+    if method == "mpe":
+        return most_probable(graph, rows, regions, seed=seed).rows
+    if method == "mean":
+        return np.where(np.isnan(rows), _means(graph, rows, regions), rows)
+    require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
+    require_possible(log_values(graph, rows, regions))
+    return completions(graph, rows, seed, regions)
+
+
+def _means(graph: Graph, rows: Floats, regions: Regions | None) -> Floats:
+    posterior = marginals(graph, rows, regions)
+    cells = [
+        p.argmax(axis=1).astype(np.float64) if v.is_categorical else np.rint(p[:, 0]) if v.kind == "count" else p[:, 0]
+        for v, p in zip(graph.schema, posterior, strict=True)
+    ]
+    return np.stack(cells, axis=1)
