@@ -129,6 +129,27 @@ def test_a_column_that_is_not_smooth_cannot_be_summed_out() -> None:
         marginalise(graph, [0])
 
 
+def test_a_potential_is_a_number_once_it_is_known_and_stays_until_then() -> None:
+    graph = _scored_coin()
+    seen = condition(graph, np.array([np.nan, 1.5]))
+    assert seen.schema.names == ("a",)
+    assert oracle.log_value(seen, [1.0]) == close(1.5)
+    kept = condition(graph, np.array([1.0, np.nan]))
+    assert kept.schema.names == ("score",)
+    assert oracle.log_value(kept, [0.25]) == close(0.25)
+    assert marginalise(graph, []).schema.names == ("score",)
+    with pytest.raises(ValueError, match="column 'score' holds potentials"):
+        condition(graph, np.array([np.nan, np.nan]), normalised=True)
+
+
+def _scored_coin() -> Graph:
+    """A coin whose second state is weighted with a factor that comes with each row."""
+    b = Builder(Schema((Variable("a", states=("no", "yes")), Variable("score", "real", role="potential"))))
+    scored = b.product([b.indicator(0, 1), b.leaf("potential", 1, ())])
+    b.sum([b.product([b.indicator(0, 0), b.constant(0.0)]), scored], [0.0, 0.0])
+    return b.freeze()
+
+
 def _coin(name: str, log_odds: float = 0.3) -> Graph:
     b = Builder(Schema((Variable(name, states=("no", "yes")),)))
     b.leaf("bernoulli", 0, [log_odds])

@@ -1,6 +1,8 @@
 """Circuits that were pruned, smoothed and normalised, against enumeration."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -80,13 +82,21 @@ def test_flattening_leaves_no_only_child_of_the_same_kind(graph: Graph) -> None:
     assert not (lonely & (flat.kind[flat.child] == flat.kind[flat.parent])).any()
 
 
-def test_pruning_keeps_the_constants_of_a_feature_table() -> None:
+@pytest.mark.parametrize("made", [prune, smooth, to_ac])
+def test_the_constants_of_a_feature_table_stay(made: Callable[[Graph], Graph]) -> None:
     graph = _markov_network()
-    small = prune(graph)
-    assert small.features is not None
-    leaves = oracle.leaves_of(small)
-    assert [leaves[int(n)].params[0] for n in small.features.node] == small.features.log_weight.tolist()
-    assert_same_function(small, graph, every_row(graph))
+    same = made(graph)
+    assert same.features is not None
+    leaves = oracle.leaves_of(same)
+    assert [leaves[int(n)].params[0] for n in same.features.node] == same.features.log_weight.tolist()
+    assert_same_function(same, graph, every_row(graph))
+
+
+def test_a_changed_graph_remembers_nothing_of_the_old_one() -> None:
+    graph = _markov_network()
+    before = log_partition(graph)
+    changed = replace(graph, log_weight=np.where(graph.kind[graph.parent] == SUM, 1.0, 0.0))
+    assert log_partition(changed) != close(before)
 
 
 @given(circuits(smooth=False, normalised=False))

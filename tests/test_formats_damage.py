@@ -261,6 +261,7 @@ def test_every_fault_of_an_ac_file_is_named(old: str, new: str, fault: str, tmp_
         ("1 2\n", "1 1\n", "a node has two parents"),
         ("1 2\n", "1 0\n", "a node has two parents"),
         ("n 2 ac 0\n0 1\n", "n 2 ac 0\n0\n", "spac-2.ac has 2 columns; spac.m says 1"),
+        ("n 2 ac 0\n0 1\n", "n 2 ac 0\n0 999999999\n", "column 2 is in no scope, though later ones are"),
         ("n 2 ac 0\n0 1\n", "n 2 null 0\n", "node 2 has nothing below it"),
         ("n 0 +", "n 0 *", "spac.m, line 5"),
     ],

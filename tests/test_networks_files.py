@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,31 @@ def test_a_fault_in_uai_is_named_with_its_line(tmp_path: Path, old: str, new: st
     assert old in UAI
     with pytest.raises(ValueError, match=re.escape(fault)):
         read_uai(written(tmp_path, "a.uai", UAI.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(("read", "whole"), [(read_bif, SMALL_BIF), (read_uai, UAI)])
+def test_wrong_letters_give_no_other_error_than_a_line_of_words(
+    read: Callable[[Path], Network], whole: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    for at in range(len(whole)):
+        letter = str(rng.choice(list('{}()[]|;,"/*019.- x\n\x00é')))
+        path = written(tmp_path, "a", whole[:at] + letter + whole[at + 1 :])
+        try:
+            read(path)
+        except ValueError as error:
+            message = str(error)
+        else:
+            message = ""
+        assert "\n" not in message
+
+
+def test_a_table_beyond_all_bounds_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    names = [f"v{i}" for i in range(60)]
+    variables = "".join(f"variable {n} {{ type discrete [ 2 ] {{ a, b }}; }}\n" for n in names)
+    text = f"{variables}probability ( v0 | {', '.join(names[1:])} ) {{ default 0.5, 0.5; }}"
+    with pytest.raises(ValueError, match=r"line 61: the table of 'v0' has 1\.15e\+18 entries"):
+        read_bif(written(tmp_path, "a.bif", text))
 
 
 def reference_network(network: Network) -> Any:

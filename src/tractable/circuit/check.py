@@ -47,8 +47,8 @@ def _check_edges(graph: "Graph") -> None:
     if wrong.size:
         edge = int(wrong[0])
         raise ValueError(
-            f"node {int(parent[edge])} has child {int(graph.child[edge])}: a child is numbered from 0 up and before"
-            " its parents"
+            f"node {int(parent[edge])} has child {int(graph.child[edge])}:"
+            " a child is numbered from 0 up and before its parents"
         )
 
 

@@ -131,9 +131,8 @@ def constant_block(log_value: float) -> LeafBlock:
 
 def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock]:
     """The leaves over the given columns, which are renumbered from 0; nodes move by `shift`."""
-    place = np.full(
-        len(graph.schema) + 1, -1, dtype=np.int64
-    )  # the last one is for constants, over column -1
+    # One place more than there are columns: a constant is over column -1 and stays there.
+    place = np.full(len(graph.schema) + 1, -1, dtype=np.int64)
     place[columns] = np.arange(len(columns))
     answer = []
     for block in graph.leaves:

@@ -38,7 +38,7 @@ class Graph:
     log_weight: Floats  # (edges,) zero below a product
     leaves: tuple[LeafBlock, ...]
     features: FeatureTable | None = None  # the Markov network that the circuit was learned as
-    facts: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed once; see `remember`
+    facts: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # see `remember`
 
     def __post_init__(self) -> None:
         from tractable.circuit.check import check_graph

@@ -58,9 +58,8 @@ def _lacking_here(graph: Graph, window: Window) -> _Lacking:
         graph.kind[parent] == SUM, window.word[parent] & ~window.word[graph.child], np.uint64(0)
     )
     edges = np.flatnonzero(gap)
-    place = np.arange(window.columns.size, dtype=np.uint64)
-    which, bit = np.nonzero((gap[edges][:, None] >> place) & np.uint64(1))
-    return _Lacking(edges[which], window.columns[bit])
+    each = [edges[gap[edges] >> np.uint64(bit) & np.uint64(1) == 1] for bit in range(window.columns.size)]
+    return _Lacking(np.concatenate(each), np.repeat(window.columns, [some.size for some in each]))
 
 
 def _fillers(graph: Graph, columns: Ints) -> _Fillers:

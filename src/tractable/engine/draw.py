@@ -17,7 +17,7 @@ def samples(
     """`count` complete rows drawn given one row, whose NaN are what is drawn. Shape (count, columns)."""
     question = ask(graph, regions)
     if question.code.constant:
-        return np.full((count, len(row)), np.nan)
+        return np.tile(row, (count, 1))
     places = _places(question)
     inputs = batch(question, row[None, :], SMALL_TILE)
     tile = new_tile(graph, places.size, SMALL_TILE)
@@ -96,9 +96,8 @@ def _leaves(question: Question) -> Leaves:
         lookup[np.arange(value.size) + np.repeat(np.arange(tables.column.size), tables.states)] = np.exp(value - top)
     offset = (tables.offset[:-1] + np.arange(tables.column.size))[program.leaf]
     binary = tables.states[program.leaf]
-    one = np.where(binary > 1, lookup[np.minimum(offset + 1, max(lookup.size - 1, 0))], 0.0)
     states = tables.states[np.maximum(program.source, 0)] if tables.column.size else program.source
-    return Leaves(np.stack([lookup[offset], one], axis=1), lookup, states, binary)
+    return Leaves(np.stack([lookup[offset], lookup[offset + 1]], axis=1), lookup, states, binary)
 
 
 def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
@@ -115,7 +114,8 @@ def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
             if question.best:
                 answer[here, column] = block.family.mode(params, region)
             else:
-                words = _mixed(draws.random[here] + np.uint64(2 * int(column) + 1) * np.uint64(0xD1B54A32D192ED03))
+                step = (2 * int(column) + 1) * 0xD1B54A32D192ED03 % 2**64  # another one for each column
+                words = _mixed(draws.random[here] + np.uint64(step))
                 uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
                 answer[here, column] = block.family.draw(params, uniform, region)
     return answer

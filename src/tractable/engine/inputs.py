@@ -73,8 +73,8 @@ def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats)
     """The three values of every leaf edge, its weight included."""
     first = (tables.offset[:-1] + np.arange(tables.column.size))[leaf]
     states = tables.states[leaf]
-    one = np.where(states > 1, lookup[np.minimum(first + 1, lookup.size - 1)] if lookup.size else 0.0, 0.0)
-    table = np.stack([lookup[first], one, lookup[first + states]], axis=1)
+    # Where there is a single state the second entry is read for a missing cell, and is the leaf's value there.
+    table = np.stack([lookup[first], lookup[first + 1], lookup[first + states]], axis=1)
     return np.ascontiguousarray(table * weight[:, None])
 
 
@@ -123,8 +123,8 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
 
 
 def _codes(graph: Graph, rows: Floats) -> Codes:
-    """States as small numbers, a column a line; a missing cell is one past the last state, and at least 2."""
-    past = np.maximum(graph.schema.cardinalities, 2).astype(np.float64)
+    """States as small numbers, a column a line; a missing cell is one past the last state."""
+    past = graph.schema.cardinalities.astype(np.float64)
     values = np.where(np.isnan(rows), past, rows) if np.isnan(rows).any() else rows
     if not graph.schema.cardinalities.all():
         values = np.where(graph.schema.cardinalities > 0, values, 0.0)

@@ -5,6 +5,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema
+from tractable.engine.backward import backward
 from tractable.engine.down import Shares, sweep_posteriors
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.program import SUM
@@ -29,42 +30,38 @@ def posteriors(graph: Graph, rows: Floats, regions: Regions | None = None, *, th
     code = question.code
     first = first_statistics(graph.schema)
     if code.constant or not len(rows):
-        return _with_the_seen(graph.schema, rows, np.full((len(rows), first[-1]), np.nan))
+        return np.full((len(rows), first[-1]), 0.0 if code.log_factor > -np.inf else np.nan)
     shares = _shares(question, first)
+    back = backward(graph, code.program)
     width = tile_width(code.program.kind.size, len(rows))
-    places = np.arange(code.program.kind.size, dtype=np.uint32)
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
-        out = np.empty((first[-1], inputs.code.shape[1]))
-        flow = np.zeros((code.slots, width))
-        tile = new_tile(graph, places.size, width)
-        sweep_posteriors(code.program, places, inputs, shares, tile, flow, out)
-        return _with_the_seen(graph.schema, rows[part], out[:, : part.stop - part.start].T)
+        out = np.empty((part.stop - part.start, first[-1]))
+        tile = new_tile(graph, code.program.kind.size, width)
+        sweep_posteriors(code.program, back, inputs, shares, tile, rows[part], out)
+        return out
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads))
 
 
 def _shares(question: Question, first: Ints) -> Shares:
-    graph, code = question.graph, question.code
-    program, tables = code.program, code.tables
+    tables = question.code.tables
     with np.errstate(invalid="ignore"):
         allowed = allowed_log_values(tables, question.regions) - np.repeat(question.log_missing, tables.states)
     share = np.where(np.isfinite(allowed), np.exp(np.where(np.isfinite(allowed), allowed, 0.0)), 0.0)
     entry = np.arange(share.size) + np.repeat(np.arange(tables.column.size), tables.states)
     lookup = np.zeros(question.lookup.size)
     lookup[entry] = share
-    states = tables.states[np.maximum(program.source, 0)] if tables.column.size else program.source
-    dense, dense_column = _moments(question)
-    return Shares(first, _edge_shares(question, lookup), lookup, states, dense, dense_column)
+    number = question.graph.schema.cardinalities == 0
+    return Shares(first, number, _edge_shares(question, lookup), lookup, *_moments(question))
 
 
 def _edge_shares(question: Question, lookup: Floats) -> Floats:
     """The shares of the two states at each leaf edge; of a sum's edge together with its term."""
     program, tables = question.code.program, question.code.tables
     offset = (tables.offset[:-1] + np.arange(tables.column.size))[program.leaf]
-    one = np.where(tables.states[program.leaf] > 1, lookup[np.minimum(offset + 1, max(lookup.size - 1, 0))], 0.0)
-    share = np.stack([lookup[offset], one], axis=1)
+    share = np.stack([lookup[offset], lookup[offset + 1]], axis=1)  # zero where there is no second state
     above = np.repeat(program.kind, np.diff(program.leaf_start))
     return np.ascontiguousarray(np.where((above == SUM)[:, None], share * question.leaf_table[:, 2:], share))
 
@@ -84,22 +81,3 @@ def _moments(question: Question) -> tuple[Floats, Ints]:
                 here[some] = np.stack(block.family.moments(block.params[some], region), axis=1)
         moments[line] = here
     return moments, column
-
-
-def _with_the_seen(schema: Schema, rows: Floats, statistics: Floats) -> Floats:
-    """The statistics with the columns that a row shows put in, NaN throughout where the row is impossible.
-
-    The flows into a column that nothing is known of add up to one, or to nothing where the row is impossible.
-    """
-    answer = np.array(statistics)
-    first = first_statistics(schema)
-    for c, variable in enumerate(schema):
-        seen = ~np.isnan(rows[:, c])
-        if not seen.any():
-            continue
-        if variable.is_categorical:
-            states = np.arange(variable.cardinality)
-            answer[seen, first[c] : first[c + 1]] = rows[seen, c, None] == states
-        else:
-            answer[seen, first[c]], answer[seen, first[c] + 1] = rows[seen, c], rows[seen, c] ** 2
-    return answer

@@ -56,12 +56,17 @@ def has_exponent(value: Floats, exponent: Floats, o: int) -> bool:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def power(steps: float) -> float:
-    """2**(256 * steps) for the few steps that matter; what is more than three steps smaller counts as nothing."""
+    """2**(256 * steps) for the few steps that matter; what is more than four steps smaller counts as nothing.
+
+    A term may lie 2**448 above its exponent and what it is added to 2**640 below its own, so four steps do matter.
+    """
     if steps == 0.0:
         return 1.0
-    if steps < 0.0:
-        return STEP_DOWN if steps == -1.0 else (2.0**-512 if steps == -2.0 else (2.0**-768 if steps == -3.0 else 0.0))
-    return STEP_UP if steps == 1.0 else 2.0**512
+    if steps > 0.0:
+        return STEP_UP if steps == 1.0 else 2.0**512
+    if steps >= -2.0:
+        return STEP_DOWN if steps == -1.0 else 2.0**-512
+    return 2.0**-768 if steps == -3.0 else (2.0**-1024 if steps == -4.0 else 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
@@ -177,6 +182,32 @@ def add_leaves(
         c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
         for r in range(width):
             value[o, r] += chosen(code[c, r], c0, c1, c2)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def total_slots(value: Floats, o: int, operand: Ints, first: int, last: int) -> None:
+    """Set slot `o` to the sum of the slots of edges first to last, of which there is at least one."""
+    width = value.shape[1]
+    e = first
+    if last - first >= 2:
+        a, b = operand[e], operand[e + 1]
+        for r in range(width):
+            value[o, r] = value[a, r] + value[b, r]
+        e += 2
+    else:
+        a = operand[e]
+        for r in range(width):
+            value[o, r] = value[a, r]
+        e += 1
+    while e + 1 < last:
+        a, b = operand[e], operand[e + 1]
+        for r in range(width):
+            value[o, r] += value[a, r] + value[b, r]
+        e += 2
+    if e < last:
+        a = operand[e]
+        for r in range(width):
+            value[o, r] += value[a, r]
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)

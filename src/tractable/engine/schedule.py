@@ -5,6 +5,7 @@ from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.engine.program import Places
+from tractable.engine.scaling import SAFE
 
 
 @njit(cache=True, nogil=True)
@@ -115,7 +116,10 @@ def bounds(
             continue
         lowest, highest = (np.inf, -np.inf) if is_sum[op] else (0.0, 0.0)
         for e in range(first, last):
-            lowest, highest = _widen(is_sum[op], lowest, highest, log_weight[e] + low[operand[e]], log_weight[e] + high[operand[e]])
+            a, w = operand[e], log_weight[e]
+            lowest, highest = _widen(is_sum[op], lowest, highest, w + low[a], w + high[a])
+            if w <= -SAFE or low[a] <= -SAFE or high[a] >= SAFE:
+                lowest = -np.inf  # what may have an exponent hands it on, even where a weight brings it back
         for e in range(leaf_first, leaf_last):
             lowest, highest = _widen(is_sum[op], lowest, highest, leaf_low[e], leaf_high[e])
         low[op], high[op] = lowest, highest

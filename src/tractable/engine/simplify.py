@@ -186,12 +186,17 @@ def _merge(
         if edge_kind[e] != LEAF or column[edge_ref[e]] != c:
             return leaves, edge
     base = offset[leaves]
+    if leaves == column.size or base + states > log_value.size:
+        return leaves, edge  # edges that were dropped led to other columns: no room was kept for this sum
+    top = -np.inf
+    for e in range(first, edge):
+        top = max(top, edge_weight[e])
     for s in range(states):
         total = -np.inf
         for e in range(first, edge):
-            total = np.logaddexp(total, edge_weight[e] + log_value[offset[edge_ref[e]] + s])
+            total = np.logaddexp(total, edge_weight[e] - top + log_value[offset[edge_ref[e]] + s])
         log_value[base + s] = total
     column[leaves] = c
     offset[leaves + 1] = base + states
-    edge_ref[first], edge_weight[first] = leaves, 0.0
+    edge_ref[first], edge_weight[first] = leaves, top
     return leaves + 1, first + 1

@@ -64,7 +64,7 @@ def trace_batch(
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: Draws, best: bool) -> None:
     """Fill the draws: from the root down, all children of a product and one of a sum."""
-    stack = np.empty(program.kind.size, dtype=np.int64)
+    stack = np.empty(program.operand.size + 1, dtype=np.int64)
     for draw in range(draws.lane.size):
         lane = draws.lane[draw]
         if tile.value[program.kind.size - 1, lane] == 0.0:

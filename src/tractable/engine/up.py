@@ -33,7 +33,7 @@ class Inputs(NamedTuple):
     """What a batch of rows brings to the leaves."""
 
     complete: bool  # whether no state is missing
-    code: Codes  # (columns, rows) the state; past the last state (and at least 2) where the cell is missing
+    code: Codes  # (columns, rows) the state; one past the last where the cell is missing
     leaf_column: Ints  # (leaf edges,)
     leaf_table: Floats  # (leaf edges, 3)
     source_column: Ints  # (ops,) the column of a LOOKUP

@@ -14,6 +14,7 @@ from tractable.data.schema import Schema, discrete_schema
 from tractable.formats.ac_features import LONGEST, number, read_features, shown
 from tractable.formats.document import Document
 from tractable.leaves import FAMILIES
+from tractable.networks.network import MOST_STATES
 
 _SPACE = np.isin(np.arange(256), list(b" \t\n"))
 _DIGIT = np.isin(np.arange(256), list(b"0123456789"))
@@ -52,7 +53,7 @@ def _schema(line: bytes) -> Schema:
         raise ValueError("line 1: the numbers of states are expected in brackets, as in (2 2 3)")
     sizes = words[1:-1].split()
     for size in sizes:
-        if not size.isdigit() or not 0 < int(size[:LONGEST]) < 1_000_000:
+        if not size.isdigit() or not 0 < int(size[:LONGEST]) <= MOST_STATES:
             raise ValueError(f"line 1: {shown(size)} is not a number of states")
     return discrete_schema(int(size) for size in sizes)
 

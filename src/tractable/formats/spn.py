@@ -38,8 +38,7 @@ def read_spn(path: Path) -> Document:
     except FileNotFoundError:
         raise ValueError("there is no spac.m in the folder") from None
     tree = _Tree(text.splitlines()).nodes()
-    size = 1 + max((column for node in tree for column in node.scope), default=-1)
-    builder = Builder(discrete_schema([2] * size))
+    builder = Builder(discrete_schema([2] * _columns(tree)))
     made: dict[int, int] = {}
     for number in _children_first(tree):
         made[number] = _add(builder, path, number, tree[number], made)
@@ -101,6 +100,15 @@ class _Tree:
 
     def _fault(self, message: str) -> ValueError:
         return ValueError(f"spac.m, line {self.at}: {message}")
+
+
+def _columns(tree: list[_Node]) -> int:
+    """The number of columns that the nodes mention, which are numbered from 0 without a gap."""
+    columns = {column for node in tree for column in node.scope}
+    for column in range(len(columns)):
+        if column not in columns:
+            raise ValueError(f"spac.m: column {column} is in no scope, though later ones are")
+    return len(columns)
 
 
 def _children_first(tree: list[_Node]) -> list[int]:

@@ -94,7 +94,9 @@ def _edge(graph: Graph, edge: int, x: Floats, y: Floats) -> str:
     weight = float(graph.log_weight[edge])
     if graph.kind[parent] != SUM or weight == 0:
         return line
-    at = 0.35 * x[child] + 0.65 * x[parent], 0.35 * y[child] + 0.65 * y[parent]
+    # Near the parent, where the edges of one sum are told apart from those of others.
+    along = min(0.35, 36 / np.hypot(x[child] - x[parent], y[child] - y[parent]))
+    at = x[parent] + along * (x[child] - x[parent]), y[parent] + along * (y[child] - y[parent])
     return line + _text(*at, f"{exp(min(weight, 700)):.3g}", ' font-size="9" fill="#555"')
 
 

@@ -1,6 +1,7 @@
 """Bayesian networks in the text form of the Interchange Format (`.bif`), as in the bnlearn repository."""
 
 import re
+from math import prod
 from pathlib import Path
 from typing import NoReturn
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.schema import Schema, Variable
-from tractable.networks.network import Network, TableFactor, normalised
+from tractable.networks.network import MOST_ENTRIES, Network, TableFactor, normalised
 
 _TOKEN = re.compile(
     r"""(?P<skip>[\s,]+|//[^\n]*|/\*.*?\*/)
@@ -113,6 +114,8 @@ class _Parser:
     def entries(self, names: list[str]) -> Floats:
         """The body of a probability block: lines for parents' states, a whole table, a default."""
         shape = tuple(self.variables[n].cardinality for n in names)
+        if prod(shape) > MOST_ENTRIES:
+            self.fail(f"the table of '{names[0]}' has {prod(shape):.3g} entries, more than {MOST_ENTRIES:,}")
         values = np.full(shape, np.nan)
         while (word := self.take()) != "}":
             if word == "property":

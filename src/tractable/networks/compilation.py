@@ -10,16 +10,15 @@ from math import prod
 
 import numpy as np
 
-from tractable.arrays import Ints
-from tractable.circuit.builder import Builder
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 from tractable.networks.budget import Budget
 from tractable.networks.diagram import Diagram, combine, from_table, without_last
+from tractable.networks.growth import Growth
 from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
 from tractable.networks.order import min_fill_order
 from tractable.networks.rules import feature_box, from_boxes, tree_boxes
-from tractable.networks.terms import ONE, ZERO, Terms
+from tractable.networks.terms import NOUGHT, PAD, Numbers, multiplied
 
 DEFAULT_LIMIT = 20_000_000  # entries; some seconds of work and a circuit of at most some hundred megabytes
 
@@ -60,25 +59,28 @@ class _Elimination:
 
     def __init__(self, network: Network, order: list[int], budget: Budget) -> None:
         self.network = network
+        self.schema = network.schema
         self.order = order
         self.budget = budget
         self.position = {column: i for i, column in enumerate(order)}
-        self.builder = Builder(network.schema)
-        self.terms = Terms(self.builder)
+        self.features = [f for f in network.factors if isinstance(f, FeatureFactor)]
+        self.numbers = Numbers()
+        self.growth = Growth(self.schema, np.array([f.log_weight for f in self.features]), self.numbers)
         self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *order)}
-        self.feature_nodes: list[int] = []
 
     def graph(self) -> Graph:
         """The circuit."""
+        # A feature's weight stays a leaf of the circuit, so that it can be learned further.
+        carriers = iter(self.growth.constants.tolist())
         for factor in self.network.factors:
-            self._place(self._diagram(factor))
+            carrier = next(carriers) if isinstance(factor, FeatureFactor) else -1
+            self._place(self._diagram(factor, carrier))
         for column in self.order:
             whole = self._product(self.buckets.pop(column), column)
-            below = whole.terminal[whole.children[-1]]
-            self._place(without_last(whole, self.terms.summed_out(column, below)))
+            sums = self.growth.summed_out(column, whole.children[-1], whole.terminal)
+            self._place(without_last(whole, sums))
         rest = self._product(self.buckets.pop(-1), None)
-        root = self.terms.circuit(int(rest.terminal[0]))
-        return self.builder.freeze(root, self._feature_table())
+        return self.growth.graph(rest.terminal[0], self._feature_table())
 
     def _place(self, diagram: Diagram) -> None:
         """Put a diagram where the first of its columns to go will find it; -1 is for one without columns."""
@@ -86,43 +88,37 @@ class _Elimination:
 
     def _product(self, diagrams: list[Diagram], column: int | None) -> Diagram:
         """All of the diagrams multiplied, small ones first; it mentions `column` even if none of them do."""
-        if column is None:
-            whole = from_table((), np.array(ONE))
-        else:
-            whole = from_table((column,), np.full(self.network.schema[column].cardinality, ONE))
+        columns = () if column is None else (column,)
+        shape = tuple(self.schema[c].cardinality for c in columns)
+        whole = from_table(columns, np.zeros(shape, dtype=np.int64), np.array([[PAD]]))
         for diagram in sorted(diagrams, key=lambda d: d.size):
-            whole = combine(whole, diagram, self.position, self.terms.times, self.budget)
+            whole = combine(whole, diagram, self.position, multiplied, self.budget)
         return whole
 
-    def _diagram(self, factor: Factor) -> Diagram:
+    def _diagram(self, factor: Factor, carrier: int) -> Diagram:
         columns = tuple(sorted(factor.scope, key=self.position.__getitem__, reverse=True))
         if isinstance(factor, TableFactor):
-            axes = [factor.columns.index(c) for c in columns]
-            return from_table(columns, self.terms.numbers(factor.log_values).transpose(axes))
-        if isinstance(factor, FeatureFactor):
-            boxes = [feature_box(factor, self.network.schema)]
-            return from_boxes(columns, self.network.schema, boxes, self._feature_value(factor), self.budget)
-        return self._tree_diagram(factor, columns)
-
-    def _feature_value(self, feature: FeatureFactor) -> Ints:
-        """A feature's weight stays a leaf of the circuit, so that it can be learned further."""
-        node = self.builder.constant(feature.log_weight)
-        self.feature_nodes.append(node)
-        return np.array([ZERO if feature.log_weight == -np.inf else self.terms.node(node), ONE])
+            index, terms = self.numbers.terms(factor.log_values)
+            return from_table(columns, index.transpose([factor.columns.index(c) for c in columns]), terms)
+        if isinstance(factor, TreeFactor):
+            return self._tree_diagram(factor, columns)
+        value = np.array([[NOUGHT if factor.log_weight == -np.inf else carrier], [PAD]])
+        return from_boxes(columns, self.schema, [feature_box(factor, self.schema)], value, self.budget)
 
     def _tree_diagram(self, tree: TreeFactor, columns: tuple[int, ...]) -> Diagram:
-        leaves = tree_boxes(tree, self.network.schema)
+        leaves = tree_boxes(tree, self.schema)
         one_state = np.eye(tree.log_prob.shape[1], dtype=np.bool_)
         boxes = [{**box, tree.child: one} for box, _ in leaves for one in one_state]
-        values = self.terms.numbers(tree.log_prob[[leaf for _, leaf in leaves]])
-        return from_boxes(columns, self.network.schema, boxes, np.append(values, ONE), self.budget)
+        index, terms = self.numbers.terms(tree.log_prob[[leaf for _, leaf in leaves]])
+        value = np.concatenate([terms[index.ravel()], [[PAD]]])
+        return from_boxes(columns, self.schema, boxes, value, self.budget)
 
     def _feature_table(self) -> FeatureTable | None:
-        features = [f for f in self.network.factors if isinstance(f, FeatureFactor)]
+        features = self.features
         if not features or len(features) < len(self.network.factors):
             return None
         return FeatureTable(
-            np.array(self.feature_nodes, dtype=np.int64),
+            self.growth.constants,
             np.array([f.log_weight for f in features]),
             np.concatenate([[0], np.cumsum([len(f.columns) for f in features])]).astype(np.int64),
             np.array([c for f in features for c in f.columns], dtype=np.int64),

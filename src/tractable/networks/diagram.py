@@ -17,11 +17,11 @@ from tractable.networks.budget import Budget
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagram:
-    """A function from the states of `columns` to terminals, which are numbers that the caller understands."""
+    """A function from the states of `columns` to terminals, which are lines of numbers that others understand."""
 
     columns: tuple[int, ...]  # deepest last
     children: tuple[Ints, ...]  # level l: (nodes of the level, states of its column)
-    terminal: Ints  # (distinct values,)
+    terminal: Ints  # (distinct values, width)
 
     @property
     def size(self) -> int:
@@ -29,15 +29,16 @@ class Diagram:
         return sum(c.size for c in self.children) + self.terminal.size
 
 
-def from_table(columns: tuple[int, ...], terminals: Ints) -> Diagram:
-    """The diagram of a dense table; axis l of `terminals` is the column of level l."""
-    terminal, index = np.unique(terminals, return_inverse=True)
-    index = index.reshape(terminals.shape)
+def from_table(columns: tuple[int, ...], index: Ints, terminal: Ints) -> Diagram:
+    """The diagram of a dense table of numbers of `terminal`; axis l of `index` is the column of level l."""
+    shape = index.shape
+    terminal, number = distinct_terms(terminal)
+    index = number[index]
     levels: list[Ints] = []
     for axis in range(len(columns) - 1, -1, -1):
-        lines, number = distinct_lines(index.reshape(-1, terminals.shape[axis]))
+        lines, number = distinct_lines(index.reshape(-1, shape[axis]))
         levels.append(lines)
-        index = number.reshape(terminals.shape[:axis])
+        index = number.reshape(shape[:axis])
     return Diagram(columns, tuple(reversed(levels)), terminal)
 
 
@@ -68,7 +69,7 @@ def combine(
 
 
 def _level_size(diagram: Diagram, level: int) -> int:
-    return len(diagram.children[level]) if level < len(diagram.columns) else diagram.terminal.size
+    return len(diagram.children[level]) if level < len(diagram.columns) else len(diagram.terminal)
 
 
 def without_last(diagram: Diagram, terminal: Ints) -> Diagram:
@@ -78,19 +79,32 @@ def without_last(diagram: Diagram, terminal: Ints) -> Diagram:
 
 def reduced(columns: tuple[int, ...], levels: list[Ints], values: Ints) -> Diagram:
     """The same function with equal terminals and equal nodes made one, from the deepest level up."""
-    terminal, number = np.unique(values, return_inverse=True)
+    terminal, number = distinct_terms(values)
     reduced: list[Ints] = []
     for level in reversed(levels):
-        lines, number = distinct_lines(number.reshape(-1)[level])
+        lines, number = distinct_lines(number[level])
         reduced.append(lines)
     return Diagram(columns, tuple(reversed(reduced)), terminal)
 
 
+def distinct_terms(lines: Ints) -> tuple[Ints, Ints]:
+    """The different lines of a matrix of any numbers, and which of them each line is."""
+    small = np.unique(lines, return_inverse=True)[1].reshape(lines.shape)
+    first, number = _grouped(small)
+    return lines[first], number
+
+
 def distinct_lines(lines: Ints) -> tuple[Ints, Ints]:
-    """The different lines of a matrix of small numbers, and which of them each line is."""
+    """The different lines of a matrix of numbers from 0 up and not large, and which of them each line is."""
+    first, number = _grouped(lines)
+    return lines[first], number
+
+
+def _grouped(lines: Ints) -> tuple[Ints, Ints]:
+    """The first of each group of equal lines, and the group of each line."""
     key = lines[:, 0]
     base = int(lines.max(initial=0)) + 1
     for column in range(1, lines.shape[1]):
         key = np.unique(key, return_inverse=True)[1].reshape(-1) * base + lines[:, column]
     _, first, number = np.unique(key, return_index=True, return_inverse=True)
-    return lines[first], number.reshape(-1)
+    return first, number.reshape(-1)

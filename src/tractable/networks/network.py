@@ -60,6 +60,9 @@ class TreeFactor:
         return tuple(dict.fromkeys([self.child, *asked]))
 
 
+MOST_STATES = 65_536  # of a column in a file; more is a damaged file, not a network
+MOST_ENTRIES = 100_000_000  # of a table in a file
+
 Factor: TypeAlias = TableFactor | FeatureFactor | TreeFactor
 
 
@@ -75,6 +78,8 @@ class Network:
     kind: Literal["bayes", "markov"]
 
     def __post_init__(self) -> None:
+        if not len(self.schema):
+            raise ValueError("a network has at least one column")
         for variable in self.schema:
             if not variable.is_categorical:
                 raise ValueError(

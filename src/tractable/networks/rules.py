@@ -50,9 +50,9 @@ def _constrain(box: Box, schema: Schema, column: int, condition: tuple[int, bool
 def from_boxes(
     columns: tuple[int, ...], schema: Schema, boxes: list[Box], value: Ints, budget: Budget
 ) -> Diagram:
-    """The diagram over `columns` (root first) that is `value[i]` in box i and `value[-1]` in none.
+    """The diagram over `columns` (root first) that is the term `value[i]` in box i and `value[-1]` in none.
 
-    Boxes are disjoint; `value` is one longer than they are.
+    Boxes are disjoint; `value` is one line longer than they are.
     """
     alive: dict[int, int] = {(1 << len(boxes)) - 1: 0}
     levels: list[Ints] = []

@@ -1,100 +1,53 @@
-"""The terminals of compilation: products of circuit nodes and numbers, each kept once.
+"""The terminals of compilation: products of numbers and circuit nodes, one on each line of a matrix.
 
-A term is a sorted tuple of parts. A part from 0 up is a circuit node; a negative part -k-1 is the k-th
-distinct number. Numbers become the weights of sums, so no constant leaves are made for them.
+A part from 0 up is a circuit node; a negative part -k-1 is the k-th distinct number, which will become the weight
+of a sum. Parts are sorted, so that equal products are equal lines, and lines are filled up with `PAD`.
 """
-
-from math import inf
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.circuit.builder import Builder
 
-ZERO, ONE = 0, 1
+PAD = np.iinfo(np.int64).max  # no part: it sorts behind all others
+NOUGHT = PAD - 1  # the only part of a product that is zero
 
 
-class Terms:
-    """A pool of terms by number; term 0 is nought and term 1 is the empty product."""
+def multiplied(left: Ints, right: Ints) -> Ints:
+    """The products of pairs of terms, line by line."""
+    parts = np.sort(np.concatenate([left, right], axis=1), axis=1)
+    zero = (parts == NOUGHT).any(axis=1)
+    parts[zero, 1:] = PAD
+    parts[zero, 0] = NOUGHT
+    return trimmed(parts)
 
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self._parts: list[tuple[int, ...]] = [(), ()]
-        self._number: dict[tuple[int, ...], int] = {(): ONE}
-        self._log_values: list[float] = []
-        self._log_number: dict[float, int] = {}
-        self._products: dict[tuple[int, ...], int] = {}
 
-    def node(self, node: int) -> int:
-        """The term that is one circuit node."""
-        return self._term((node,))
+def trimmed(parts: Ints) -> Ints:
+    """Sorted lines without the columns that only fill up; one column stays in any case."""
+    used = (parts != PAD).any(axis=0)
+    used[0] = True
+    return parts[:, used]
 
-    def numbers(self, log_values: Floats) -> Ints:
-        """The terms of an array of logarithms, in its shape."""
+
+class Numbers:
+    """The different numbers of a network, as parts of terms."""
+
+    def __init__(self) -> None:
+        self._part: dict[float, int] = {0.0: int(PAD), -np.inf: int(NOUGHT)}
+        self._logs: list[float] = []
+
+    def terms(self, log_values: Floats) -> tuple[Ints, Ints]:
+        """For an array of logarithms, in its shape, which line of a matrix of terms stands for each; the matrix."""
         distinct, index = np.unique(log_values, return_inverse=True)
-        terms = np.array([self._number_term(float(v)) for v in distinct], dtype=np.int64)
-        return terms[index].reshape(log_values.shape)
+        parts = np.array([self._number(float(value)) for value in distinct], dtype=np.int64)
+        return index.reshape(log_values.shape), parts[:, None]
 
-    def times(self, left: Ints, right: Ints) -> Ints:
-        """The products of pairs of terms. Shape (pairs,)."""
-        parts = self._parts
-        made = [
-            ZERO if ZERO in (a, b) else self._term(tuple(sorted(parts[a] + parts[b])))
-            for a, b in zip(left.tolist(), right.tolist(), strict=True)
-        ]
-        return np.array(made, dtype=np.int64)
+    def logs(self, terms: Ints) -> Floats:
+        """The logarithm of each term's number. Shape (terms,)."""
+        logs = np.array([*self._logs, 0.0])
+        return np.where(terms < 0, logs[np.minimum(-terms - 1, logs.size - 1)], 0.0).sum(axis=1)
 
-    def summed_out(self, column: int, lines: Ints) -> Ints:
-        """For each line, the sum over the states of `column` of its indicator times the line's term.
-
-        `lines` is (nodes, states); the answer is (nodes,).
-        """
-        return np.array([self._sum(column, line) for line in lines.tolist()], dtype=np.int64)
-
-    def circuit(self, term: int) -> int:
-        """The circuit node of a whole term."""
-        if term == ZERO:
-            raise ValueError("every combination of states has probability zero")
-        log_value, nodes = self._divided(term)
-        node = self._product(nodes)
-        return node if log_value == 0 else self.builder.sum([node], [log_value])
-
-    def _sum(self, column: int, line: list[int]) -> int:
-        children, log_weights = [], []
-        for state, term in enumerate(line):
-            if term != ZERO:
-                log_weight, nodes = self._divided(term)
-                children.append(self._product((self.builder.indicator(column, state), *nodes)))
-                log_weights.append(log_weight)
-        if not children:
-            return ZERO
-        return self.node(self.builder.sum(children, log_weights))
-
-    def _product(self, nodes: tuple[int, ...]) -> int:
-        key = tuple(sorted(nodes))
-        if key not in self._products:
-            self._products[key] = self.builder.product(key)
-        return self._products[key]
-
-    def _divided(self, term: int) -> tuple[float, tuple[int, ...]]:
-        """A term's number, as a logarithm, and its circuit nodes."""
-        parts = self._parts[term]
-        log_value = sum((self._log_values[-part - 1] for part in parts if part < 0), 0.0)
-        return log_value, tuple(part for part in parts if part >= 0)
-
-    def _number_term(self, log_value: float) -> int:
-        if log_value == -inf:
-            return ZERO
-        if log_value == 0:
-            return ONE
-        if log_value not in self._log_number:
-            self._log_number[log_value] = len(self._log_values)
-            self._log_values.append(log_value)
-        return self._term((-self._log_number[log_value] - 1,))
-
-    def _term(self, parts: tuple[int, ...]) -> int:
-        number = self._number.get(parts)
-        if number is None:
-            number = self._number[parts] = len(self._parts)
-            self._parts.append(parts)
-        return number
+    def _number(self, log_value: float) -> int:
+        if log_value not in self._part:
+            self._logs.append(log_value)
+            self._part[log_value] = -len(self._logs)
+        return self._part[log_value]

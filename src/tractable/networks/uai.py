@@ -1,5 +1,6 @@
 """Networks in the text form of the UAI competitions (`.uai`), MARKOV or BAYES."""
 
+from math import prod
 from pathlib import Path
 from typing import NoReturn
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
-from tractable.networks.network import Network, TableFactor, normalised
+from tractable.networks.network import MOST_STATES, Network, TableFactor, normalised
 
 
 def read_uai(path: Path) -> Network:
@@ -20,7 +21,7 @@ def read_uai(path: Path) -> Network:
     kind = words.take().upper()
     if kind not in ("MARKOV", "BAYES"):
         words.fail(f"the file starts with MARKOV or BAYES, not '{kind[:40]}'")
-    schema = discrete_schema(words.whole(1) for _ in range(words.whole(0)))
+    schema = discrete_schema(words.whole(1, MOST_STATES) for _ in range(words.whole(0)))
     scopes = [_scope(words, schema) for _ in range(words.whole(0))]
     factors = [_factor(words, schema, scope, kind) for scope in scopes]
     if words.at < len(words.words):
@@ -41,7 +42,7 @@ def _scope(words: "_Words", schema: Schema) -> tuple[int, ...]:
 
 def _factor(words: "_Words", schema: Schema, scope: tuple[int, ...], kind: str) -> TableFactor:
     shape = tuple(schema[c].cardinality for c in scope)
-    size = int(np.prod(shape, dtype=np.float64))
+    size = prod(shape)
     if words.whole(0) != size:
         words.fail(f"a table over {len(scope)} variables has {size} entries, not {words.words[words.at - 1]}")
     values = words.numbers(size).reshape(shape)
@@ -73,10 +74,10 @@ class _Words:
         self.at += 1
         return self.words[self.at - 1]
 
-    def whole(self, least: int) -> int:
+    def whole(self, least: int, most: int = 10**18) -> int:
         """The next word as a whole number."""
         word = self.take()
-        if not (word.isascii() and word.isdigit() and len(word) < 19) or int(word) < least:
+        if not (word.isascii() and word.isdigit() and len(word) < 19 and least <= int(word) <= most):
             self.fail(f"a whole number from {least} up is expected, not '{word[:40]}'")
         return int(word)
 

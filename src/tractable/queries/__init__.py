@@ -1,1 +1,31 @@
-"""..."""
+"""Questions and their answers: each a function of a circuit and evidence, over the engine's sweeps.
+
+To add one: a function in a file here, a line in the table of exports, and a method of `tractable.Circuit`.
+"""
+
+from tractable.queries.information import Estimate, divergence, entropy, mutual_information
+from tractable.queries.marginals import expected_cells, joint_marginal, marginals
+from tractable.queries.moments import Moments, moments
+from tractable.queries.mpe import Completion, most_probable
+from tractable.queries.probability import evidence_log_prob, log_conditional, log_normaliser, log_prob
+from tractable.queries.sampling import impute, sample
+
+__all__ = [
+    "Completion",
+    "Estimate",
+    "Moments",
+    "divergence",
+    "entropy",
+    "evidence_log_prob",
+    "expected_cells",
+    "impute",
+    "joint_marginal",
+    "log_conditional",
+    "log_normaliser",
+    "log_prob",
+    "marginals",
+    "moments",
+    "most_probable",
+    "mutual_information",
+    "sample",
+]

@@ -5,9 +5,9 @@ from math import prod
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph
-from tractable.data import Evidence
+from tractable.data import Evidence, States
 from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.requirements import require_possible, require_valid
 
@@ -31,6 +31,20 @@ def marginals(
     return np.split(statistics, first_statistics(graph.schema)[1:-1], axis=1)
 
 
+def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:
+    """Every cell by itself: a number's expectation (rounded when it counts), else the most probable state.
+
+    Shape (rows, columns).
+    """
+    cells = []
+    for variable, posterior in zip(graph.schema, marginals(graph, rows, regions), strict=True):
+        if variable.is_categorical:
+            cells.append(posterior.argmax(axis=1).astype(np.float64))
+        else:
+            cells.append(np.rint(posterior[:, 0]) if variable.kind == "count" else posterior[:, 0])
+    return np.stack(cells, axis=1)
+
+
 def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Floats:
     """P(those columns | given) for every combination of their states. Shape (states of the first, ...).
 
@@ -49,16 +63,17 @@ def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Flo
     rows = np.repeat(given.row[None, :], prod(shape), axis=0)
     possible = np.ones(prod(shape), dtype=np.bool_)
     for c, state in zip(columns, np.indices(shape).reshape(len(shape), -1), strict=True):
-        possible &= _agrees(given, c, state.astype(np.float64))
+        possible &= _agrees(given, c, state)
         rows[:, c] = state
     regions = {c: r for c, r in given.regions.items() if c not in columns}
     logs = np.where(possible, log_values(graph, rows, regions), -np.inf)
     return np.exp(logs - below[0]).reshape(shape)
 
 
-def _agrees(given: Evidence, column: int, state: Floats) -> Floats:
-    """Whether states of a column are possible under what is given. Shape like `state`, of truth values."""
-    if not np.isnan(given.row[column]):
-        return state == given.row[column]
+def _agrees(given: Evidence, column: int, state: Ints) -> Bools:
+    """Whether states of a column are possible under what is given. Shape like `state`."""
     region = given.regions.get(column)
-    return np.ones(state.shape, dtype=np.bool_) if region is None else region.allowed[state.astype(np.int64)]  # type: ignore[union-attr]
+    if isinstance(region, States):
+        return region.allowed[state]
+    known = given.row[column]
+    return np.full(state.shape, True) if np.isnan(known) else state == known

@@ -14,14 +14,13 @@ def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
     Raises:
         ValueError: naming the first node that is at fault.
     """
-    if columns is None or set(columns) == set(range(len(graph.schema))):
-        for name, fault in (("decomposable", explain_decomposable(graph)), ("smooth", explain_smooth(graph))):
-            if fault is not None:
-                raise ValueError(f"the circuit is not {name}: {fault}")
-        return
-    fault = explain_validity(graph, sorted(columns))
-    if fault is not None:
-        raise ValueError(f"those columns cannot be summed out of the circuit: {fault}")
+    faults = {"decomposable": explain_decomposable(graph), "smooth": explain_smooth(graph)}
+    found = [f"the circuit is not {name}: {fault}" for name, fault in faults.items() if fault is not None]
+    if found and columns is not None:
+        fault = explain_validity(graph, sorted(columns))
+        found = [] if fault is None else [f"those columns cannot be summed out of the circuit: {fault}"]
+    if found:
+        raise ValueError(found[0])
 
 
 def require_possible(log_evidence: Floats) -> None:

@@ -8,7 +8,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.engine import Regions, completions, log_values, samples
-from tractable.queries.marginals import marginals
+from tractable.queries.marginals import expected_cells
 from tractable.queries.mpe import most_probable
 from tractable.queries.requirements import conditions, require_possible, require_valid
 
@@ -42,16 +42,7 @@ def impute(
     if method == "mpe":
         return most_probable(graph, rows, regions, seed=seed).rows
     if method == "mean":
-        return np.where(np.isnan(rows), _means(graph, rows, regions), rows)
+        return np.where(np.isnan(rows), expected_cells(graph, rows, regions), rows)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
     require_possible(log_values(graph, rows, regions))
     return completions(graph, rows, seed, regions)
-
-
-def _means(graph: Graph, rows: Floats, regions: Regions | None) -> Floats:
-    posterior = marginals(graph, rows, regions)
-    cells = [
-        p.argmax(axis=1).astype(np.float64) if v.is_categorical else np.rint(p[:, 0]) if v.kind == "count" else p[:, 0]
-        for v, p in zip(graph.schema, posterior, strict=True)
-    ]
-    return np.stack(cells, axis=1)

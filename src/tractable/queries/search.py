@@ -8,7 +8,8 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import States
-from tractable.engine import Regions, completions, first_statistics, log_values, posteriors
+from tractable.engine import Regions, completions, log_values
+from tractable.queries.marginals import expected_cells
 
 FEW = 1024  # completions of one row that are simply all tried
 STARTS = 4  # random completions that an uphill search starts from, beside the reasoned ones
@@ -121,22 +122,9 @@ def _step(space: Space, rows: Floats, current: Floats, score: Floats, some: Ints
 def _best_start(space: Space, rows: Floats, guess: Floats, seed: int) -> tuple[Floats, Floats]:
     """The best of: the guess, each cell's own best value, and a few draws."""
     missing = space.missing(rows)
-    starts = [guess, np.where(missing, _likeliest_cells(space, rows), rows)]
+    starts = [guess, np.where(missing, expected_cells(space.graph, rows, space.regions), rows)]
     starts += [np.where(missing, completions(space.graph, rows, seed + i, space.regions), rows) for i in range(STARTS)]
     logs = np.stack([space.log_values(start) for start in starts])
     best = logs.argmax(axis=0)
     at = np.arange(len(rows))
     return np.stack(starts)[best, at], logs[best, at]
-
-
-def _likeliest_cells(space: Space, rows: Floats) -> Floats:
-    """Each cell's most probable state by itself; a number's expectation. Shape (rows, columns)."""
-    statistics = posteriors(space.graph, rows, space.regions)
-    first = first_statistics(space.graph.schema)
-    cells = [
-        statistics[:, first[c] : first[c + 1]].argmax(axis=1).astype(np.float64)
-        if variable.is_categorical
-        else np.rint(statistics[:, first[c]]) if variable.kind == "count" else statistics[:, first[c]]
-        for c, variable in enumerate(space.graph.schema)
-    ]  # fmt: skip
-    return np.stack(cells, axis=1)

@@ -1,0 +1,194 @@
+"""A table as sufficient statistics: sums of its lines, however weighted, are all that fitting leaves needs.
+
+The features of a row are, in this order:
+- one, always;
+- for each state but the first of each categorical column, whether the row has it;
+- for each real column its standardised value, then for each its square;
+- for each count column its value;
+- for each column with missing cells, whether the cell is there.
+
+A missing cell has zeros in all features of its column. The first state of a column is what is left of the rows in
+which the column is seen, so that a table of many zeros stays sparse.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.data import Schema, Table, collapse
+
+Matrix: TypeAlias = "Floats | sparse.csr_array"
+
+SPARSE = 0.05  # a matrix with fewer non-zeros than this part is kept sparse
+
+
+class Layout(NamedTuple):
+    """Where the features of each column are."""
+
+    categorical: Ints  # the categorical columns, ascending
+    real: Ints  # the real columns
+    count: Ints  # the count columns
+    owner: Ints  # (state features,) the position in `categorical` of the column of each
+    state: Ints  # (state features,) the state that each tells of, from 1 up
+    seen: Ints  # (columns,) the feature that is one where the column is seen: the very first, if it always is
+    features: int
+
+    @property
+    def states(self) -> slice:
+        """The features of states."""
+        return slice(1, 1 + self.owner.size)
+
+    @property
+    def values(self) -> slice:
+        """The features of real values."""
+        return slice(self.states.stop, self.states.stop + self.real.size)
+
+    @property
+    def squares(self) -> slice:
+        """The features of squared real values."""
+        return slice(self.values.stop, self.values.stop + self.real.size)
+
+    @property
+    def counts(self) -> slice:
+        """The features of counts."""
+        return slice(self.squares.stop, self.squares.stop + self.count.size)
+
+    def of_columns(self) -> "sparse.csr_array":
+        """Adds up the features of states by column. Shape (categorical columns, state features)."""
+        ones = np.ones(self.owner.size)
+        shape = (self.categorical.size, self.owner.size)
+        return sparse.csr_array((ones, (self.owner, np.arange(self.owner.size))), shape=shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """The distinct rows of a table that weigh anything, as features."""
+
+    table: Table  # the distinct rows
+    weights: Floats  # (rows,)
+    layout: Layout
+    matrix: Matrix  # (rows, features)
+    centre: Floats  # (columns,) the mean of each number, zero elsewhere
+    scale: Floats  # (columns,) its standard deviation, one elsewhere
+    prior: Floats  # (features,) one imaginary row: states equally likely, numbers as in the whole column
+    constant: Floats  # (rows,) the part of a row's log-probability that no parameter changes
+
+    @property
+    def total(self) -> float:
+        """How many rows there are."""
+        return float(self.weights.sum())
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self.table.schema
+
+    def sums(self, share: Floats) -> Floats:
+        """The statistics of rows in the given shares, (rows, groups), as they weigh: (features, groups)."""
+        return np.asarray(self.matrix.T @ (share * self.weights[:, None]), dtype=np.float64)
+
+    def reweighted(self, weights: Floats) -> "Encoding":
+        """The same rows with other weights; numbers stay standardised as they are."""
+        return replace(self, weights=weights)
+
+
+def encode(table: Table) -> Encoding:
+    """The features of a table's distinct rows; rows of weight zero are left out."""
+    distinct, _ = collapse(table)
+    if (distinct.row_weights == 0).any():
+        distinct = distinct.take(distinct.row_weights > 0)
+    missing = distinct.missing
+    layout = _layout(table.schema, missing)
+    centre, scale, spread = _standards(distinct, layout)
+    prior = np.zeros(layout.features)
+    prior[0] = 1.0
+    prior[layout.seen] = 1.0
+    prior[layout.states] = 1.0 / table.schema.cardinalities[layout.categorical[layout.owner]]
+    prior[layout.squares] = spread[layout.real] ** 2
+    prior[layout.counts] = centre[layout.count]
+    centre[layout.count], scale[layout.count] = 0.0, 1.0
+    matrix = _matrix(distinct, layout, (distinct.values - centre) / scale)
+    counted = np.where(missing[:, layout.count], 0.0, distinct.values[:, layout.count])
+    constant = -gammaln(counted + 1.0).sum(axis=1)
+    return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
+
+
+def _layout(schema: Schema, missing: Bools) -> Layout:
+    kinds = np.array([v.kind for v in schema])
+    categorical, real, count = (np.flatnonzero(kinds == kind) for kind in ("categorical", "real", "count"))
+    size = schema.cardinalities[categorical] - 1
+    owner = np.repeat(np.arange(categorical.size), size)
+    state = np.arange(owner.size) - np.repeat(np.cumsum(size) - size, size) + 1
+    own = 1 + owner.size + 2 * real.size + count.size
+    incomplete = missing.any(axis=0)
+    seen = np.where(incomplete, own + np.cumsum(incomplete) - 1, 0)
+    return Layout(categorical, real, count, owner, state, seen, own + int(incomplete.sum()))
+
+
+def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
+    """Centre and scale of each number's column, and its standard deviation afterwards: one, or zero if constant.
+
+    Dividing by the largest value first keeps the squares of huge values finite.
+    """
+    centre, scale, spread = np.zeros(len(table.schema)), np.ones(len(table.schema)), np.ones(len(table.schema))
+    numbers = np.concatenate([layout.real, layout.count])
+    values = table.values[:, numbers]
+    seen = ~np.isnan(values)
+    weight = np.where(seen, table.row_weights[:, None], 0.0)
+    total = weight.sum(axis=0)
+    known = total > 0
+    safe = np.where(known, total, 1.0)
+    x = np.where(seen, values, 0.0)
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    largest[largest == 0] = 1.0
+    x = x / largest
+    mean = (weight * x).sum(axis=0) / safe
+    sd = np.sqrt((weight * (x - mean) ** 2).sum(axis=0) / safe)
+    varies = sd > 1e-12  # otherwise the values differ by rounding only
+    centre[numbers] = np.where(known, mean * largest, 1.0)  # a rate of one where no count is known
+    centre[layout.real] *= known[: layout.real.size]
+    scale[numbers] = np.where(known, np.where(varies, sd, 1.0) * largest, 1.0)
+    spread[numbers] = varies | ~known
+    return centre, scale, spread
+
+
+def _matrix(table: Table, layout: Layout, values: Floats) -> Matrix:
+    codes = table.values[:, layout.categorical]
+    if _is_sparse(codes, layout):
+        return _sparse_matrix(table, layout, values)
+    matrix = np.zeros((len(table), layout.features))
+    matrix[:, 0] = 1.0
+    matrix[:, layout.states] = codes[:, layout.owner] == layout.state
+    matrix[:, layout.values] = np.nan_to_num(values[:, layout.real])
+    matrix[:, layout.squares] = matrix[:, layout.values] ** 2
+    matrix[:, layout.counts] = np.nan_to_num(values[:, layout.count])
+    incomplete = np.flatnonzero(layout.seen)
+    matrix[:, layout.seen[incomplete]] = ~np.isnan(table.values[:, incomplete])
+    return matrix
+
+
+def _is_sparse(codes: Floats, layout: Layout) -> bool:
+    """Whether few of the features are other than zero, numbers and missing cells included."""
+    others = layout.features - layout.owner.size
+    filled = np.count_nonzero(codes > 0) + others * len(codes)
+    return filled < SPARSE * layout.features * len(codes)
+
+
+def _sparse_matrix(table: Table, layout: Layout, values: Floats) -> "sparse.csr_array":
+    """The same features without their zeros; only the states can be many."""
+    codes = table.values[:, layout.categorical]
+    first = np.searchsorted(layout.owner, np.arange(layout.categorical.size))
+    row, position = np.nonzero(codes > 0)
+    column = first[position] + codes[row, position].astype(np.int64) - 1
+    shape = (len(table), layout.owner.size)
+    states = sparse.csr_array((np.ones(row.size), (row, column)), shape=shape)
+    incomplete = np.flatnonzero(layout.seen)
+    numbers = np.nan_to_num(values[:, layout.real])
+    rest = [numbers, numbers**2, np.nan_to_num(values[:, layout.count]), ~np.isnan(table.values[:, incomplete])]
+    right = sparse.csr_array(np.concatenate(rest, axis=1, dtype=np.float64))
+    left = sparse.csr_array(np.ones((len(table), 1)))
+    return sparse.csr_array(sparse.hstack([left, states, right]))

@@ -1,0 +1,49 @@
+"""What every learner is: frozen settings, and a way from a table to a circuit."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learners.progress import Watch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner(ABC):
+    """Settings as fields, each with a comment. The same settings, table and seed give the same circuit.
+
+    Rows may be weighted and cells may be missing.
+    """
+
+    name: ClassVar[str]  # as typed on the command line
+    title: ClassVar[str]  # as shown to a reader
+
+    @final
+    def learn(
+        self, table: Table, rng: np.random.Generator, *, valid: Table | None = None, watch: Watch | None = None
+    ) -> Graph:
+        """A circuit over the table's columns; `valid` helps to choose, where there is something to choose.
+
+        Raises:
+            ValueError: if the tables do not fit together, or hold a column that is no random variable.
+        """
+        _check(table, valid)
+        with watch or Watch() as watching:
+            return self._learn(table, rng, valid, watching)
+
+    @abstractmethod
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        """The circuit; the best so far when `watch` says to stop."""
+
+
+def _check(table: Table, valid: Table | None) -> None:
+    if not len(table.schema):
+        raise ValueError("the table has no columns")
+    for variable in table.schema:
+        if variable.role == "potential":
+            raise ValueError(f"column '{variable.name}' holds potentials: it is no variable to learn about")
+    if valid is not None and valid.schema != table.schema:
+        raise ValueError("the validation table has another schema than the training table")

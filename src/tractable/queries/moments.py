@@ -1,0 +1,44 @@
+"""Expectations and spreads of numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.circuit import Graph
+from tractable.data import Evidence, Variable
+from tractable.queries.marginals import marginals
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The mean and the variance of a column."""
+
+    mean: float
+    variance: float
+
+    @property
+    def std(self) -> float:
+        """The standard deviation."""
+        return float(np.sqrt(self.variance))
+
+
+def moments(graph: Graph, column: int, given: Evidence) -> Moments:
+    """The mean and variance of a column given evidence; of a categorical one, when its states are numbers.
+
+    Raises:
+        ValueError: if the column has text states, or the evidence has probability zero.
+    """
+    variable = graph.schema[column]
+    posterior = marginals(graph, given.row[None, :], given.regions)[column][0]
+    if variable.is_categorical:
+        states = _numbers(variable)
+        first, second = posterior @ states, posterior @ states**2
+    else:
+        first, second = posterior
+    return Moments(float(first), max(0.0, float(second - first**2)))
+
+
+def _numbers(variable: Variable) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if any(isinstance(s, str) for s in variable.states):
+        raise ValueError(f"column '{variable.name}' has text states: it has no expectation")
+    return np.array(variable.states, dtype=np.float64)
