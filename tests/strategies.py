@@ -180,7 +180,8 @@ class _Growth:
             return logs
         if np.isinf(logs).all():
             logs[0] = 0.0
-        return logs - np.logaddexp.reduce(logs)
+        shares: Floats = logs - np.logaddexp.reduce(logs)
+        return shares
 
     def _scaled(self, node: int) -> int:
         """The node, now and then times a constant."""
@@ -225,7 +226,8 @@ class _Growth:
         drawn = np.array([self.draw(st.sampled_from(choices)) for _ in range(count)])
         if drawn.sum() == 0:
             drawn[0] = 1.0
-        return drawn / drawn.sum()
+        logs: Floats = drawn / drawn.sum()
+        return logs
 
 
 def bernoulli_params(probability: float) -> Floats:

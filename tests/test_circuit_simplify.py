@@ -59,7 +59,13 @@ def test_pruning_changes_no_value_and_adds_nothing(graph: Graph) -> None:
     assert_same_function(small, graph, every_row(graph))
     assert small.edges <= graph.edges + 1
     assert (small.log_weight > -math.inf).all()
-    assert prune(small).edges == small.edges
+
+
+@given(circuits(mixed=True, normalised=False))
+def test_a_smooth_circuit_is_pruned_once_and_for_all(graph: Graph) -> None:
+    once = prune(graph)
+    again = prune(once)
+    assert (again.nodes, again.edges) == (once.nodes, once.edges)
 
 
 @given(circuits(mixed=True, normalised=False), st.data())

@@ -12,4 +12,5 @@ def remember(graph: Graph, name: str, compute: Callable[[Graph], T]) -> T:
     """The fact called `name`: computed when it is first asked for, read from the graph ever after."""
     if name not in graph.facts:
         graph.facts[name] = compute(graph)
-    return graph.facts[name]
+    fact: T = graph.facts[name]
+    return fact

@@ -163,7 +163,8 @@ def log_add(a: float, b: float) -> float:
     """The logarithm of exp(a) + exp(b)."""
     if a == -np.inf or b == -np.inf:
         return max(a, b)
-    return max(a, b) + np.log1p(np.exp(-abs(a - b)))
+    total: float = max(a, b) + np.log1p(np.exp(-abs(a - b)))
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -27,7 +27,8 @@ class Window(NamedTuple):
     def has(self, nodes: Ints, column: int) -> Bools:
         """Which of the nodes are over one of the window's columns."""
         bit = np.uint64(np.searchsorted(self.columns, column))
-        return (self.word[nodes] >> bit) & np.uint64(1) == 1
+        held: Bools = (self.word[nodes] >> bit) & np.uint64(1) == 1
+        return held
 
 
 def scoped_blocks(graph: Graph) -> list[LeafBlock]:
@@ -63,7 +64,8 @@ def _leaf_words(graph: Graph, columns: Ints) -> Words:
 
 def bits(word: np.uint64, columns: Ints) -> Ints:
     """The columns whose bits are set in a word."""
-    return columns[(word >> np.arange(columns.size, dtype=np.uint64)) & np.uint64(1) == 1]
+    found: Ints = columns[(word >> np.arange(columns.size, dtype=np.uint64)) & np.uint64(1) == 1]
+    return found
 
 
 def root_columns(graph: Graph) -> Ints:

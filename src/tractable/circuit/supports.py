@@ -109,4 +109,5 @@ def _supports(logs: Floats, field: Field) -> Words:
     """The bits of the states at which each leaf is above zero."""
     part = logs[:, field.first : field.first + field.size] > -np.inf
     place = np.arange(field.size, dtype=np.uint64) + np.uint64(field.shift)
-    return np.where(part, np.uint64(1) << place, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    packed_bits: Words = np.where(part, np.uint64(1) << place, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    return packed_bits

@@ -39,7 +39,7 @@ def sweep_posteriors(
     """The statistics of every column for every row of the batch. `out` is (rows, statistics); `tile` has all ops."""
     width = tile.value.shape[1]
     flow = np.zeros((back.slots, width))
-    part = np.zeros((out.shape[1], width))
+    part = np.zeros((out.shape[1] + 1, width))  # a column of one state writes zeros past it
     wanted = _missing_somewhere(rows)
     for base in range(0, len(rows), width):
         sweep_up(program, back.place, program.operand, inputs, base, tile, False)

@@ -1,1 +1,17 @@
-"""..."""
+"""From a table to a circuit. To add a learner: a file with a class, and a line in the table below."""
+
+from tractable.learners.chow_liu import ChowLiuLearner
+from tractable.learners.independent import IndependentLearner
+from tractable.learners.learner import Learner
+from tractable.learners.naive_bayes import NaiveBayesLearner
+from tractable.learners.progress import Progress, Watch
+from tractable.learners.settings import settings_from_text
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.name: learner
+    for learner in (
+        IndependentLearner, ChowLiuLearner, NaiveBayesLearner,
+    )
+}  # fmt: skip
+
+__all__ = ["LEARNERS", "Learner", "Progress", "Watch", "settings_from_text"]

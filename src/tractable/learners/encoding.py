@@ -111,7 +111,7 @@ def encode(table: Table) -> Encoding:
     prior[layout.squares] = spread[layout.real] ** 2
     prior[layout.counts] = centre[layout.count]
     centre[layout.count], scale[layout.count] = 0.0, 1.0
-    matrix = _matrix(distinct, layout, (distinct.values - centre) / scale)
+    matrix = _matrix(distinct, layout, distinct.values / scale - centre / scale)  # no difference overflows
     counted = np.where(missing[:, layout.count], 0.0, distinct.values[:, layout.count])
     constant = -gammaln(counted + 1.0).sum(axis=1)
     return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
@@ -134,7 +134,11 @@ def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
 
     Dividing by the largest value first keeps the squares of huge values finite.
     """
-    centre, scale, spread = np.zeros(len(table.schema)), np.ones(len(table.schema)), np.ones(len(table.schema))
+    centre, scale, spread = (
+        np.zeros(len(table.schema)),
+        np.ones(len(table.schema)),
+        np.ones(len(table.schema)),
+    )
     numbers = np.concatenate([layout.real, layout.count])
     values = table.values[:, numbers]
     seen = ~np.isnan(values)
@@ -188,7 +192,12 @@ def _sparse_matrix(table: Table, layout: Layout, values: Floats) -> "sparse.csr_
     states = sparse.csr_array((np.ones(row.size), (row, column)), shape=shape)
     incomplete = np.flatnonzero(layout.seen)
     numbers = np.nan_to_num(values[:, layout.real])
-    rest = [numbers, numbers**2, np.nan_to_num(values[:, layout.count]), ~np.isnan(table.values[:, incomplete])]
+    rest = [
+        numbers,
+        numbers**2,
+        np.nan_to_num(values[:, layout.count]),
+        ~np.isnan(table.values[:, incomplete]),
+    ]
     right = sparse.csr_array(np.concatenate(rest, axis=1, dtype=np.float64))
     left = sparse.csr_array(np.ones((len(table), 1)))
     return sparse.csr_array(sparse.hstack([left, states, right]))

@@ -23,7 +23,12 @@ class Learner(ABC):
 
     @final
     def learn(
-        self, table: Table, rng: np.random.Generator, *, valid: Table | None = None, watch: Watch | None = None
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        *,
+        valid: Table | None = None,
+        watch: Watch | None = None,
     ) -> Graph:
         """A circuit over the table's columns; `valid` helps to choose, where there is something to choose.
 

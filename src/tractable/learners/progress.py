@@ -25,7 +25,9 @@ class Watch:
     Ctrl-C interrupts at once.
     """
 
-    def __init__(self, tell: Callable[[Progress], None] | None = None, *, seconds: float | None = None) -> None:
+    def __init__(
+        self, tell: Callable[[Progress], None] | None = None, *, seconds: float | None = None
+    ) -> None:
         self._tell = tell
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._entered = 0

@@ -2,9 +2,9 @@
 
 
 class Budget:
-    """Counts the entries that diagrams take and refuses to go past a limit."""
+    """Counts the entries that diagrams take and refuses to go past a limit, if there is one."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int | None) -> None:
         self.limit = limit
         self.spent = 0
 
@@ -15,7 +15,7 @@ class Budget:
             ValueError: when they are more than the limit allows.
         """
         self.spent += entries
-        if self.spent > self.limit:
+        if self.limit is not None and self.spent > self.limit:
             raise ValueError(
                 f"compiling the network takes at least {self.spent:,} entries,"
                 f" more than the limit of {self.limit:,}"

@@ -20,7 +20,7 @@ from tractable.networks.order import min_fill_order
 from tractable.networks.rules import feature_box, from_boxes, tree_boxes
 from tractable.networks.terms import NOUGHT, PAD, Numbers, multiplied
 
-DEFAULT_LIMIT = 20_000_000  # entries; some seconds of work and a circuit of at most some hundred megabytes
+DEFAULT_LIMIT = 10_000_000  # entries; half a minute of work and some gigabytes
 
 
 def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
@@ -31,22 +31,20 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
     Raises:
         ValueError: if it would take more than `limit` entries, or if nothing has a probability above zero.
     """
-    order = _planned_order(network, limit)
-    return _Elimination(network, order, Budget(limit)).graph()
-
-
-def _planned_order(network: Network, limit: int) -> list[int]:
-    """The order of elimination; refuses tables that multiply to more than `limit` entries.
-
-    Trees and features may be far smaller than their tables, so for those the real work is counted instead.
-    """
+    # Trees and features may be far smaller than their tables: there the real work is counted instead.
     dense = all(isinstance(f, TableFactor) for f in network.factors)
+    order = _planned_order(network, limit if dense else None)
+    return _Elimination(network, order, Budget(None if dense else limit)).graph()
+
+
+def _planned_order(network: Network, limit: int | None) -> list[int]:
+    """The order of elimination; refuses tables that multiply to more than `limit` entries."""
     states = [v.cardinality for v in network.schema]
     order, entries = [], 0
     for column, around in min_fill_order(len(states), (f.scope for f in network.factors)):
         order.append(column)
         entries += states[column] * prod(states[c] for c in around)
-        if dense and entries > limit:
+        if limit is not None and entries > limit:
             raise ValueError(
                 f"compiling the network takes an estimated {entries:.3g} table entries or more,"
                 f" above the limit of {limit:,}"
@@ -87,11 +85,13 @@ class _Elimination:
         self.buckets[diagram.columns[-1] if diagram.columns else -1].append(diagram)
 
     def _product(self, diagrams: list[Diagram], column: int | None) -> Diagram:
-        """All of the diagrams multiplied, small ones first; it mentions `column` even if none of them do."""
-        columns = () if column is None else (column,)
-        shape = tuple(self.schema[c].cardinality for c in columns)
-        whole = from_table(columns, np.zeros(shape, dtype=np.int64), np.array([[PAD]]))
-        for diagram in sorted(diagrams, key=lambda d: d.size):
+        """All of the diagrams of a bucket multiplied, small ones first; an empty one is constantly one."""
+        if not diagrams:
+            columns = () if column is None else (column,)
+            shape = tuple(self.schema[c].cardinality for c in columns)
+            return from_table(columns, np.zeros(shape, dtype=np.int64), np.array([[PAD]]))
+        whole, *others = sorted(diagrams, key=lambda d: d.size)
+        for diagram in others:
             whole = combine(whole, diagram, self.position, multiplied, self.budget)
         return whole
 

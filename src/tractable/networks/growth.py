@@ -1,4 +1,4 @@
-"""The circuit while columns are eliminated: layers of products and sums, each made at once from whole arrays."""
+"""The circuit while columns are eliminated: layers of products and sums, each made at once."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tractable.networks.terms import NOUGHT, PAD, Numbers, trimmed
 
 
 class Growth:
-    """Nodes, children before parents: the indicators of all states, then given constants, then what is made."""
+    """Nodes, children before parents: indicators of all states, then given constants, then what is made."""
 
     def __init__(self, schema: Schema, log_constants: Floats, numbers: Numbers) -> None:
         self.schema = schema
@@ -26,7 +26,7 @@ class Growth:
         self._edges: list[Edges] = []
 
     def summed_out(self, column: int, lines: Ints, terms: Ints) -> Ints:
-        """For each line, the term of the sum over the states of `column` of its indicator times the line's term.
+        """For each line, the term of a sum over the states of `column` of indicator times the line's term.
 
         `lines` is (sums, states) and holds numbers of `terms`; the answer is (sums, 1).
         """

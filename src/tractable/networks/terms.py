@@ -1,7 +1,7 @@
 """The terminals of compilation: products of numbers and circuit nodes, one on each line of a matrix.
 
-A part from 0 up is a circuit node; a negative part -k-1 is the k-th distinct number, which will become the weight
-of a sum. Parts are sorted, so that equal products are equal lines, and lines are filled up with `PAD`.
+A part from 0 up is a circuit node; a negative part -k-1 is the k-th distinct number, which will become the
+weight of a sum. Parts are sorted, so that equal products are equal lines, and lines are filled up with `PAD`.
 """
 
 import numpy as np
@@ -34,17 +34,20 @@ class Numbers:
     def __init__(self) -> None:
         self._part: dict[float, int] = {0.0: int(PAD), -np.inf: int(NOUGHT)}
         self._logs: list[float] = []
+        self._table = np.zeros(1)  # the same as an array, with a nought behind for parts that are no numbers
 
     def terms(self, log_values: Floats) -> tuple[Ints, Ints]:
-        """For an array of logarithms, in its shape, which line of a matrix of terms stands for each; the matrix."""
+        """Which line of a matrix of terms stands for each logarithm, in the shape they came; the matrix."""
         distinct, index = np.unique(log_values, return_inverse=True)
         parts = np.array([self._number(float(value)) for value in distinct], dtype=np.int64)
         return index.reshape(log_values.shape), parts[:, None]
 
     def logs(self, terms: Ints) -> Floats:
         """The logarithm of each term's number. Shape (terms,)."""
-        logs = np.array([*self._logs, 0.0])
-        return np.where(terms < 0, logs[np.minimum(-terms - 1, logs.size - 1)], 0.0).sum(axis=1)
+        if self._table.size <= len(self._logs):
+            self._table = np.array([*self._logs, 0.0])
+        total: Floats = self._table[np.where(terms < 0, -terms - 1, -1)].sum(axis=1)
+        return total
 
     def _number(self, log_value: float) -> int:
         if log_value not in self._part:

@@ -1,0 +1,52 @@
+"""The options that commands share, and how their texts are understood."""
+
+import re
+from difflib import get_close_matches
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
+
+
+def duration(text: str) -> float:
+    """The seconds in a text such as `90s`, `10m` or `1.5h`; a bare number counts seconds."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or float(found[1]) == 0:
+        raise typer.BadParameter(f"'{text}' is no duration such as 90s, 10m or 1h")
+    return float(found[1]) * SECONDS[found[2] or "s"]
+
+
+def names(text: str | None) -> list[str]:
+    """The column names in a list with commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """A question after an error: the known word nearest to a mistyped one; empty when none is near."""
+    near = get_close_matches(word.lower(), list(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A circuit's file.", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="A table with the model's columns.", show_default=False)
+]
+Given = Annotated[
+    str | None,
+    typer.Option("--given", "-g", metavar="CONDITIONS", help="What is known, such as 'age=40-60, sex=f'."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Where the random numbers begin.")]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", metavar="COLUMN", help="The column that says how many rows each row stands for."),
+]
+TableOut = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet), not to the screen."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes, only the answer.")]

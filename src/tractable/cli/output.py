@@ -1,0 +1,60 @@
+"""What commands print: answers on standard output, notes on standard error."""
+
+import json
+import sys
+from collections.abc import Sequence
+from math import exp, isfinite
+from pathlib import Path
+from typing import Any
+
+
+def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
+    """Print the answer of a command, as one JSON object or as text."""
+    sys.stdout.write((to_json(facts) if as_json else text.rstrip("\n")) + "\n")
+
+
+def note(text: str, quiet: bool) -> None:
+    """Tell something that is no answer."""
+    if not quiet:
+        sys.stderr.write(text + "\n")
+
+
+def to_json(facts: dict[str, Any]) -> str:
+    """Facts as JSON on one line; a number that JSON lacks (the logarithm of zero) becomes null."""
+    return json.dumps(_plain(facts), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return _plain(value.tolist())
+    return str(value) if isinstance(value, Path) else value
+
+
+def lines(rows: Sequence[tuple[str, object]]) -> str:
+    """Names and values under each other, the values aligned."""
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in rows)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def probability(log_prob: float) -> str:
+    """A probability in a few digits, also one too small for a number."""
+    return f"exp({log_prob:.6g})" if log_prob < -700 and isfinite(log_prob) else f"{exp(log_prob):.6g}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things: `1 row`, `2,000 rows`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,32 @@
+"""A bar that shows where a learner is."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tractable.learners.progress import Progress
+
+Tell = Callable[["Progress"], None]
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Tell | None]:
+    """What to tell about progress while the block runs; None when nobody is looking at a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("learning", total=None)
+
+        def tell(progress: "Progress") -> None:
+            score = "" if progress.score is None else f", {progress.score:.4f} nats a row"
+            bar.update(task, description=progress.stage + score, completed=progress.done, total=progress.total)
+
+        yield tell

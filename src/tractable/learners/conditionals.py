@@ -1,0 +1,84 @@
+"""The distribution of a column in each state of another, from counts."""
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.learners.encoding import Encoding
+from tractable.learners.estimates import LEAST_LOG_RATE, LEAST_SMOOTHING
+from tractable.learners.trees import Forest
+from tractable.leaves.gaussian import MIN_SPREAD
+from tractable.leaves.poisson import MAX_LOG_RATE
+
+
+def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
+    """For each column a line for each state of its parent, or one; see `forest_node`.
+
+    A column's own distribution is smoothed by imaginary rows spread evenly, the conditional ones by as many that
+    follow the column's own: a state of the parent that is never seen tells nothing.
+    """
+    smoothing = max(smoothing, LEAST_SMOOTHING)
+    codes = _codes(encoding)
+    answer = []
+    for column, parent in enumerate(forest.parent.tolist()):
+        if encoding.schema[column].is_categorical:
+            answer.append(_state_table(encoding, codes, (column, parent), smoothing))
+        elif encoding.schema[column].kind == "real":
+            answer.append(_real_table(encoding, codes, (column, parent), smoothing))
+        else:
+            answer.append(_count_table(encoding, codes, (column, parent), smoothing))
+    return answer
+
+
+def _codes(encoding: Encoding) -> Ints:
+    """The states of the categorical columns, one past the last where missing; zero in others. (columns, rows)."""
+    states = encoding.schema.cardinalities[:, None]
+    values = encoding.table.values.T
+    return np.where(states > 0, np.where(np.isnan(values), states, values), 0.0).astype(np.int64)
+
+
+def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
+    column, parent = link
+    states = encoding.schema[column].cardinality
+    own = (
+        np.bincount(codes[column], weights=encoding.weights, minlength=states + 1)[:states]
+        + smoothing / states
+    )
+    own /= own.sum()
+    if parent < 0:
+        return np.log(own)[None, :]
+    above = encoding.schema[parent].cardinality
+    pair = codes[parent] * (states + 1) + codes[column]
+    counts = np.bincount(pair, weights=encoding.weights, minlength=(above + 1) * (states + 1))
+    counts = counts.reshape(above + 1, states + 1)[:above, :states] + smoothing * own
+    return np.log(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
+    column, _ = link
+    centre, scale = encoding.centre[column], encoding.scale[column]
+    z = encoding.table.values[:, column] / scale - centre / scale
+    seen, total, square = _sums(encoding, codes, link, np.stack([np.ones(z.size), z, z**2]))
+    layout = encoding.layout
+    spread = encoding.prior[layout.squares][np.searchsorted(layout.real, column)]
+    mean = total / (seen + smoothing)
+    variance = np.maximum((square + smoothing * spread) / (seen + smoothing) - mean**2, MIN_SPREAD**2)
+    return np.stack([mean * scale + centre, 0.5 * np.log(variance) + np.log(scale)], axis=1)
+
+
+def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
+    x = encoding.table.values[:, link[0]]
+    seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
+    overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.count, link[0])]
+    rate = (total + smoothing * overall) / (seen + smoothing)
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(rate), LEAST_LOG_RATE, MAX_LOG_RATE)[:, None]
+
+
+def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:
+    """The sums of numbers over the rows in each state of the parent, or over all; (parent's states,) each."""
+    column, parent = link
+    states = 1 if parent < 0 else encoding.schema[parent].cardinality
+    state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]
+    seen = ~np.isnan(encoding.table.values[:, column])
+    weighed = numbers[:, seen] * encoding.weights[seen]
+    return [np.bincount(state[seen], weights=line, minlength=states)[:states] for line in weighed]

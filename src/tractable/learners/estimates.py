@@ -1,0 +1,125 @@
+"""Statistics of groups of rows -> the parameters of their leaves.
+
+A group's statistics are sums of the lines of an encoding, (features, groups); smoothing is so many of its imaginary
+rows added to each group. Within a group columns are independent, so that one group is a product of leaves and
+several are a mixture of such products.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Builder
+from tractable.data import Variable
+from tractable.learners.encoding import Encoding
+from tractable.leaves.gaussian import MIN_SPREAD
+from tractable.leaves.poisson import MAX_LOG_RATE
+
+LEAST_SMOOTHING = 1e-9  # imaginary rows even where none are asked for: nothing is quite impossible
+LEAST_LOG_RATE = -700.0  # stands for a rate of zero, whose logarithm times zero is NaN
+
+
+class Estimates(NamedTuple):
+    """Parameters of maximum likelihood, one column of each array a group."""
+
+    log_first: Floats  # (categorical columns, groups) the log-probability of the first state
+    log_state: Floats  # (state features, groups) those of the other states
+    mean: Floats  # (real columns, groups), standardised
+    variance: Floats  # (real columns, groups), standardised
+    log_rate: Floats  # (count columns, groups)
+
+
+def default_family(variable: Variable) -> str:
+    """The family of leaves that learners put over a column."""
+    if variable.kind == "real":
+        return "gaussian"
+    if variable.kind == "count":
+        return "poisson"
+    return "bernoulli" if variable.cardinality == 2 else "categorical"
+
+
+def state_params(log_prob: Floats) -> Floats:
+    """Parameters of a column's default leaves from log-probabilities, (leaves, states)."""
+    if log_prob.shape[1] != 2:
+        return log_prob
+    return log_prob[:, 1:] - log_prob[:, :1]
+
+
+def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
+    """The statistics with the imaginary rows added. Shape (features, groups)."""
+    return sums + max(smoothing, LEAST_SMOOTHING) * encoding.prior[:, None]
+
+
+def estimates(encoding: Encoding, sums: Floats) -> Estimates:
+    """The parameters that fit smoothed statistics best."""
+    layout = encoding.layout
+    of_columns = layout.of_columns()
+    seen = sums[layout.seen]
+    states = sums[layout.states]
+    least = LEAST_SMOOTHING * encoding.prior[layout.states.start : layout.states.stop, None]
+    states = np.maximum(states, least)
+    smallest = LEAST_SMOOTHING / encoding.schema.cardinalities[layout.categorical][:, None]
+    first = np.maximum(seen[layout.categorical] - of_columns @ states, smallest)
+    log_total = np.log(first + of_columns @ states)
+    mean = sums[layout.values] / seen[layout.real]
+    variance = np.maximum(sums[layout.squares] / seen[layout.real] - mean**2, MIN_SPREAD**2)
+    with np.errstate(divide="ignore"):
+        log_rate = np.log(sums[layout.counts] / seen[layout.count])
+    return Estimates(
+        np.log(first) - log_total,
+        np.log(states) - log_total[layout.owner],
+        mean,
+        variance,
+        np.clip(log_rate, LEAST_LOG_RATE, MAX_LOG_RATE),
+    )
+
+
+def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:
+    """What each feature adds to a row's log-probability in each group. Shape (features, groups).
+
+    With it `matrix @ coefficients + constant` are the log-probabilities of all rows in all groups.
+    """
+    layout = encoding.layout
+    log_first, log_state, mean, variance, log_rate = fitted
+    answer = np.zeros((layout.features, mean.shape[1]))
+    answer[layout.states] = log_state - log_first[layout.owner]
+    answer[layout.values] = mean / variance
+    answer[layout.squares] = -0.5 / variance
+    answer[layout.counts] = log_rate
+    scale = np.log(2 * np.pi) + 2 * np.log(encoding.scale[layout.real])[:, None]
+    base = np.zeros((layout.seen.size, mean.shape[1]))
+    base[layout.categorical] = log_first
+    base[layout.real] = -0.5 * (scale + np.log(variance) + mean**2 / variance)
+    base[layout.count] = -np.exp(log_rate)
+    np.add.at(answer, layout.seen, base)
+    return answer
+
+
+def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
+    """The parameters of each column's default leaves, (groups, width) each."""
+    layout = encoding.layout
+    answer: list[Floats] = [np.zeros((0, 0))] * len(encoding.schema)
+    ends = np.cumsum(np.bincount(layout.owner, minlength=layout.categorical.size))
+    for i, (column, others) in enumerate(
+        zip(layout.categorical.tolist(), np.split(fitted.log_state, ends[:-1]), strict=True)
+    ):
+        answer[column] = state_params(np.concatenate([fitted.log_first[i : i + 1], others]).T)
+    for i, column in enumerate(layout.real.tolist()):
+        scale = encoding.scale[column]
+        log_sd = 0.5 * np.log(fitted.variance[i]) + np.log(scale)
+        answer[column] = np.stack([fitted.mean[i] * scale + encoding.centre[column], log_sd], axis=1)
+    for i, column in enumerate(layout.count.tolist()):
+        answer[column] = fitted.log_rate[i][:, None]
+    return answer
+
+
+def product_nodes(builder: Builder, encoding: Encoding, fitted: Estimates) -> list[int]:
+    """One product of leaves over all columns for each group."""
+    families = [default_family(v) for v in encoding.schema]
+    lines = [params.tolist() for params in leaf_params(encoding, fitted)]
+    columns = range(len(families))
+    return [
+        builder.product([builder.leaf(families[c], c, lines[c][group]) for c in columns])
+        for group in range(fitted.mean.shape[1])
+    ]

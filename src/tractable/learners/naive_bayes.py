@@ -1,0 +1,75 @@
+"""A mixture of products: columns independent given a hidden class."""
+
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.circuit import Builder, Graph, parameter_count
+from tractable.data import Table, collapse
+from tractable.engine import log_values
+from tractable.learners.encoding import Encoding, encode
+from tractable.learners.learner import Learner
+from tractable.learners.mixtures import Climb, Mixture, fit_mixture, mixture_node
+from tractable.learners.progress import Watch
+
+PATIENCE = 2  # sizes in a row that may be no better before the search ends
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class NaiveBayesLearner(Learner):
+    """EM for each number of components, of which the best on validation rows, or else by penalty, is kept."""
+
+    name: ClassVar[str] = "naive-bayes"
+    title: ClassVar[str] = "naive Bayes mixture"
+
+    components: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # numbers of components to try, smallest first
+    smoothing: float = 0.1  # imaginary rows in each component, spread evenly over the states
+    restarts: int = 4  # random beginnings of EM, of which the best is followed to its end
+    steps: int = 200  # of EM, at most
+    tolerance: float = 1e-4  # EM stops when a step gains less than this many nats a row
+    penalty: float = 1.0  # of a parameter when there are no validation rows, in units of BIC
+
+    def __post_init__(self) -> None:
+        if not self.components or min(self.components) < 1:
+            raise ValueError(f"components are numbers from 1 up, not {self.components}")
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        encoding = encode(table)
+        how = Climb(
+            smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
+        )
+        best, best_score, worse = None, -np.inf, 0
+        sizes = sorted(set(self.components))
+        for done, size in enumerate(sizes):
+            graph, mixture = _fitted(encoding, size, rng, how, watch)
+            score = self._score(graph, mixture, encoding) if valid is None else mean_log_prob(graph, valid)
+            worse = 0 if score > best_score else worse + 1
+            if best is None or score > best_score:
+                best, best_score = graph, score
+            watch.report("number of components", done + 1, len(sizes), best_score)
+            if worse >= PATIENCE or watch.should_stop() or size >= len(encoding.weights):
+                break
+        assert best is not None
+        return best
+
+    def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
+        """The log-likelihood of a row less its share of the price of the parameters."""
+        price = 0.5 * self.penalty * parameter_count(graph) * log(max(encoding.total, 1.0))
+        return (mixture.log_likelihood - price) / max(encoding.total, 1e-300)
+
+
+def _fitted(
+    encoding: Encoding, size: int, rng: np.random.Generator, how: Climb, watch: Watch
+) -> tuple[Graph, Mixture]:
+    mixture = fit_mixture(encoding, size, rng, how, watch)
+    builder = Builder(encoding.schema)
+    return builder.freeze(mixture_node(builder, encoding, mixture)), mixture
+
+
+def mean_log_prob(graph: Graph, table: Table) -> float:
+    """The mean log-likelihood of a table's rows under a normalised circuit."""
+    distinct, _ = collapse(table)
+    return float(log_values(graph, distinct.values) @ distinct.row_weights) / max(table.total_weight, 1e-300)
