@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
-from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
 
@@ -79,33 +79,16 @@ class Builder:
         """
         if not self._kind:
             raise ValueError("a circuit has at least one node")
-        top = len(self._kind) - 1 if root is None else root
         degree = np.array([len(c) for c in self._children], dtype=np.int64)
-        start = np.concatenate([[0], np.cumsum(degree)])
         child = np.array([c for children in self._children for c in children], dtype=np.int64)
         weight = np.zeros(child.size)
+        start = np.cumsum(degree) - degree
         for node, line in enumerate(self._weights):
             if line is not None:
-                weight[start[node] : start[node + 1]] = line
-        keep = reachable(start, child, top)
-        return self._frozen(keep, (start, child, weight), features)
-
-    def _frozen(self, keep: Ints, edges: tuple[Ints, Ints, Floats], features: FeatureTable | None) -> Graph:
-        start, child, weight = edges
-        number = np.full(len(self._kind), -1, dtype=np.int64)
-        number[keep] = np.arange(keep.size)
-        kept = np.repeat(number >= 0, np.diff(start))
-        new_start = np.concatenate([[0], np.cumsum(np.diff(start)[keep])])
-        blocks = [_block(name, lines, number) for (name, _), lines in self._leaves.items()]
-        return Graph(
-            self.schema,
-            np.array(self._kind, dtype=np.uint8)[keep],
-            new_start,
-            number[child[kept]],
-            weight[kept],
-            tuple(b for b in blocks if b is not None),
-            None if features is None else _renumbered(features, number),
-        )
+                weight[start[node] : start[node] + len(line)] = line
+        edges = Edges(np.repeat(np.arange(degree.size), degree), child, weight)
+        blocks = [_block(name, lines) for (name, _), lines in self._leaves.items()]
+        return assemble(self.schema, np.array(self._kind, dtype=np.int64), edges, blocks, root, features)
 
     def _add(self, kind: int, children: Sequence[int], weights: Sequence[float] | None) -> int:
         node = len(self._kind)
@@ -120,25 +103,9 @@ class Builder:
         return node
 
 
-def _block(name: str, lines: list[tuple[int, int, Sequence[float]]], number: Ints) -> LeafBlock | None:
-    """The leaves of one family and width that were kept, in the order of their new numbers."""
-    node = number[np.array([line[0] for line in lines], dtype=np.int64)]
-    kept = np.flatnonzero(node >= 0)
-    if not kept.size:
-        return None
-    kept = kept[np.argsort(node[kept])]
-    column = np.array([line[1] for line in lines], dtype=np.int64)[kept]
-    params = np.array([lines[i][2] for i in kept], dtype=np.float64).reshape(kept.size, len(lines[0][2]))
-    return LeafBlock(FAMILIES[name], node[kept], column, params)
-
-
-def _renumbered(features: FeatureTable, number: Ints) -> FeatureTable:
-    """The features under new node numbers; one whose leaf is gone from the circuit keeps the number -1."""
-    return FeatureTable(
-        number[features.node],
-        features.log_weight,
-        features.start,
-        features.column,
-        features.state,
-        features.equals,
+def _block(name: str, lines: list[tuple[int, int, Sequence[float]]]) -> LeafBlock:
+    node, column, params = zip(*lines, strict=True)
+    shape = (len(lines), len(params[0]))
+    return LeafBlock(
+        FAMILIES[name], np.array(node), np.array(column), np.array(params, dtype=np.float64).reshape(shape)
     )

@@ -20,7 +20,7 @@ ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
 @final
 @dataclass(frozen=True, kw_only=True)
 class ChowLiuLearner(Learner):
-    """The tree of categorical columns that tell most about each other; numbers hang below what tells most of them."""
+    """The tree of columns that tell most about each other; a number is told by one categorical column."""
 
     name: ClassVar[str] = "chow-liu"
     title: ClassVar[str] = "Chow-Liu tree"

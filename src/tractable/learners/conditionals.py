@@ -38,17 +38,14 @@ def _codes(encoding: Encoding) -> Ints:
 
 def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
     column, parent = link
-    states = encoding.schema[column].cardinality
-    own = (
-        np.bincount(codes[column], weights=encoding.weights, minlength=states + 1)[:states]
-        + smoothing / states
-    )
-    own /= own.sum()
+    weights, states = encoding.weights, encoding.schema[column].cardinality
+    own: Floats = np.bincount(codes[column], weights, states + 1)[:states] + smoothing / states
+    own = own / own.sum()
     if parent < 0:
         return np.log(own)[None, :]
     above = encoding.schema[parent].cardinality
     pair = codes[parent] * (states + 1) + codes[column]
-    counts = np.bincount(pair, weights=encoding.weights, minlength=(above + 1) * (states + 1))
+    counts: Floats = np.bincount(pair, weights, (above + 1) * (states + 1)).astype(np.float64)
     counts = counts.reshape(above + 1, states + 1)[:above, :states] + smoothing * own
     return np.log(counts / counts.sum(axis=1, keepdims=True))
 
@@ -68,7 +65,7 @@ def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothin
 def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
     x = encoding.table.values[:, link[0]]
     seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
-    overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.count, link[0])]
+    overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, link[0])]
     rate = (total + smoothing * overall) / (seen + smoothing)
     with np.errstate(divide="ignore"):
         return np.clip(np.log(rate), LEAST_LOG_RATE, MAX_LOG_RATE)[:, None]

@@ -31,7 +31,7 @@ class Layout(NamedTuple):
 
     categorical: Ints  # the categorical columns, ascending
     real: Ints  # the real columns
-    count: Ints  # the count columns
+    counted: Ints  # the count columns
     owner: Ints  # (state features,) the position in `categorical` of the column of each
     state: Ints  # (state features,) the state that each tells of, from 1 up
     seen: Ints  # (columns,) the feature that is one where the column is seen: the very first, if it always is
@@ -55,13 +55,21 @@ class Layout(NamedTuple):
     @property
     def counts(self) -> slice:
         """The features of counts."""
-        return slice(self.squares.stop, self.squares.stop + self.count.size)
+        return slice(self.squares.stop, self.squares.stop + self.counted.size)
 
-    def of_columns(self) -> "sparse.csr_array":
-        """Adds up the features of states by column. Shape (categorical columns, state features)."""
-        ones = np.ones(self.owner.size)
-        shape = (self.categorical.size, self.owner.size)
-        return sparse.csr_array((ones, (self.owner, np.arange(self.owner.size))), shape=shape)
+    def by_column(self, states: Floats) -> Floats:
+        """Sums over the states of each column: (state features, ...) to (categorical columns, ...)."""
+        first = np.searchsorted(self.owner, np.arange(self.categorical.size))
+        filled = np.diff(first, append=self.owner.size) > 0
+        if filled.sum() == self.owner.size:  # columns of two states at most have nothing to add up
+            added = states
+        else:
+            added = np.add.reduceat(states, first[filled], axis=0)
+        if filled.all():
+            return added
+        answer = np.zeros((filled.size, *states.shape[1:]))
+        answer[filled] = added
+        return answer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,10 +117,10 @@ def encode(table: Table) -> Encoding:
     prior[layout.seen] = 1.0
     prior[layout.states] = 1.0 / table.schema.cardinalities[layout.categorical[layout.owner]]
     prior[layout.squares] = spread[layout.real] ** 2
-    prior[layout.counts] = centre[layout.count]
-    centre[layout.count], scale[layout.count] = 0.0, 1.0
+    prior[layout.counts] = centre[layout.counted]
+    centre[layout.counted], scale[layout.counted] = 0.0, 1.0
     matrix = _matrix(distinct, layout, distinct.values / scale - centre / scale)  # no difference overflows
-    counted = np.where(missing[:, layout.count], 0.0, distinct.values[:, layout.count])
+    counted = np.where(missing[:, layout.counted], 0.0, distinct.values[:, layout.counted])
     constant = -gammaln(counted + 1.0).sum(axis=1)
     return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
 
@@ -139,7 +147,7 @@ def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
         np.ones(len(table.schema)),
         np.ones(len(table.schema)),
     )
-    numbers = np.concatenate([layout.real, layout.count])
+    numbers = np.concatenate([layout.real, layout.counted])
     values = table.values[:, numbers]
     seen = ~np.isnan(values)
     weight = np.where(seen, table.row_weights[:, None], 0.0)
@@ -169,7 +177,7 @@ def _matrix(table: Table, layout: Layout, values: Floats) -> Matrix:
     matrix[:, layout.states] = codes[:, layout.owner] == layout.state
     matrix[:, layout.values] = np.nan_to_num(values[:, layout.real])
     matrix[:, layout.squares] = matrix[:, layout.values] ** 2
-    matrix[:, layout.counts] = np.nan_to_num(values[:, layout.count])
+    matrix[:, layout.counts] = np.nan_to_num(values[:, layout.counted])
     incomplete = np.flatnonzero(layout.seen)
     matrix[:, layout.seen[incomplete]] = ~np.isnan(table.values[:, incomplete])
     return matrix
@@ -178,7 +186,7 @@ def _matrix(table: Table, layout: Layout, values: Floats) -> Matrix:
 def _is_sparse(codes: Floats, layout: Layout) -> bool:
     """Whether few of the features are other than zero, numbers and missing cells included."""
     others = layout.features - layout.owner.size
-    filled = np.count_nonzero(codes > 0) + others * len(codes)
+    filled = int(np.count_nonzero(codes > 0)) + others * len(codes)
     return filled < SPARSE * layout.features * len(codes)
 
 
@@ -195,7 +203,7 @@ def _sparse_matrix(table: Table, layout: Layout, values: Floats) -> "sparse.csr_
     rest = [
         numbers,
         numbers**2,
-        np.nan_to_num(values[:, layout.count]),
+        np.nan_to_num(values[:, layout.counted]),
         ~np.isnan(table.values[:, incomplete]),
     ]
     right = sparse.csr_array(np.concatenate(rest, axis=1, dtype=np.float64))

@@ -54,18 +54,18 @@ def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
 def estimates(encoding: Encoding, sums: Floats) -> Estimates:
     """The parameters that fit smoothed statistics best."""
     layout = encoding.layout
-    of_columns = layout.of_columns()
     seen = sums[layout.seen]
     states = sums[layout.states]
     least = LEAST_SMOOTHING * encoding.prior[layout.states.start : layout.states.stop, None]
     states = np.maximum(states, least)
     smallest = LEAST_SMOOTHING / encoding.schema.cardinalities[layout.categorical][:, None]
-    first = np.maximum(seen[layout.categorical] - of_columns @ states, smallest)
-    log_total = np.log(first + of_columns @ states)
+    others = layout.by_column(states)
+    first = np.maximum(seen[layout.categorical] - others, smallest)
+    log_total = np.log(first + others)
     mean = sums[layout.values] / seen[layout.real]
     variance = np.maximum(sums[layout.squares] / seen[layout.real] - mean**2, MIN_SPREAD**2)
     with np.errstate(divide="ignore"):
-        log_rate = np.log(sums[layout.counts] / seen[layout.count])
+        log_rate = np.log(sums[layout.counts] / seen[layout.counted])
     return Estimates(
         np.log(first) - log_total,
         np.log(states) - log_total[layout.owner],
@@ -91,7 +91,7 @@ def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:
     base = np.zeros((layout.seen.size, mean.shape[1]))
     base[layout.categorical] = log_first
     base[layout.real] = -0.5 * (scale + np.log(variance) + mean**2 / variance)
-    base[layout.count] = -np.exp(log_rate)
+    base[layout.counted] = -np.exp(log_rate)
     np.add.at(answer, layout.seen, base)
     return answer
 
@@ -109,7 +109,7 @@ def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
         scale = encoding.scale[column]
         log_sd = 0.5 * np.log(fitted.variance[i]) + np.log(scale)
         answer[column] = np.stack([fitted.mean[i] * scale + encoding.centre[column], log_sd], axis=1)
-    for i, column in enumerate(layout.count.tolist()):
+    for i, column in enumerate(layout.counted.tolist()):
         answer[column] = fitted.log_rate[i][:, None]
     return answer
 

@@ -1,7 +1,7 @@
 """What columns tell about each other, all pairs at once."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,20 +17,19 @@ STRIP = 1 << 24  # numbers that one strip of the one-hot rows, or of its statist
 
 
 def link_gains(encoding: Encoding, smoothing: float = 1.0) -> Floats:
-    """The log-likelihood that each column gains when a categorical column tells about it. Shape (columns, columns).
+    """The log-likelihood that each column gains when a categorical column tells about it: (columns, columns).
 
-    Line a, column b: b given a, in nats over all rows in which both are seen. For two categorical columns that is
-    their mutual information times the weight of those rows; a number gets a leaf for each state of a, smoothed.
-    Lines of numbers are zero, and so is the diagonal.
+    Line a, column b: b given a, in nats over all rows in which both are seen. For two categorical columns that
+    is their mutual information times the weight of those rows; a number gets a smoothed leaf for each state of
+    a. Lines of numbers are zero, and so is the diagonal.
     """
+    smoothing = max(smoothing, LEAST_SMOOTHING)
     gain = np.zeros((len(encoding.schema), len(encoding.schema)))
     layout = encoding.layout
-    for columns, strip in _strips(encoding):
-        given = _given(encoding, strip)
-        by_column = _adder(encoding.schema.cardinalities[columns])
-        gain[np.ix_(columns, layout.categorical)] = _information(encoding, given, by_column)
-        gain[np.ix_(columns, layout.real)] = _told_reals(encoding, given, by_column, smoothing)
-        gain[np.ix_(columns, layout.count)] = _told_counts(encoding, given, by_column, smoothing)
+    for columns, given in _strips(encoding):
+        gain[np.ix_(columns, layout.categorical)] = _information(encoding, given).T
+        gain[np.ix_(columns, layout.real)] = _told_reals(encoding, given, smoothing).T
+        gain[np.ix_(columns, layout.counted)] = _told_counts(encoding, given, smoothing).T
     np.fill_diagonal(gain, 0.0)
     return gain
 
@@ -42,90 +41,81 @@ def link_parameters(schema: Schema) -> Floats:
     return np.outer(np.maximum(states - 1, 0.0), width)
 
 
-def mutual_information(encoding: Encoding) -> Floats:
-    """How much two categorical columns tell about each other, in nats a row; zero for others. (columns, columns)."""
-    both = _seen_together(encoding)
-    gain = link_gains(encoding)
-    numbers = np.concatenate([encoding.layout.real, encoding.layout.count])
-    gain[:, numbers] = 0.0
-    return gain / np.where(both > 0, both, 1.0)
-
-
-def _seen_together(encoding: Encoding) -> Floats:
-    """The weight of the rows in which each two columns are seen. Shape (columns, columns)."""
-    seen = (~encoding.table.missing).astype(np.float64)
-    return seen.T @ (seen * encoding.weights[:, None])
-
-
 class _Given(NamedTuple):
-    """Statistics of the rows in each state of a strip of columns; axis 0 is the states."""
+    """Statistics of the rows in each state of a strip of columns; the last axis is those states."""
 
-    sums: Floats  # (states, features)
-    seen: Floats  # (states, columns) the weight of rows in which each column is seen
+    sums: Floats  # (features, states)
+    seen: Floats  # (columns, states) the weight of rows in which each column is seen
+    first: Ints  # (strip's columns,) where the states of each begin
+
+    def added(self, of_states: Floats) -> Floats:
+        """Sums over the states of each of the strip's columns. (..., states) to (..., strip's columns)."""
+        return np.add.reduceat(of_states, self.first, axis=-1)
 
 
-def _strips(encoding: Encoding) -> Iterator[tuple[Ints, Matrix]]:
-    """The categorical columns, few at a time, each with a one-hot matrix of all their states."""
+def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Given]]:
+    """The categorical columns, few at a time, each lot with the statistics of its states."""
     layout, states = encoding.layout, encoding.schema.cardinalities
-    room = max(1, STRIP // max(1, len(encoding.weights), encoding.layout.features))
+    room = max(1, STRIP // max(1, len(encoding.weights), layout.features))
     wide = states[layout.categorical] > 1 / SPARSE
     for column in layout.categorical[wide].tolist():
-        yield np.array([column]), _one_hot(encoding, column)
+        yield (
+            np.array([column]),
+            _given(encoding, _sparse_one_hot(encoding, column), np.zeros(1, dtype=np.int64)),
+        )
     narrow = layout.categorical[~wide]
-    strip = np.cumsum(states[narrow]) // room
-    for columns in np.split(narrow, np.flatnonzero(np.diff(strip)) + 1):
+    lot = np.cumsum(states[narrow]) // room
+    for columns in np.split(narrow, np.flatnonzero(np.diff(lot)) + 1):
         if columns.size:
-            owner = np.repeat(columns, states[columns])
-            state = np.concatenate([np.arange(k) for k in states[columns]])
-            yield columns, (encoding.table.values[:, owner] == state).astype(np.float64)
+            first = np.cumsum(states[columns]) - states[columns]
+            yield columns, _given(encoding, _one_hot(encoding, columns), first)
 
 
-def _one_hot(encoding: Encoding, column: int) -> "sparse.csr_array":
+def _one_hot(encoding: Encoding, columns: Ints) -> Floats:
+    """Whether each row has each state of the columns, as it weighs. Shape (rows, states)."""
+    states = encoding.schema.cardinalities[columns]
+    owner = np.repeat(columns, states)
+    state = np.concatenate([np.arange(k) for k in states])
+    return (encoding.table.values[:, owner] == state) * encoding.weights[:, None]
+
+
+def _sparse_one_hot(encoding: Encoding, column: int) -> "sparse.csr_array":
     codes = encoding.table.values[:, column]
     row = np.flatnonzero(~np.isnan(codes))
     shape = (codes.size, encoding.schema[column].cardinality)
-    return sparse.csr_array((np.ones(row.size), (row, codes[row].astype(np.int64))), shape=shape)
+    return sparse.csr_array((encoding.weights[row], (row, codes[row].astype(np.int64))), shape=shape)
 
 
-def _given(encoding: Encoding, strip: Matrix) -> _Given:
-    if isinstance(strip, np.ndarray):
-        sums = (strip * encoding.weights[:, None]).T @ encoding.matrix
-    else:
-        sums = strip.multiply(encoding.weights[:, None]).tocsr().T @ encoding.matrix
-    sums = np.asarray(sums.toarray() if sparse.issparse(sums) else sums, dtype=np.float64)
-    return _Given(sums, sums[:, encoding.layout.seen])
+def _given(encoding: Encoding, one_hot: Matrix, first: Ints) -> _Given:
+    sums: Any = encoding.matrix.T @ one_hot
+    sums = np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray(), dtype=np.float64)
+    return _Given(sums, sums[encoding.layout.seen], first)
 
 
-def _adder(states: Ints) -> "sparse.csr_array":
-    """Adds up states by column. Shape (columns, states)."""
-    start = np.concatenate([[0], np.cumsum(states)])
-    return sparse.csr_array((np.ones(start[-1]), np.arange(start[-1]), start), shape=(states.size, start[-1]))
-
-
-def _information(encoding: Encoding, given: _Given, by_column: "sparse.csr_array") -> Floats:
+def _information(encoding: Encoding, given: _Given) -> Floats:
     """The sum of n log n over pairs of states, less those over either's states, plus n log n of the whole."""
     layout = encoding.layout
-    add = layout.of_columns().T.tocsr()
-    seen = given.seen[:, layout.categorical]
-    both = given.sums[:, layout.states]
-    first = np.maximum(seen - both @ add, 0.0)  # rounding may take them below
-    pairs = xlogy(both, both) @ add + xlogy(first, first) - xlogy(seen, seen)
-    other, other_first, whole = by_column @ both, by_column @ first, by_column @ seen
-    alone = xlogy(other, other) @ add + xlogy(other_first, other_first) - xlogy(whole, whole)
-    return np.asarray(by_column @ pairs - alone, dtype=np.float64)
+    seen = given.seen[layout.categorical]
+    both = given.sums[layout.states]
+    first = np.maximum(seen - layout.by_column(both), 0.0)  # rounding may take them below
+    apart = layout.by_column(xlogy(both, both)) + xlogy(first, first) - xlogy(seen, seen)
+    both, first, seen = given.added(both), given.added(first), given.added(seen)
+    together = layout.by_column(xlogy(both, both)) + xlogy(first, first) - xlogy(seen, seen)
+    return given.added(apart) - together
 
 
-def _told_reals(encoding: Encoding, given: _Given, by_column: "sparse.csr_array", smoothing: float) -> Floats:
+def _told_reals(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
     layout = encoding.layout
-    parts = given.seen[:, layout.real], given.sums[:, layout.values], given.sums[:, layout.squares]
-    prior = max(smoothing, LEAST_SMOOTHING), encoding.prior[layout.squares]
-    apart = by_column @ _log_normal(*parts, *prior)
-    together = _log_normal(*(by_column @ part for part in parts), *prior)
-    return np.asarray(apart - together, dtype=np.float64)
+    spread = encoding.prior[layout.squares][:, None]
+    seen, total, square = given.seen[layout.real], given.sums[layout.values], given.sums[layout.squares]
+    apart = _log_normal((seen, total, square), smoothing, spread)
+    added = (given.added(seen), given.added(total), given.added(square))
+    return given.added(apart) - _log_normal(added, smoothing, spread)
 
 
-def _log_normal(seen: Floats, total: Floats, square: Floats, smoothing: float, spread: Floats) -> Floats:
-    """The log-likelihood of values, up to a constant a row, under the smoothed Gaussian that is fitted to them."""
+def _log_normal(sums: tuple[Floats, Floats, Floats], smoothing: float, spread: Floats) -> Floats:
+    """The log-likelihood of values, but for a constant a row, under the smoothed Gaussian fitted to them."""
+    seen, total, square = sums
     mean = total / (seen + smoothing)
     variance = (square + smoothing * spread) / (seen + smoothing) - mean**2
     variance = np.maximum(variance, MIN_SPREAD**2)
@@ -133,19 +123,16 @@ def _log_normal(seen: Floats, total: Floats, square: Floats, smoothing: float, s
     return -0.5 * (seen * np.log(variance) + off / variance)
 
 
-def _told_counts(
-    encoding: Encoding, given: _Given, by_column: "sparse.csr_array", smoothing: float
-) -> Floats:
+def _told_counts(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
     layout = encoding.layout
-    parts = given.seen[:, layout.count], given.sums[:, layout.counts]
-    prior = max(smoothing, LEAST_SMOOTHING), encoding.prior[layout.counts]
-    apart = by_column @ _log_poisson(*parts, *prior)
-    together = _log_poisson(*(by_column @ part for part in parts), *prior)
-    return np.asarray(apart - together, dtype=np.float64)
+    overall = encoding.prior[layout.counts][:, None]
+    seen, total = given.seen[layout.counted], given.sums[layout.counts]
+    apart = _log_poisson(seen, total, smoothing, overall)
+    return given.added(apart) - _log_poisson(given.added(seen), given.added(total), smoothing, overall)
 
 
 def _log_poisson(seen: Floats, total: Floats, smoothing: float, overall: Floats) -> Floats:
-    """The log-likelihood of counts, up to a constant a row, under the smoothed Poisson that is fitted to them."""
+    """The log-likelihood of counts, but for a constant a row, under the smoothed Poisson fitted to them."""
     rate = (total + smoothing * overall) / (seen + smoothing)
     log_rate = np.log(np.maximum(rate, np.exp(LEAST_LOG_RATE)))
     return total * log_rate - seen * rate

@@ -1,0 +1,412 @@
+"""The engine's answers against the definitions, over random circuits."""
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tractable.arrays import Floats
+from tractable.circuit.builder import Builder
+from tractable.circuit.graph import LEAF, PRODUCT, Graph
+from tractable.circuit.random import random_graph
+from tractable.data.regions import Interval, Region, States
+from tractable.data.schema import Schema, Variable, discrete_schema
+from tractable.engine import completions, draw, first_statistics, log_values, posterior, posteriors, sweep
+from tractable.engine.inputs import ask, batch
+from tractable.engine.scaling import join
+from tractable.engine.up import sweep_roots
+
+KINDS: list[dict[str, bool]] = [
+    {},
+    {"mixed": True},
+    {"normalised": False},
+    {"mixed": True, "normalised": False, "smooth": False},
+    {"deterministic": True},
+]
+
+
+@st.composite
+def any_circuit(draw: st.DrawFn) -> Graph:
+    return draw(strategies.circuits(**draw(st.sampled_from(KINDS))))
+
+
+def close(answer: Floats | float, wanted: Floats | float, tolerance: float = 1e-10) -> bool:
+    """Whether numbers agree relative to their size, and where they are infinite or missing."""
+    a, b = np.broadcast_arrays(np.asarray(answer, dtype=float), np.asarray(wanted, dtype=float))
+    finite = np.isfinite(b)
+    if not (np.isfinite(a) == finite).all() or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return False
+    return bool((np.abs(a[finite] - b[finite]) <= tolerance * np.maximum(1.0, np.abs(b[finite]))).all())
+
+
+# ---- values -------------------------------------------------------------------------------------------
+
+
+@given(any_circuit(), st.data())
+def test_a_row_has_the_value_that_the_definition_gives_it(graph: Graph, data: st.DataObject) -> None:
+    rows = data.draw(strategies.tables(graph.schema))
+    assert close(log_values(graph, rows), oracle.log_values(graph, rows))
+
+
+@given(strategies.wild_graphs(), st.data())
+def test_neither_smoothness_nor_decomposability_is_needed_for_complete_rows(
+    graph: Graph, data: st.DataObject
+) -> None:
+    rows = data.draw(strategies.tables(graph.schema, missing=False))
+    assert close(log_values(graph, rows), oracle.log_values(graph, rows))
+
+
+@given(any_circuit(), st.data())
+def test_a_region_restricts_what_a_missing_cell_may_be(graph: Graph, data: st.DataObject) -> None:
+    row, regions = data.draw(strategies.evidence(graph.schema))
+    answer = log_values(graph, row[None], regions)[0]
+    assert close(answer, oracle.log_value(graph, row, regions), 1e-9)
+
+
+@given(any_circuit(), st.data())
+def test_merging_sums_over_one_column_changes_no_value(graph: Graph, data: st.DataObject) -> None:
+    rows = data.draw(strategies.tables(graph.schema))
+    assert close(_unmerged_log_values(graph, rows), log_values(graph, rows))
+
+
+def _unmerged_log_values(graph: Graph, rows: Floats) -> Floats:
+    question = ask(graph, merge=False)
+    code = question.code
+    if code.constant or not len(rows):
+        return np.full(len(rows), code.log_factor)
+    inputs = batch(question, rows, 8)
+    root, exponent = np.empty(inputs.code.shape[1]), np.empty(inputs.code.shape[1])
+    sweep_roots(code.program, inputs, sweep.new_tile(graph, code.slots, 8), False, root, exponent)
+    return join(root, exponent)[: len(rows)] + code.log_factor
+
+
+def test_no_rows_have_no_values() -> None:
+    graph = random_graph(np.random.default_rng(0), 3, 40)
+    assert log_values(graph, np.zeros((0, 3))).shape == (0,)
+    assert posteriors(graph, np.zeros((0, 3))).shape == (0, 6)
+    assert completions(graph, np.zeros((0, 3))).shape == (0, 3)
+
+
+# ---- single nodes and constants -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("states", [1, 2, 3])
+def test_a_single_leaf_is_a_circuit(states: int) -> None:
+    builder = Builder(discrete_schema([states]))
+    builder.leaf("categorical", 0, np.log(np.arange(1, states + 1) / (states * (states + 1) / 2)))
+    graph = builder.freeze()
+    rows = np.array([[np.nan], [0.0], [states - 1.0]])
+    assert close(log_values(graph, rows), oracle.log_values(graph, rows))
+    assert close(posteriors(graph, rows)[0], np.exp(graph.leaves[0].params[0]))
+
+
+@pytest.mark.parametrize("log_value", [-math.inf, -3000.0, 0.0, 4000.0])
+def test_a_constant_is_a_circuit(log_value: float) -> None:
+    builder = Builder(discrete_schema([2]))
+    builder.sum([builder.constant(log_value), builder.constant(log_value)], [0.0, 0.0])
+    rows = np.array([[1.0], [np.nan]])
+    graph = builder.freeze()
+    assert close(log_values(graph, rows), log_value + math.log(2))
+    assert np.isnan(posteriors(graph, rows)).all() == (log_value == -math.inf)
+    assert np.array_equal(completions(graph, rows), rows, equal_nan=True)
+    assert np.array_equal(draw.samples(graph, rows[0], 2, 0), [[1.0], [1.0]])
+
+
+def test_a_circuit_that_is_zero_everywhere_completes_nothing() -> None:
+    builder = Builder(discrete_schema([2, 2]))
+    builder.product([builder.indicator(0, 1), builder.indicator(0, 0), builder.indicator(1, 0)])
+    graph = builder.freeze()
+    rows = np.array([[0.0, np.nan], [1.0, 0.0]])
+    assert np.isneginf(log_values(graph, rows)).all()
+    assert np.isnan(posteriors(graph, rows)).all()
+    assert np.array_equal(completions(graph, rows), rows, equal_nan=True)
+
+
+def test_an_edge_of_weight_zero_to_another_column_leaves_a_mergeable_sum_alone() -> None:
+    builder = Builder(discrete_schema([3, 3]))
+    leaves = [builder.leaf("categorical", 0, np.log([0.2, 0.3, 0.5])) for _ in range(2)]
+    other = builder.leaf("categorical", 1, np.log([0.1, 0.1, 0.8]))
+    builder.sum([*leaves, other], [math.log(0.5), math.log(0.25), -math.inf])
+    graph = builder.freeze()
+    rows = np.array(oracle.all_rows(graph.schema))
+    assert close(log_values(graph, rows), oracle.log_values(graph, rows))
+
+
+def test_a_child_named_twice_counts_twice() -> None:
+    builder = Builder(discrete_schema([2, 2]))
+    both = [builder.product([builder.indicator(0, k), builder.indicator(1, k)]) for k in (0, 1)]
+    builder.sum([both[0], both[1], both[0]], np.log([0.25, 0.25, 0.5]))
+    graph = builder.freeze()
+    assert close(posteriors(graph, np.full((1, 2), np.nan))[0], np.array([0.75, 0.25, 0.75, 0.25]))
+
+
+# ---- posteriors ---------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from([{}, {"normalised": False}, {"deterministic": True}, {"mixed": True}]), st.data())
+def test_posteriors_are_those_of_the_definition(kind: dict[str, bool], data: st.DataObject) -> None:
+    graph = data.draw(strategies.circuits(**kind))
+    row, regions = data.draw(strategies.evidence(graph.schema))
+    answer = posteriors(graph, row[None], regions)[0]
+    assert close(answer, _statistics(graph, row, regions), 1e-7 if "mixed" in kind else 1e-10)
+
+
+def _statistics(graph: Graph, row: Floats, regions: dict[int, Region]) -> Floats:
+    total = oracle.log_value(graph, row, regions)
+    if total == -math.inf:
+        return np.full(first_statistics(graph.schema)[-1], np.nan)
+    parts = [_column_statistics(graph, row, regions, c, total) for c in range(len(graph.schema))]
+    return np.concatenate(parts)
+
+
+def _column_statistics(
+    graph: Graph, row: Floats, regions: dict[int, Region], column: int, total: float
+) -> Floats:
+    variable = graph.schema[column]
+    if not math.isnan(row[column]):
+        shown = row[column]
+        if variable.is_categorical:
+            return (np.arange(variable.cardinality) == shown).astype(float)
+        return np.array([shown, shown**2])
+    if not variable.is_categorical:
+        return np.array([_moment(graph, row, regions, column, power) / math.exp(total) for power in (1, 2)])
+    region = regions.get(column)
+    answer = np.zeros(variable.cardinality)
+    for state in range(variable.cardinality):
+        if not isinstance(region, States) or region.allowed[state]:
+            told = row.copy()
+            told[column] = state
+            answer[state] = math.exp(oracle.log_value(graph, told, regions) - total)
+    return answer
+
+
+def _moment(graph: Graph, row: Floats, regions: dict[int, Region], column: int, power: int) -> float:
+    """The circuit's value with the column's leaves replaced by their integrals of x ** power."""
+    leaves = oracle.leaves_of(graph)
+    value: list[float] = []
+    for node in range(graph.nodes):
+        below = [math.exp(w) * value[child] for child, w in oracle.edges_of(graph, node)]
+        if graph.kind[node] == LEAF and leaves[node].column == column:
+            value.append(_integral(leaves[node], regions.get(column), power))
+        elif graph.kind[node] == LEAF:
+            value.append(math.exp(oracle.log_leaf(leaves[node], row, regions)))
+        else:
+            value.append(math.prod(below) if graph.kind[node] == PRODUCT else sum(below))
+    return value[-1]
+
+
+def _integral(leaf: oracle.Leaf, region: Region | None, power: int) -> float:
+    assert region is None or isinstance(region, Interval)
+    low, high = (-math.inf, math.inf) if region is None else (region.low, region.high)
+    log_prob = oracle.LOG_PROB[leaf.family]
+    if leaf.family == "poisson":
+        counts = range(max(0, math.ceil(low)), int(min(high, 200)) + 1)
+        return math.fsum(k**power * math.exp(log_prob(leaf.params, k)) for k in counts)
+    if leaf.family == "gaussian":
+        edges = [leaf.params[0] - 12 * math.exp(leaf.params[1]), leaf.params[0] + 12 * math.exp(leaf.params[1])]
+    else:
+        edges = leaf.params[: len(leaf.params) // 2 + 1]
+    ends = np.clip(edges, low, high)
+    points, shares = np.polynomial.legendre.leggauss(150)
+    total = 0.0
+    for left, right in zip(ends[:-1], ends[1:], strict=True):
+        x = (left + right) / 2 + (right - left) / 2 * points
+        density = np.exp([log_prob(leaf.params, float(z)) for z in x])
+        total += float((right - left) / 2 * (shares * x**power * density).sum())
+    return total
+
+
+# ---- largest terms ------------------------------------------------------------------------------------
+
+
+@given(strategies.deterministic_circuits(normalised=False), st.data())
+def test_the_most_probable_completion_of_a_deterministic_circuit_is_found(
+    graph: Graph, data: st.DataObject
+) -> None:
+    rows = np.array([data.draw(strategies.rows(graph.schema))])
+    best, winners = oracle.mpe(graph, rows[0])
+    assert close(log_values(graph, rows, maximise=True), best)
+    completed = completions(graph, rows)[0]
+    if best == -math.inf:
+        assert np.array_equal(completed, rows[0], equal_nan=True)
+    else:
+        assert tuple(completed) in winners
+
+
+@given(st.sampled_from([{}, {"normalised": False}, {"mixed": True}]), st.data())
+def test_a_completion_is_at_least_as_good_as_any_single_tree(
+    kind: dict[str, bool], data: st.DataObject
+) -> None:
+    graph = data.draw(strategies.circuits(**kind))
+    rows = np.array([data.draw(strategies.rows(graph.schema))])
+    tree = _best_tree(graph, rows[0])
+    answer = log_values(graph, rows, maximise=True)[0]
+    completed = completions(graph, rows)[0]
+    if tree == -math.inf:
+        assert answer == -math.inf
+        return
+    assert answer >= tree - 1e-9
+    assert oracle.log_value(graph, completed) >= answer - 1e-9
+    assert np.array_equal(completed[~np.isnan(rows[0])], rows[0][~np.isnan(rows[0])])
+
+
+def _best_tree(graph: Graph, row: Floats) -> float:
+    """The largest log value of an induced tree, each missing leaf at its best."""
+    leaves = oracle.leaves_of(graph)
+    value: list[float] = []
+    for node in range(graph.nodes):
+        below = [w + value[child] for child, w in oracle.edges_of(graph, node)]
+        if graph.kind[node] == LEAF:
+            value.append(_best_value(graph, leaves[node], row))
+        else:
+            value.append(sum(below) if graph.kind[node] == PRODUCT else max(below))
+    return value[-1]
+
+
+def _best_value(graph: Graph, leaf: oracle.Leaf, row: Floats) -> float:
+    if leaf.family == "constant" or not math.isnan(row[leaf.column]):
+        return oracle.log_leaf(leaf, row, {})
+    if leaf.family == "gaussian":
+        tries = [leaf.params[0]]
+    elif leaf.family == "histogram":
+        tries = [x + 1e-9 for x in leaf.params[: len(leaf.params) // 2]]
+    else:
+        tries = list(range(graph.schema[leaf.column].cardinality or 40))
+    return max(oracle.LOG_PROB[leaf.family](leaf.params, x) for x in tries)
+
+
+# ---- rows, tiles and threads --------------------------------------------------------------------------
+
+
+def _half_missing(rng: np.random.Generator, schema: Schema, count: int) -> Floats:
+    rows = np.stack([rng.integers(0, max(v.cardinality, 2), count) for v in schema], axis=1).astype(float)
+    return np.where(rng.random(rows.shape) < 0.5, np.nan, rows)
+
+
+def _mixed_graph(seed: int) -> Graph:
+    """A circuit over columns of one to five states, counts and real numbers."""
+    rng = np.random.default_rng(seed)
+    states = [1, 2, 2, 3, 5, 0, 0]
+    schema = Schema(
+        tuple(
+            Variable(f"v{i}", "categorical", tuple(range(k))) if k else Variable(f"v{i}", "real" if i % 2 else "count")
+            for i, k in enumerate(states)
+        )
+    )  # fmt: skip
+    builder = Builder(schema)
+
+    def leaf(column: int) -> int:
+        if states[column]:
+            return builder.leaf("categorical", column, np.log(rng.dirichlet(np.ones(states[column]))))
+        if column % 2:
+            return builder.leaf("gaussian", column, rng.normal(size=2))
+        return builder.leaf("poisson", column, rng.normal(size=1))
+
+    below = [leaf(0) for _ in range(3)]
+    for column in range(1, len(states)):
+        leaves = [leaf(column) for _ in range(3)]
+        products = [builder.product([below[i % 3], leaves[rng.integers(3)]]) for i in range(6)]
+        below = [builder.sum(list(rng.permutation(products)[:4]), np.log(rng.dirichlet(np.ones(4)))) for _ in range(3)]
+    builder.sum(below, np.log([0.2, 0.3, 0.5]))
+    return builder.freeze()
+
+
+ANSWERS: dict[str, Callable[[Graph, Floats, int], Floats]] = {
+    "values": lambda g, rows, threads: log_values(g, rows, threads=threads),
+    "largest": lambda g, rows, threads: log_values(g, rows, maximise=True, threads=threads),
+    "posteriors": lambda g, rows, threads: posteriors(g, rows, threads=threads),
+    "best": lambda g, rows, threads: completions(g, rows, threads=threads),
+    "drawn": lambda g, rows, threads: completions(g, rows, 5, threads=threads),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_two_threads_give_the_same_bits_as_one(name: str) -> None:
+    graph = _mixed_graph(1)
+    rows = _half_missing(np.random.default_rng(2), graph.schema, 999)
+    one, two = (ANSWERS[name](graph, rows, threads) for threads in (1, 2))
+    assert np.array_equal(one, two, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["values", "largest", "posteriors", "best"])
+def test_a_row_alone_has_the_answer_it_has_among_others(name: str) -> None:
+    graph = _mixed_graph(3)
+    rows = _half_missing(np.random.default_rng(4), graph.schema, 150)
+    together = ANSWERS[name](graph, rows, 1)
+    for i in (0, 70, 149):
+        assert close(ANSWERS[name](graph, rows[i : i + 1], 1)[0], together[i], 1e-12)
+
+
+@pytest.mark.parametrize("width", [8, 16, 32, 64, 128])
+def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = _mixed_graph(5)
+    rows = _half_missing(np.random.default_rng(6), graph.schema, 130)
+    usual = [answer(graph, rows, 1) for answer in ANSWERS.values()]
+    for module in (sweep, posterior, draw):
+        monkeypatch.setattr(module, "tile_width", lambda slots, rows: width)
+    for before, answer in zip(usual, ANSWERS.values(), strict=True):
+        assert close(answer(graph, rows, 1), before, 1e-12)
+
+
+def test_the_statistics_of_a_missing_column_add_up_to_one() -> None:
+    graph = random_graph(np.random.default_rng(0), 40, 5000, states=3)
+    rows = _half_missing(np.random.default_rng(1), graph.schema, 300)
+    answer = posteriors(graph, rows).reshape(300, 40, 3)
+    assert np.allclose(answer.sum(axis=2), 1.0, rtol=0, atol=1e-10)
+
+
+# ---- the kernels as plain Python ----------------------------------------------------------------------
+
+PLAIN_PYTHON = """
+import numpy as np
+from tractable.circuit.random import random_graph
+from tractable.engine import completions, log_values, posteriors
+graph = random_graph(np.random.default_rng(0), 4, 60, states=3)
+rows = np.array([[0, 1, np.nan, 2], [np.nan] * 4, [2, 2, 1, 0]], dtype=float)
+for answer in log_values(graph, rows), posteriors(graph, rows), completions(graph, rows), completions(graph, rows, 1):
+    print(*np.asarray(answer).ravel().tolist())
+"""
+
+
+def test_the_kernels_mean_the_same_when_they_are_not_compiled() -> None:
+    answers = [_run(PLAIN_PYTHON, NUMBA_DISABLE_JIT=flag) for flag in ("0", "1")]
+    compiled, plain = (np.array(answer.split(), dtype=float) for answer in answers)
+    assert close(plain, compiled, 1e-12)
+
+
+# ---- memory -------------------------------------------------------------------------------------------
+
+MEMORY = """
+import resource
+import numpy as np
+from tractable.circuit.random import random_graph
+from tractable.engine import log_values, posteriors
+rng = np.random.default_rng(0)
+graph = random_graph(rng, 50, 20_000)
+rows = rng.integers(0, 2, (20_000, 50)).astype(float)
+log_values(graph, rows[:1000]), posteriors(graph, rows[:1000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+log_values(graph, rows)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_number_of_values() -> None:
+    """All 20,000 x 7,500 values would take more than a gigabyte."""
+    assert int(_run(MEMORY)) < 100_000
+
+
+def _run(program: str, **environment: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        check=True, capture_output=True, text=True, env={**os.environ, **environment}, cwd=Path(__file__).parents[1],
+    ).stdout  # fmt: skip
