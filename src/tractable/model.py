@@ -11,8 +11,21 @@ from tractable import circuit as transforms
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Graph, Properties
-from tractable.data import Evidence, Schema, Table, as_table, parse_conditions, parse_evidence, to_frame
-from tractable.data.schema import State
+from tractable.data import (
+    Evidence,
+    Region,
+    Schema,
+    State,
+    Table,
+    Variable,
+    as_table,
+    frame_kind,
+    parse_conditions,
+    parse_evidence,
+    to_frame,
+)
+from tractable.data.output import ANY_KIND
+from tractable.engine import log_values
 from tractable.formats import Document, read_circuit, svg_text, write_circuit
 from tractable.queries import Estimate
 from tractable.queries.information import Method as InformationMethod
@@ -20,11 +33,12 @@ from tractable.queries.mpe import Method as MPEMethod
 from tractable.queries.sampling import Filling
 
 Given: TypeAlias = Mapping[str, object] | str | None  # {"age": "40-60"} or "age=40-60"
+RandomState: TypeAlias = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, slots=True)
 class MPE:
-    """A most probable completion, the logarithm of its probability, and whether nothing is more probable."""
+    """A most probable completion, its log-probability, and whether nothing is more probable."""
 
     row: dict[str, State]
     log_prob: float
@@ -33,7 +47,7 @@ class MPE:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Completions:
-    """Most probable completions of many rows: a frame, log-probabilities, and which are proved best."""
+    """Most probable completions of rows: a frame, their log-probabilities, and which are proved best."""
 
     rows: Any
     log_prob: Floats
@@ -41,10 +55,10 @@ class Completions:
 
 
 class Circuit:
-    """A probability distribution over the columns of a table, which answers any question about them exactly.
+    """A probability distribution over the columns of a table, which answers questions about them exactly.
 
-    Evidence is a dictionary of column names (`{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`) or the
-    same as text (`"smoker=yes, height=[150, 180]"`). Rows are anything that a table can be made of.
+    Evidence is a dictionary of column names, `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`,
+    or the same as text, `"smoker=yes, height=[150, 180]"`. Rows are anything that a table can be made of.
     """
 
     def __init__(self, graph: Graph, about: Mapping[str, Any] | None = None) -> None:
@@ -62,8 +76,8 @@ class Circuit:
         return transforms.properties(self.graph)
 
     def log_prob(self, rows: Any) -> Any:
-        """log P(row), one a row; a missing cell is summed out. A dictionary is one row and gives one number."""
-        if isinstance(rows, Mapping | str) and not _is_columns(rows):
+        """log P(row), one a row; a missing cell is summed out. Evidence is one row and gives one number."""
+        if rows is None or self._is_evidence(rows):
             evidence = self._evidence(rows)
             return float(queries.log_prob(self.graph, evidence.row[None, :], evidence.regions)[0])
         return queries.log_prob(self.graph, self._values(rows))
@@ -76,67 +90,68 @@ class Circuit:
         """log P(query | given), one number."""
         return queries.evidence_log_prob(self.graph, self._evidence(query), self._evidence(given))
 
-    def log_conditional(self, rows: Any, given: Iterable[str]) -> Floats:
+    def log_conditional(self, rows: Any, given: str | Iterable[str]) -> Floats:
         """log P(other columns | the columns `given`), one a row."""
-        return queries.log_conditional(self.graph, self._values(rows), self.schema.columns(given))
+        return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
         """Every column's posterior: `{column: {state: probability}}`, of a number `{"mean": ..., "std": ...}`.
 
         With rows: one array a column, (rows, states), of a number (rows, 2) with mean and standard deviation.
         """
+        given, rows = self._evidence_or_rows(given, rows)
+        values, regions = self._asked(given, rows)
+        found = {
+            variable: posterior if variable.is_categorical else _mean_and_std(posterior)
+            for variable, posterior in zip(
+                self.schema, queries.marginals(self.graph, values, regions), strict=True
+            )
+            if variable.role != "potential"
+        }
         if rows is not None:
-            found = queries.marginals(self.graph, self._values(rows))
-            return {v.name: p if v.is_categorical else _mean_and_std(p) for v, p in zip(self.schema, found, strict=True)}
-        evidence = self._evidence(given)
-        found = queries.marginals(self.graph, evidence.row[None, :], evidence.regions)
-        answer: dict[str, Any] = {}
-        for variable, posterior in zip(self.schema, found, strict=True):
-            if variable.is_categorical:
-                answer[variable.name] = dict(zip(variable.states, posterior[0].tolist(), strict=True))
-            else:
-                mean, std = _mean_and_std(posterior)[0].tolist()
-                answer[variable.name] = {"mean": mean, "std": std}
-        return answer
+            return {variable.name: posterior for variable, posterior in found.items()}
+        return {
+            v.name: dict(zip(_labels(v), posterior[0].tolist(), strict=True))
+            for v, posterior in found.items()
+        }
 
-    def joint_marginal(self, columns: Sequence[str], given: Given = None) -> Floats:
+    def joint_marginal(self, columns: str | Iterable[str], given: Given = None) -> Floats:
         """P(columns | given) for every combination of their states, an axis a column."""
-        return queries.joint_marginal(self.graph, self.schema.columns(columns), self._evidence(given))
+        return queries.joint_marginal(self.graph, self._columns(columns), self._evidence(given))
 
     def mpe(
         self,
-        given: Given = None,
+        given: Any = None,
         rows: Any = None,
         *,
-        columns: Iterable[str] | None = None,
+        columns: str | Iterable[str] | None = None,
         method: MPEMethod = "auto",
-        random_state: int = 0,
+        random_state: RandomState = 0,
     ) -> Any:
         """The most probable completion of what is given, its log-probability, and whether it is exact.
 
         With `columns` only those are completed and the others summed out. With rows: one completion a row.
         """
-        evidence = self._evidence(given)
-        values = evidence.row[None, :] if rows is None else self._values(rows)
-        chosen = None if columns is None else self.schema.columns(columns)
+        given, rows = self._evidence_or_rows(given, rows)
+        values, regions = self._asked(given, rows)
+        chosen = None if columns is None else self._columns(columns)
         found = queries.most_probable(
-            self.graph, values, evidence.regions, columns=chosen, method=method, seed=random_state
+            self.graph, values, regions, columns=chosen, method=method, seed=_seed(random_state)
         )
-        log_prob = found.log_value - queries.log_normaliser(self.graph)
+        log_prob = queries.log_prob(self.graph, found.rows, regions)
         if rows is not None:
-            return Completions(self._frame(found.rows), log_prob, found.exact)
+            return Completions(self._frame(found.rows, rows), log_prob, found.exact)
         row = {v.name: v.label(x) for v, x in zip(self.schema, found.rows[0], strict=True) if not np.isnan(x)}
         return MPE(row, float(log_prob[0]), bool(found.exact[0]))
 
-    def sample(self, count: int = 1, given: Given = None, *, random_state: int | None = None) -> Any:
+    def sample(self, count: int = 1, given: Given = None, *, random_state: RandomState = None) -> Any:
         """Rows drawn given evidence, as a frame of the kind that the model was fitted on."""
         return self._frame(queries.sample(self.graph, count, self._evidence(given), _seed(random_state)))
 
-    def impute(self, rows: Any, method: Filling = "mpe", *, random_state: int | None = None) -> Any:
+    def impute(self, rows: Any, method: Filling = "mpe", *, random_state: RandomState = None) -> Any:
         """The rows with their missing cells filled: `mpe`, `mean` or `sample`."""
-        return self._frame(
-            queries.impute(self.graph, self._values(rows), method=method, seed=_seed(random_state)), rows
-        )
+        values = queries.impute(self.graph, self._values(rows), method=method, seed=_seed(random_state))
+        return self._frame(values, rows)
 
     def expectation(self, column: str, given: Given = None) -> float:
         """The mean of a column given evidence."""
@@ -148,15 +163,15 @@ class Circuit:
 
     def entropy(
         self,
-        columns: Iterable[str] | None = None,
+        columns: str | Iterable[str] | None = None,
         given: Given = None,
         *,
         method: InformationMethod = "exact",
-        random_state: int = 0,
+        random_state: RandomState = 0,
     ) -> Estimate:
         """The entropy of some columns (all, unless named) given evidence, in nats."""
-        chosen = range(len(self.schema)) if columns is None else self.schema.columns(columns)
-        return queries.entropy(self.graph, self._evidence(given), chosen, method, random_state)
+        chosen = range(len(self.schema)) if columns is None else self._columns(columns)
+        return queries.entropy(self.graph, self._evidence(given), chosen, method, _seed(random_state))
 
     def mutual_information(
         self,
@@ -165,24 +180,33 @@ class Circuit:
         given: Given = None,
         *,
         method: InformationMethod = "exact",
-        random_state: int = 0,
+        random_state: RandomState = 0,
     ) -> Estimate:
         """How much two columns, or groups of columns, tell about each other given evidence, in nats."""
-        first, second = (self.schema.columns([x] if isinstance(x, str) else x) for x in (one, other))
-        return queries.mutual_information(self.graph, first, second, self._evidence(given), method, random_state)
+        return queries.mutual_information(
+            self.graph,
+            self._columns(one),
+            self._columns(other),
+            self._evidence(given),
+            method,
+            _seed(random_state),
+        )
 
-    def divergence(self, other: "Circuit", *, method: InformationMethod = "exact", random_state: int = 0) -> Estimate:
+    def divergence(
+        self, other: "Circuit", *, method: InformationMethod = "exact", random_state: RandomState = 0
+    ) -> Estimate:
         """The Kullback-Leibler divergence to another circuit over the same columns, in nats."""
-        return queries.divergence(self.graph, other.graph, method, random_state)
+        return queries.divergence(self.graph, other.graph, method, _seed(random_state))
 
     def condition(self, given: Given) -> "Circuit":
         """The distribution of the other columns given evidence, as a circuit."""
         evidence = self._evidence(given)
+        queries.require_possible(log_values(self.graph, evidence.row[None, :], evidence.regions))
         return Circuit(transforms.condition(self.graph, evidence.row, evidence.regions), self._heritage())
 
-    def marginalise(self, columns: Iterable[str]) -> "Circuit":
+    def marginalise(self, columns: str | Iterable[str]) -> "Circuit":
         """The distribution without some columns, as a circuit."""
-        out = set(self.schema.columns(columns))
+        out = set(self._columns(columns))
         keep = [c for c in range(len(self.schema)) if c not in out]
         return Circuit(transforms.marginalise(self.graph, keep), self._heritage())
 
@@ -197,23 +221,52 @@ class Circuit:
         return svg_text(self.graph)
 
     def _evidence(self, given: Given) -> Evidence:
-        return parse_conditions(given, self.schema) if isinstance(given, str) else parse_evidence(given, self.schema)
+        if isinstance(given, str):
+            return parse_conditions(given, self.schema)
+        if given is None or isinstance(given, Mapping):
+            return parse_evidence(given, self.schema)
+        raise ValueError(f"evidence is a dictionary of columns or a text, not a {type(given).__name__}")
+
+    def _is_evidence(self, given: object) -> bool:
+        """Whether it is a text or a dictionary of one row's values, rather than of whole columns."""
+        return isinstance(given, str) or (
+            isinstance(given, Mapping) and not _holds_columns(given, self.schema)
+        )
+
+    def _evidence_or_rows(self, given: Any, rows: Any) -> tuple[Given, Any]:
+        """What is given and the rows, of which one is None; rows may come in the place of evidence."""
+        if rows is None:
+            return (given, None) if given is None or self._is_evidence(given) else (None, given)
+        if given is not None:
+            raise ValueError("give evidence or rows, not both: what is known of a row is put in the row")
+        return None, rows
+
+    def _asked(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
+        """Coded rows, or one that holds the evidence, and where the missing cells of that one lie."""
+        if rows is not None:
+            return self._values(rows), {}
+        evidence = self._evidence(given)
+        return evidence.row[None, :], evidence.regions
+
+    def _columns(self, names: str | Iterable[str]) -> list[int]:
+        """The positions of named columns, each once; a text is one name."""
+        return list(dict.fromkeys(self.schema.columns([names] if isinstance(names, str) else names)))
 
     def _values(self, rows: Any) -> Floats:
         return rows_table(rows, self.schema).values
 
     def _frame(self, values: Floats, like: Any = None) -> Any:
-        from tractable.data import frame_kind
-
-        kind = self.about.get("frame", "any") if like is None or isinstance(like, Table) else frame_kind(like)
-        return to_frame(values, self.schema, like=kind)
+        kind = ANY_KIND if like is None else frame_kind(like)
+        return to_frame(values, self.schema, like=self.about.get("frame", kind) if kind == ANY_KIND else kind)
 
     def _heritage(self) -> dict[str, Any]:
         return {key: self.about[key] for key in ("frame",) if key in self.about}
 
 
 def rows_table(rows: Any, schema: Schema) -> Table:
-    """Rows of any form, coded against a model's schema."""
+    """Rows of any form, coded against a model's schema; an empty list has no rows."""
+    if isinstance(rows, list | tuple) and not rows:
+        return Table(schema, np.empty((0, len(schema))))
     return as_table(rows, schema)
 
 
@@ -225,17 +278,26 @@ def load(path: str | PathLike[str]) -> Circuit:
 
 def mixture(circuits: Sequence[Circuit], weights: Sequence[float] | None = None) -> Circuit:
     """A weighted mixture of circuits over the same columns; even weights unless given."""
-    return Circuit(transforms.mixture([c.graph for c in circuits], weights), circuits[0]._heritage() if circuits else {})
+    return Circuit(transforms.mixture([c.graph for c in circuits], weights), circuits[0]._heritage())
 
 
 def product(circuits: Sequence[Circuit]) -> Circuit:
     """Circuits over different columns as one, in which they are independent."""
-    return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._heritage() if circuits else {})
+    return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._heritage())
 
 
-def _is_columns(rows: Any) -> bool:
-    """Whether a dictionary holds whole columns rather than one row's values."""
-    return isinstance(rows, Mapping) and any(isinstance(v, np.ndarray) and v.ndim == 1 for v in rows.values())
+def _holds_columns(given: Mapping[str, object], schema: Schema) -> bool:
+    """Whether a dictionary holds whole columns: arrays or series, or a list of equal length for each column."""
+    cells = list(given.values())
+    if any(hasattr(x, "__array__") and np.ndim(x) == 1 for x in cells):  # type: ignore[arg-type]
+        return True
+    lengths = {len(x) if isinstance(x, list) else -1 for x in cells}
+    return len(lengths) == 1 and -1 not in lengths and set(given) == set(schema.names)
+
+
+def _labels(variable: Variable) -> tuple[State, ...]:
+    """What the numbers that describe a column's distribution stand for."""
+    return variable.states if variable.is_categorical else ("mean", "std")
 
 
 def _mean_and_std(posterior: Floats) -> Floats:
@@ -244,5 +306,5 @@ def _mean_and_std(posterior: Floats) -> Floats:
     return np.stack([posterior[:, 0], spread], axis=1)
 
 
-def _seed(random_state: int | None) -> int:
+def _seed(random_state: RandomState) -> int:
     return int(np.random.default_rng(random_state).integers(2**63))

@@ -22,7 +22,9 @@ def guarded(run: Callable[[], int | None]) -> int:
     except MemoryError as error:
         return _told(f"not enough memory{f' ({error})' if str(error) else ''}")
     except OSError as error:
-        return _told(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        return _told(
+            f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        )
     except ValueError as error:
         return _told(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -1,8 +1,8 @@
 """The options that commands share, and how their texts are understood."""
 
 import re
-from difflib import get_close_matches
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -42,11 +42,15 @@ Given = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Where the random numbers begin.")]
 Weight = Annotated[
     str | None,
-    typer.Option("--weight", metavar="COLUMN", help="The column that says how many rows each row stands for."),
+    typer.Option(
+        "--weight", metavar="COLUMN", help="The column that says how many rows each row stands for."
+    ),
 ]
 TableOut = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet), not to the screen."),
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet), not to the screen."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes, only the answer.")]

@@ -27,6 +27,8 @@ def progress_bar(quiet: bool) -> Iterator[Tell | None]:
 
         def tell(progress: "Progress") -> None:
             score = "" if progress.score is None else f", {progress.score:.4f} nats a row"
-            bar.update(task, description=progress.stage + score, completed=progress.done, total=progress.total)
+            bar.update(
+                task, description=progress.stage + score, completed=progress.done, total=progress.total
+            )
 
         yield tell

@@ -22,7 +22,8 @@ def split(log_value: Floats) -> tuple[Floats, Floats]:
     """Value and exponent of numbers given by their logarithms; no exponent where none is needed."""
     finite = np.where(np.isneginf(log_value), 0.0, log_value)
     exponent = np.where(np.abs(finite) < SAFE, 0.0, np.rint(finite / LOG_STEP))
-    return np.where(np.isneginf(log_value), 0.0, np.exp(finite - exponent * LOG_STEP)), exponent
+    rest = np.clip(finite - exponent * LOG_STEP, -SAFE, SAFE)  # rounding takes all digits of a logarithm like -1e200
+    return np.where(np.isneginf(log_value), 0.0, np.exp(rest)), exponent
 
 
 def join(value: Floats, exponent: Floats) -> Floats:

@@ -13,8 +13,8 @@ from tractable.leaves.poisson import MAX_LOG_RATE
 def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
     """For each column a line for each state of its parent, or one; see `forest_node`.
 
-    A column's own distribution is smoothed by imaginary rows spread evenly, the conditional ones by as many that
-    follow the column's own: a state of the parent that is never seen tells nothing.
+    A column's own distribution is smoothed by imaginary rows spread evenly, the conditional ones by as many
+    that follow the column's own: a state of the parent that is never seen tells nothing.
     """
     smoothing = max(smoothing, LEAST_SMOOTHING)
     codes = _codes(encoding)
@@ -30,7 +30,7 @@ def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[
 
 
 def _codes(encoding: Encoding) -> Ints:
-    """The states of the categorical columns, one past the last where missing; zero in others. (columns, rows)."""
+    """The states of categorical columns, one past the last where missing; zero in others. (columns, rows)."""
     states = encoding.schema.cardinalities[:, None]
     values = encoding.table.values.T
     return np.where(states > 0, np.where(np.isnan(values), states, values), 0.0).astype(np.int64)
@@ -39,7 +39,8 @@ def _codes(encoding: Encoding) -> Ints:
 def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
     column, parent = link
     weights, states = encoding.weights, encoding.schema[column].cardinality
-    own: Floats = np.bincount(codes[column], weights, states + 1)[:states] + smoothing / states
+    own: Floats = np.bincount(codes[column], weights, states + 1)[:states].astype(np.float64)
+    own = own + smoothing / states
     own = own / own.sum()
     if parent < 0:
         return np.log(own)[None, :]
@@ -78,4 +79,5 @@ def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Float
     state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]
     seen = ~np.isnan(encoding.table.values[:, column])
     weighed = numbers[:, seen] * encoding.weights[seen]
-    return [np.bincount(state[seen], weights=line, minlength=states)[:states] for line in weighed]
+    found = [np.bincount(state[seen], line, states)[:states] for line in weighed]
+    return [sums.astype(np.float64) for sums in found]

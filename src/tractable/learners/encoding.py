@@ -7,8 +7,8 @@ The features of a row are, in this order:
 - for each count column its value;
 - for each column with missing cells, whether the cell is there.
 
-A missing cell has zeros in all features of its column. The first state of a column is what is left of the rows in
-which the column is seen, so that a table of many zeros stays sparse.
+A missing cell has zeros in all features of its column. The first state of a column is what is left of the
+rows in which the column is seen, so that a table of many zeros stays sparse.
 """
 
 from dataclasses import dataclass, replace
@@ -61,9 +61,8 @@ class Layout(NamedTuple):
         """Sums over the states of each column: (state features, ...) to (categorical columns, ...)."""
         first = np.searchsorted(self.owner, np.arange(self.categorical.size))
         filled = np.diff(first, append=self.owner.size) > 0
-        if filled.sum() == self.owner.size:  # columns of two states at most have nothing to add up
-            added = states
-        else:
+        added = states  # of columns that have two states at most there is nothing to add up
+        if filled.sum() < self.owner.size:
             added = np.add.reduceat(states, first[filled], axis=0)
         if filled.all():
             return added
@@ -91,6 +90,11 @@ class Encoding:
         return float(self.weights.sum())
 
     @property
+    def rows(self) -> float:
+        """The same, but never zero: to divide by."""
+        return self.total or 1.0
+
+    @property
     def schema(self) -> Schema:
         """The columns."""
         return self.table.schema
@@ -109,20 +113,27 @@ def encode(table: Table) -> Encoding:
     distinct, _ = collapse(table)
     if (distinct.row_weights == 0).any():
         distinct = distinct.take(distinct.row_weights > 0)
-    missing = distinct.missing
-    layout = _layout(table.schema, missing)
+    layout = _layout(table.schema, distinct.missing)
     centre, scale, spread = _standards(distinct, layout)
+    prior = _prior(table.schema, layout, centre, spread)
+    centre[layout.counted], scale[layout.counted] = 0.0, 1.0  # counts stay as they are
+    real, counts = layout.real, np.nan_to_num(distinct.values[:, layout.counted])
+    values = distinct.values[:, real] / scale[real] - centre[real] / scale[real]  # no difference overflows
+    numbers = np.concatenate([values, values**2, counts], axis=1)
+    matrix = _matrix(distinct, layout, np.nan_to_num(numbers))
+    constant = -gammaln(counts + 1.0).sum(axis=1)
+    return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
+
+
+def _prior(schema: Schema, layout: Layout, centre: Floats, spread: Floats) -> Floats:
+    """The imaginary row."""
     prior = np.zeros(layout.features)
     prior[0] = 1.0
     prior[layout.seen] = 1.0
-    prior[layout.states] = 1.0 / table.schema.cardinalities[layout.categorical[layout.owner]]
+    prior[layout.states] = 1.0 / schema.cardinalities[layout.categorical[layout.owner]]
     prior[layout.squares] = spread[layout.real] ** 2
     prior[layout.counts] = centre[layout.counted]
-    centre[layout.counted], scale[layout.counted] = 0.0, 1.0
-    matrix = _matrix(distinct, layout, distinct.values / scale - centre / scale)  # no difference overflows
-    counted = np.where(missing[:, layout.counted], 0.0, distinct.values[:, layout.counted])
-    constant = -gammaln(counted + 1.0).sum(axis=1)
-    return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
+    return prior
 
 
 def _layout(schema: Schema, missing: Bools) -> Layout:
@@ -138,15 +149,12 @@ def _layout(schema: Schema, missing: Bools) -> Layout:
 
 
 def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
-    """Centre and scale of each number's column, and its standard deviation afterwards: one, or zero if constant.
+    """Centre and scale of each number's column, and its standard deviation afterwards: one, or zero.
 
     Dividing by the largest value first keeps the squares of huge values finite.
     """
-    centre, scale, spread = (
-        np.zeros(len(table.schema)),
-        np.ones(len(table.schema)),
-        np.ones(len(table.schema)),
-    )
+    centre = np.zeros(len(table.schema))
+    scale, spread = np.ones((2, len(table.schema)))
     numbers = np.concatenate([layout.real, layout.counted])
     values = table.values[:, numbers]
     seen = ~np.isnan(values)
@@ -168,18 +176,20 @@ def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
     return centre, scale, spread
 
 
-def _matrix(table: Table, layout: Layout, values: Floats) -> Matrix:
+def _matrix(table: Table, layout: Layout, numbers: Floats) -> Matrix:
     codes = table.values[:, layout.categorical]
+    incomplete = np.flatnonzero(layout.seen)
+    seen = ~np.isnan(table.values[:, incomplete])
     if _is_sparse(codes, layout):
-        return _sparse_matrix(table, layout, values)
-    matrix = np.zeros((len(table), layout.features))
+        ones = np.ones((len(table), 1))
+        right = np.concatenate([numbers, seen], axis=1, dtype=np.float64)
+        parts = (sparse.csr_array(ones), _sparse_states(codes, layout), sparse.csr_array(right))
+        return sparse.csr_array(sparse.hstack(parts))
+    matrix = np.empty((len(table), layout.features))
     matrix[:, 0] = 1.0
     matrix[:, layout.states] = codes[:, layout.owner] == layout.state
-    matrix[:, layout.values] = np.nan_to_num(values[:, layout.real])
-    matrix[:, layout.squares] = matrix[:, layout.values] ** 2
-    matrix[:, layout.counts] = np.nan_to_num(values[:, layout.counted])
-    incomplete = np.flatnonzero(layout.seen)
-    matrix[:, layout.seen[incomplete]] = ~np.isnan(table.values[:, incomplete])
+    matrix[:, layout.values.start : layout.counts.stop] = numbers
+    matrix[:, layout.counts.stop :] = seen
     return matrix
 
 
@@ -190,22 +200,9 @@ def _is_sparse(codes: Floats, layout: Layout) -> bool:
     return filled < SPARSE * layout.features * len(codes)
 
 
-def _sparse_matrix(table: Table, layout: Layout, values: Floats) -> "sparse.csr_array":
-    """The same features without their zeros; only the states can be many."""
-    codes = table.values[:, layout.categorical]
+def _sparse_states(codes: Floats, layout: Layout) -> "sparse.csr_array":
+    """The features of states without their zeros."""
     first = np.searchsorted(layout.owner, np.arange(layout.categorical.size))
     row, position = np.nonzero(codes > 0)
     column = first[position] + codes[row, position].astype(np.int64) - 1
-    shape = (len(table), layout.owner.size)
-    states = sparse.csr_array((np.ones(row.size), (row, column)), shape=shape)
-    incomplete = np.flatnonzero(layout.seen)
-    numbers = np.nan_to_num(values[:, layout.real])
-    rest = [
-        numbers,
-        numbers**2,
-        np.nan_to_num(values[:, layout.counted]),
-        ~np.isnan(table.values[:, incomplete]),
-    ]
-    right = sparse.csr_array(np.concatenate(rest, axis=1, dtype=np.float64))
-    left = sparse.csr_array(np.ones((len(table), 1)))
-    return sparse.csr_array(sparse.hstack([left, states, right]))
+    return sparse.csr_array((np.ones(row.size), (row, column)), shape=(len(codes), layout.owner.size))

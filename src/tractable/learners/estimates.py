@@ -1,8 +1,8 @@
 """Statistics of groups of rows -> the parameters of their leaves.
 
-A group's statistics are sums of the lines of an encoding, (features, groups); smoothing is so many of its imaginary
-rows added to each group. Within a group columns are independent, so that one group is a product of leaves and
-several are a mixture of such products.
+A group's statistics are sums of the lines of an encoding, (features, groups); smoothing is so many of its
+imaginary rows added to each group. Within a group columns are independent, so that one group is a product of
+leaves and several are a mixture of such products.
 """
 
 from typing import NamedTuple
@@ -100,11 +100,12 @@ def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
     """The parameters of each column's default leaves, (groups, width) each."""
     layout = encoding.layout
     answer: list[Floats] = [np.zeros((0, 0))] * len(encoding.schema)
-    ends = np.cumsum(np.bincount(layout.owner, minlength=layout.categorical.size))
-    for i, (column, others) in enumerate(
-        zip(layout.categorical.tolist(), np.split(fitted.log_state, ends[:-1]), strict=True)
-    ):
-        answer[column] = state_params(np.concatenate([fitted.log_first[i : i + 1], others]).T)
+    last = np.searchsorted(layout.owner, np.arange(layout.categorical.size), side="right").tolist()
+    start = 0
+    for i, (column, end) in enumerate(zip(layout.categorical.tolist(), last, strict=True)):
+        log_prob = np.concatenate([fitted.log_first[i : i + 1], fitted.log_state[start:end]])
+        answer[column] = state_params(log_prob.T)
+        start = end
     for i, column in enumerate(layout.real.tolist()):
         scale = encoding.scale[column]
         log_sd = 0.5 * np.log(fitted.variance[i]) + np.log(scale)

@@ -1,7 +1,7 @@
 """Mixtures of products of leaves, fitted by expectation maximisation.
 
-Both steps are matrix products over an encoding. Smoothing is imaginary rows in every component, which makes EM climb
-`objective`: the log-likelihood of the rows plus that of the imaginary ones, each in its own component.
+Both steps are matrix products over an encoding. Smoothing is imaginary rows in every component, which makes
+EM climb `objective`: the log-likelihood of the rows plus that of the imaginary ones, each in its component.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Mixture(NamedTuple):
     @property
     def log_weights(self) -> Floats:
         """The logarithm of each component's share. Shape (components,)."""
-        return np.log(self.sums[0]) - np.log(self.sums[0].sum())
+        return log_shares(self.sums)
 
 
 def fit_mixture(
@@ -61,9 +61,7 @@ def fit_mixture(
     for step, mixture in enumerate(islice(climb(encoding, best.sums, how), 1, how.steps)):
         gained = mixture.objective - best.objective
         best = mixture
-        watch.report(
-            f"{size} components", step + 1, how.steps, best.log_likelihood / max(encoding.total, 1e-300)
-        )
+        watch.report(f"{size} components", step + 1, how.steps, best.log_likelihood / encoding.rows)
         if gained < how.tolerance * encoding.total or watch.should_stop():
             break
     return best
@@ -134,5 +132,11 @@ def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:
 def _coefficients(encoding: Encoding, sums: Floats) -> Floats:
     """Coefficients with the components' weights in the feature that is always one."""
     answer = coefficients(encoding, estimates(encoding, sums))
-    answer[0] += np.log(sums[0]) - np.log(sums[0].sum())
+    answer[0] += log_shares(sums)
     return answer
+
+
+def log_shares(sums: Floats) -> Floats:
+    """The logarithm of each component's share of the rows. Shape (components,)."""
+    weight: Floats = sums[0]
+    return np.log(weight) - np.log(weight.sum())

@@ -58,7 +58,7 @@ class NaiveBayesLearner(Learner):
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
         """The log-likelihood of a row less its share of the price of the parameters."""
         price = 0.5 * self.penalty * parameter_count(graph) * log(max(encoding.total, 1.0))
-        return (mixture.log_likelihood - price) / max(encoding.total, 1e-300)
+        return (mixture.log_likelihood - price) / encoding.rows
 
 
 def _fitted(
@@ -72,4 +72,4 @@ def _fitted(
 def mean_log_prob(graph: Graph, table: Table) -> float:
     """The mean log-likelihood of a table's rows under a normalised circuit."""
     distinct, _ = collapse(table)
-    return float(log_values(graph, distinct.values) @ distinct.row_weights) / max(table.total_weight, 1e-300)
+    return float(log_values(graph, distinct.values) @ distinct.row_weights) / (table.total_weight or 1.0)

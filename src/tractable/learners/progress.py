@@ -20,9 +20,9 @@ class Progress(NamedTuple):
 class Watch:
     """Carries reports out of a learner, and the wish to stop into it.
 
-    A learner asks `should_stop` between steps and then answers with its best model so far. The wish comes from a
-    time budget, from Ctrl-C while the watch is entered, or from a KeyboardInterrupt that `tell` raises. A second
-    Ctrl-C interrupts at once.
+    A learner asks `should_stop` between steps and then answers with its best model so far. The wish comes
+    from a time budget, from Ctrl-C while the watch is entered, or from a KeyboardInterrupt that `tell`
+    raises. A second Ctrl-C interrupts at once.
     """
 
     def __init__(

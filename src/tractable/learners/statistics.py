@@ -13,15 +13,15 @@ from tractable.learners.encoding import SPARSE, Encoding, Matrix
 from tractable.learners.estimates import LEAST_LOG_RATE, LEAST_SMOOTHING
 from tractable.leaves.gaussian import MIN_SPREAD
 
-STRIP = 1 << 24  # numbers that one strip of the one-hot rows, or of its statistics, may hold
+STRIP = 1 << 20  # numbers that one strip of the one-hot rows, or of its statistics, may hold
 
 
 def link_gains(encoding: Encoding, smoothing: float = 1.0) -> Floats:
     """The log-likelihood that each column gains when a categorical column tells about it: (columns, columns).
 
-    Line a, column b: b given a, in nats over all rows in which both are seen. For two categorical columns that
-    is their mutual information times the weight of those rows; a number gets a smoothed leaf for each state of
-    a. Lines of numbers are zero, and so is the diagonal.
+    Line a, column b: b given a, in nats over all rows in which both are seen. For two categorical columns
+    that is their mutual information times the weight of those rows; a number gets a smoothed leaf for each
+    state of a. Lines of numbers are zero, and so is the diagonal.
     """
     smoothing = max(smoothing, LEAST_SMOOTHING)
     gain = np.zeros((len(encoding.schema), len(encoding.schema)))
@@ -98,10 +98,14 @@ def _information(encoding: Encoding, given: _Given) -> Floats:
     seen = given.seen[layout.categorical]
     both = given.sums[layout.states]
     first = np.maximum(seen - layout.by_column(both), 0.0)  # rounding may take them below
-    apart = layout.by_column(xlogy(both, both)) + xlogy(first, first) - xlogy(seen, seen)
+    apart = layout.by_column(_n_log_n(both)) + _n_log_n(first) - _n_log_n(seen)
     both, first, seen = given.added(both), given.added(first), given.added(seen)
-    together = layout.by_column(xlogy(both, both)) + xlogy(first, first) - xlogy(seen, seen)
+    together = layout.by_column(_n_log_n(both)) + _n_log_n(first) - _n_log_n(seen)
     return given.added(apart) - together
+
+
+def _n_log_n(n: Floats) -> Floats:
+    return np.asarray(xlogy(n, n), dtype=np.float64)
 
 
 def _told_reals(encoding: Encoding, given: _Given, smoothing: float) -> Floats:

@@ -1,8 +1,9 @@
 """Forests over columns: found from what columns tell about each other, and compiled to circuits.
 
-In a forest a column has at most one parent, a categorical column. Its circuit has for each column with children a
-product for each state (the state's indicator and what the children are given it) and for each state of the parent a
-sum over them; a column without children has a leaf for each state of its parent. It is deterministic.
+In a forest a column has at most one parent, a categorical column. Its circuit has for each column with
+children a product for each state (the state's indicator, and what the children are given it) and for each
+state of the parent a sum over them; a column without children has a leaf for each state of its parent. It is
+deterministic.
 """
 
 from collections.abc import Sequence
@@ -33,10 +34,10 @@ class Forest(NamedTuple):
 
 
 def best_forest(gain: Floats, categorical: Bools) -> Forest:
-    """The forest whose links gain most, each column under a categorical one; links that gain nothing are left out.
+    """The forest whose links gain most, each column under a categorical one; without links that gain nothing.
 
-    `gain` is (columns, columns): line a, column b is what b gains under a; between categorical columns it is the
-    same both ways.
+    `gain` is (columns, columns): line a, column b is what b gains under a; between categorical columns it is
+    the same both ways.
     """
     columns = np.flatnonzero(categorical)
     parent = np.full(len(gain), -1, dtype=np.int64)
@@ -93,8 +94,8 @@ def forest_node(
 ) -> int:
     """The forest as a circuit; `tables` hold for each column a line for each state of its parent, or one.
 
-    A line is the log-probabilities of a categorical column's states, or the parameters of a number's leaf. With
-    `columns`, column j of the forest is column `columns[j]` of the builder.
+    A line is the log-probabilities of a categorical column's states, or the parameters of a number's leaf.
+    With `columns`, column j of the forest is column `columns[j]` of the builder.
     """
     place = np.arange(forest.parent.size) if columns is None else columns
     children = forest.children()

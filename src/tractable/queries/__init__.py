@@ -3,11 +3,13 @@
 To add one: a function in a file here, a line in the table of exports, and a method of `tractable.Circuit`.
 """
 
-from tractable.queries.information import Estimate, divergence, entropy, mutual_information
+from tractable.queries.divergence import divergence
+from tractable.queries.information import Estimate, entropy, mutual_information
 from tractable.queries.marginals import expected_cells, joint_marginal, marginals
 from tractable.queries.moments import Moments, moments
 from tractable.queries.mpe import Completion, most_probable
 from tractable.queries.probability import evidence_log_prob, log_conditional, log_normaliser, log_prob
+from tractable.queries.requirements import require_possible
 from tractable.queries.sampling import impute, sample
 
 __all__ = [
@@ -27,5 +29,6 @@ __all__ = [
     "moments",
     "most_probable",
     "mutual_information",
+    "require_possible",
     "sample",
 ]

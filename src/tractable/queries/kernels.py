@@ -8,8 +8,10 @@ _SUM = 2
 
 
 @njit(cache=True, nogil=True)
-def expected_log(kind: Bytes, start: Ints, child: Ints, weight: Floats, log_weight: Floats, value: Floats) -> None:
-    """Fill the inner nodes of `value`: sums average their children's values plus `log_weight`, products add."""
+def expected_log(
+    kind: Bytes, start: Ints, child: Ints, weight: Floats, log_weight: Floats, value: Floats
+) -> None:
+    """Fill the inner nodes of `value`: sums average their children plus `log_weight`, products add."""
     for node in range(kind.size):
         if start[node] == start[node + 1]:
             continue

@@ -6,10 +6,10 @@ from math import prod
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.circuit import Graph
-from tractable.data import Evidence, States
+from tractable.circuit import Graph, condition, marginalise
+from tractable.data import Evidence, Interval, Region, States
 from tractable.engine import Regions, first_statistics, log_values, posteriors
-from tractable.queries.requirements import require_possible, require_valid
+from tractable.queries.requirements import potentials, require_possible, require_valid
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
 
@@ -19,8 +19,8 @@ def marginals(
 ) -> list[Floats]:
     """Each column's posterior given each row, in one sweep up and one down.
 
-    A categorical column has shape (rows, states); a real or count column (rows, 2): the expectations of the value and
-    of its square.
+    A categorical column has shape (rows, states); a real or count column (rows, 2): the expectations of the
+    value and of its square.
 
     Raises:
         ValueError: if a row has probability zero.
@@ -37,12 +37,20 @@ def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -
     Shape (rows, columns).
     """
     cells = []
-    for variable, posterior in zip(graph.schema, marginals(graph, rows, regions), strict=True):
+    for c, (variable, posterior) in enumerate(
+        zip(graph.schema, marginals(graph, rows, regions), strict=True)
+    ):
         if variable.is_categorical:
             cells.append(posterior.argmax(axis=1).astype(np.float64))
         else:
-            cells.append(np.rint(posterior[:, 0]) if variable.kind == "count" else posterior[:, 0])
-    return np.stack(cells, axis=1)
+            mean = np.rint(posterior[:, 0]) if variable.kind == "count" else posterior[:, 0]
+            cells.append(_inside(mean, (regions or {}).get(c)))
+    return np.stack(cells, axis=1) if cells else rows.copy()
+
+
+def _inside(values: Floats, region: Region | None) -> Floats:
+    """Values that rounding may have brought out of an interval, back in it."""
+    return np.clip(values, region.low, region.high) if isinstance(region, Interval) else values
 
 
 def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Floats:
@@ -51,23 +59,47 @@ def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Flo
     Raises:
         ValueError: if a column is not categorical, there are too many combinations, or `given` is impossible.
     """
-    for c in columns:
-        if not graph.schema[c].is_categorical:
-            raise ValueError(f"column '{graph.schema[c].name}' is {graph.schema[c].kind}: it has no table of states")
+    _check_table(graph, columns)
     shape = tuple(graph.schema[c].cardinality for c in columns)
-    if prod(shape) > MOST_STATES:
-        raise ValueError(f"those columns have {prod(shape):,} combinations of states, more than {MOST_STATES:,}")
-    require_valid(graph)
+    require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     below = log_values(graph, given.row[None, :], given.regions)
     require_possible(below)
-    rows = np.repeat(given.row[None, :], prod(shape), axis=0)
-    possible = np.ones(prod(shape), dtype=np.bool_)
-    for c, state in zip(columns, np.indices(shape).reshape(len(shape), -1), strict=True):
+    place = np.argsort(np.argsort(columns))  # of each column among those that are left
+    states = (
+        np.stack([s.ravel() for s in np.indices(shape)], axis=1)
+        if shape
+        else np.zeros((1, 0), dtype=np.int64)
+    )
+    rows = np.empty(states.shape)
+    rows[:, place] = states
+    possible = np.ones(len(rows), dtype=np.bool_)
+    for c, state in zip(columns, states.T, strict=True):
         possible &= _agrees(given, c, state)
-        rows[:, c] = state
+    logs = np.where(possible, log_values(_part(graph, columns, given), rows), -np.inf)
+    return np.asarray(np.exp(logs - below[0])).reshape(shape)
+
+
+def _check_table(graph: Graph, columns: Sequence[int]) -> None:
+    """Refuse columns whose joint distribution is no table, or too large a one."""
+    for i, c in enumerate(columns):
+        variable = graph.schema[c]
+        if not variable.is_categorical:
+            raise ValueError(f"column '{variable.name}' is {variable.kind}: it has no table of states")
+        if c in columns[:i]:
+            raise ValueError(f"column '{variable.name}' is named twice")
+    size = prod(graph.schema[c].cardinality for c in columns)
+    if size > MOST_STATES:
+        raise ValueError(f"those columns have {size:,} combinations of states, more than {MOST_STATES:,}")
+
+
+def _part(graph: Graph, columns: Sequence[int], given: Evidence) -> Graph:
+    """The circuit over some columns alone, the other evidence put in: small, however large the whole."""
+    known = given.row.copy()
+    known[np.isnan(known) & potentials(graph)] = 0.0  # a factor of one
+    known[list(columns)] = np.nan
     regions = {c: r for c, r in given.regions.items() if c not in columns}
-    logs = np.where(possible, log_values(graph, rows, regions), -np.inf)
-    return np.exp(logs - below[0]).reshape(shape)
+    rest = condition(graph, known, regions)
+    return marginalise(rest, rest.schema.columns(graph.schema[c].name for c in columns))
 
 
 def _agrees(given: Evidence, column: int, state: Ints) -> Bools:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence, Variable
 from tractable.queries.marginals import marginals
@@ -38,7 +39,7 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
     return Moments(float(first), max(0.0, float(second - first**2)))
 
 
-def _numbers(variable: Variable) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _numbers(variable: Variable) -> Floats:
     if any(isinstance(s, str) for s in variable.states):
         raise ValueError(f"column '{variable.name}' has text states: it has no expectation")
     return np.array(variable.states, dtype=np.float64)

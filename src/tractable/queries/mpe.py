@@ -10,7 +10,13 @@ from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph, is_deterministic
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.branch import branch_and_bound
-from tractable.queries.requirements import conditions, require_possible, require_valid
+from tractable.queries.requirements import (
+    conditions,
+    potentials,
+    require_known,
+    require_possible,
+    require_valid,
+)
 from tractable.queries.search import Space, climb, enumerate_rows
 
 Method = Literal["auto", "max-product", "search", "exact"]
@@ -18,7 +24,7 @@ Method = Literal["auto", "max-product", "search", "exact"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Completion:
-    """Completed rows, the logarithms of the circuit's values for them, and whether nothing is more probable."""
+    """Completed rows, the circuit's log-values for them, and whether nothing is more probable."""
 
     rows: Floats  # (rows, columns)
     log_value: Floats  # (rows,) not normalised
@@ -38,31 +44,34 @@ def most_probable(
 
     With `columns` only those are completed, the other missing cells being summed out.
 
-    `max-product` follows the largest term of every sum: exact when the circuit is deterministic and all is completed, a
-    guess elsewhere. `search` starts from several guesses and improves them cell by cell. `exact` proves its answer by
-    branch and bound, and takes long where many cells are missing. `auto` is max-product where that is exact; elsewhere it
-    tries all completions where they are few and searches where they are many.
+    `max-product` follows the largest term of every sum: exact when the circuit is deterministic and all is
+    completed, a guess elsewhere. `search` starts from several guesses and improves them cell by cell. `exact`
+    proves its answer by branch and bound, and takes long where many cells are missing. `auto` is max-product
+    where that is exact; elsewhere it tries all completions where they are few, and searches where not.
+
+    What a circuit is conditional on is never completed.
 
     Raises:
         ValueError: if a row has probability zero, or `exact` is asked for cells that hold numbers.
     """
-    random = [c for c in range(len(graph.schema)) if not conditions(graph)[c]]
-    require_valid(graph, random)
+    require_known(method, Method)
+    require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
     require_possible(log_values(graph, rows, regions))
-    space = Space(graph, regions or {}, _mask(graph, random if columns is None else columns))
+    space = Space(graph, regions or {}, _chosen(graph, columns))
     guess = np.where(space.missing(rows), completions(graph, rows, None, regions), rows)
-    sure = is_deterministic(graph) & ~(np.isnan(guess) & ~conditions(graph)).any(axis=1)
-    answer, exact = guess.copy(), np.array(sure)
+    sure = is_deterministic(graph) & ~(np.isnan(guess) & ~potentials(graph)).any(axis=1)
+    answer, exact = guess.copy(), np.array(sure, dtype=np.bool_)
     rest = np.flatnonzero(~sure) if method != "max-product" else np.zeros(0, dtype=np.int64)
     if rest.size:
         answer[rest], exact[rest] = _improved(space, rows[rest], guess[rest], method, seed)
-    return Completion(answer, log_values(graph, answer, regions), exact)
+    return Completion(answer, space.log_values(answer), exact)
 
 
 def _improved(space: Space, rows: Floats, guess: Floats, method: Method, seed: int) -> tuple[Floats, Bools]:
     """Better completions than a guess, and whether they are known to be the best."""
     if method == "exact":
-        return branch_and_bound(space, rows, climb(space, rows, guess, seed)), np.ones(len(rows), dtype=np.bool_)
+        best = branch_and_bound(space, rows, climb(space, rows, guess, seed))
+        return best, np.ones(len(rows), dtype=np.bool_)
     few = space.is_small(rows) if method == "auto" else np.zeros(len(rows), dtype=np.bool_)
     answer = guess.copy()
     answer[few] = enumerate_rows(space, rows[few])
@@ -70,7 +79,15 @@ def _improved(space: Space, rows: Floats, guess: Floats, method: Method, seed: i
     return answer, few
 
 
-def _mask(graph: Graph, columns: Sequence[int]) -> Bools:
+def _chosen(graph: Graph, columns: Sequence[int] | None) -> Bools:
+    """The columns to complete: those named, or all that are random. Shape (columns,)."""
+    if columns is None:
+        return ~conditions(graph)
     chosen = np.zeros(len(graph.schema), dtype=np.bool_)
     chosen[list(columns)] = True
+    fixed = np.flatnonzero(chosen & conditions(graph))
+    if fixed.size:
+        raise ValueError(
+            f"column '{graph.schema[int(fixed[0])].name}' is an input: it is given, not completed"
+        )
     return chosen

@@ -28,7 +28,9 @@ def log_normaliser(graph: Graph) -> float:
     return total
 
 
-def log_prob(graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None) -> Floats:
+def log_prob(
+    graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None
+) -> Floats:
     """log P(row) for each row; a NaN is summed out, within its region if it has one. Shape (rows,).
 
     A circuit with input or potential columns answers with log P(the others | those).
@@ -48,7 +50,12 @@ def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: in
 
 
 def log_conditional(
-    graph: Graph, rows: Floats, given: Sequence[int], regions: Regions | None = None, *, threads: int | None = None
+    graph: Graph,
+    rows: Floats,
+    given: Sequence[int],
+    regions: Regions | None = None,
+    *,
+    threads: int | None = None,
 ) -> Floats:
     """log P(a row's other cells | its cells in the columns `given`), row by row. Shape (rows,).
 
@@ -58,8 +65,8 @@ def log_conditional(
         ValueError: if a row's given cells have probability zero.
     """
     kept = sorted({*given, *np.flatnonzero(conditions(graph)).tolist()})
-    unseen = np.isnan(rows).any(axis=0)
-    require_valid(graph, [c for c in range(len(graph.schema)) if c not in kept or unseen[c]])
+    summed = np.isnan(rows).any(axis=0) | ~np.isin(np.arange(len(graph.schema)), kept)
+    require_valid(graph, np.flatnonzero(summed).tolist())
     known = np.full_like(rows, np.nan)
     known[:, kept] = rows[:, kept]
     known_regions = {c: r for c, r in (regions or {}).items() if c in kept}
@@ -81,7 +88,7 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
 
 
 def _evidence_values(graph: Graph, given: Evidence, both: Evidence | None) -> tuple[float, float]:
-    """The logarithms of the circuit's values given less and given more; in one sweep where no regions stand apart."""
+    """The circuit's log-values given less and given more; one sweep where there are no regions."""
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     if both is None:
         return float(log_values(graph, given.row[None, :], given.regions)[0]), -np.inf

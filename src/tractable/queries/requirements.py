@@ -1,26 +1,26 @@
-"""What a query needs of a circuit; a query that lacks it refuses and says why."""
+"""What a query needs of a circuit and of what it is asked; a query that lacks it refuses and says why."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats
-from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity
+from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remember
+from tractable.circuit.scopes import root_columns
 
 
 def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
     """Refuse a circuit that is not smooth and decomposable (as far as the given columns go).
 
     Raises:
-        ValueError: naming the first node that is at fault.
+        ValueError: naming the first node, or the column, that is at fault.
     """
-    faults = {"decomposable": explain_decomposable(graph), "smooth": explain_smooth(graph)}
-    found = [f"the circuit is not {name}: {fault}" for name, fault in faults.items() if fault is not None]
-    if found and columns is not None:
-        fault = explain_validity(graph, sorted(columns))
-        found = [] if fault is None else [f"those columns cannot be summed out of the circuit: {fault}"]
-    if found:
-        raise ValueError(found[0])
+    fault = remember(graph, "validity", _fault)
+    if fault is not None and columns is not None:
+        fault = _partial_fault(graph, {int(c) for c in columns})
+    if fault is not None:
+        raise ValueError(fault)
 
 
 def require_possible(log_evidence: Floats) -> None:
@@ -35,6 +35,64 @@ def require_possible(log_evidence: Floats) -> None:
         raise ValueError(f"the evidence has probability zero{which}: nothing can be said given it")
 
 
+def require_known(method: str, methods: Any) -> None:
+    """Refuse a method that is not among those of a `Literal` type.
+
+    Raises:
+        ValueError: naming it, and those that there are.
+    """
+    known = methods.__args__
+    if method not in known:
+        raise ValueError(f"there is no method {method!r} (methods: {', '.join(map(repr, known))})")
+
+
 def conditions(graph: Graph) -> Bools:
-    """The columns that a circuit is conditional on: inputs, and factors that come with each row. Shape (columns,)."""
+    """The columns that a circuit is conditional on: inputs and factors of each row. Shape (columns,)."""
+    return remember(graph, "conditions", _conditions)
+
+
+def potentials(graph: Graph) -> Bools:
+    """The columns that hold factors and are no random variables. Shape (columns,)."""
+    return np.array([v.role == "potential" for v in graph.schema], dtype=np.bool_)
+
+
+def _conditions(graph: Graph) -> Bools:
     return np.array([v.role in ("input", "potential") for v in graph.schema], dtype=np.bool_)
+
+
+def _fault(graph: Graph) -> str | None:
+    """Why not all columns can be summed out, in words; None where they can."""
+    faults = {"decomposable": explain_decomposable(graph), "smooth": explain_smooth(graph)}
+    for name, fault in faults.items():
+        if fault is not None:
+            return f"the circuit is not {name}: {fault}"
+    return _absence(graph, range(len(graph.schema)))
+
+
+def _partial_fault(graph: Graph, columns: set[int]) -> str | None:
+    """Why some columns cannot be summed out, in words."""
+    random = np.flatnonzero(~conditions(graph)).tolist()
+    inputs = sorted(columns - set(random))
+    if not inputs and remember(graph, "validity of targets", lambda g: _summing_fault(g, random)) is None:
+        return None  # looked at once, not anew for each choice of columns
+    fault = _summing_fault(graph, sorted(columns))
+    if fault is not None and inputs and _summing_fault(graph, sorted(columns & set(random))) is None:
+        return f"column '{graph.schema[inputs[0]].name}' is an input of the circuit: it must have a value"
+    return fault
+
+
+def _summing_fault(graph: Graph, columns: list[int]) -> str | None:
+    fault = explain_validity(graph, columns)
+    if fault is not None:
+        return f"those columns cannot be summed out of the circuit: {fault}"
+    return _absence(graph, columns)
+
+
+def _absence(graph: Graph, columns: Iterable[int]) -> str | None:
+    """The first random column of several states that stands nowhere in the circuit, in words."""
+    present = set(root_columns(graph).tolist())
+    for c in columns:
+        variable = graph.schema[c]
+        if c not in present and not conditions(graph)[c] and variable.cardinality != 1:
+            return f"column '{variable.name}' stands nowhere in the circuit"
+    return None

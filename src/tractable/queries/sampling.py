@@ -1,5 +1,6 @@
 """Rows drawn from the circuit, and missing cells filled in."""
 
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from tractable.data import Evidence
 from tractable.engine import Regions, completions, log_values, samples
 from tractable.queries.marginals import expected_cells
 from tractable.queries.mpe import most_probable
-from tractable.queries.requirements import conditions, require_possible, require_valid
+from tractable.queries.requirements import require_known, require_possible, require_valid
 
 Filling = Literal["mpe", "mean", "sample"]
 
@@ -21,9 +22,9 @@ def sample(graph: Graph, count: int, given: Evidence, seed: int, *, threads: int
     Raises:
         ValueError: if the evidence has probability zero, or `count` is negative.
     """
-    if count < 0:
+    if not isinstance(count, Integral) or count < 0:
         raise ValueError(f"{count} rows cannot be drawn")
-    require_valid(graph, [c for c in range(len(graph.schema)) if np.isnan(given.row[c]) and not conditions(graph)[c]])
+    require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     require_possible(log_values(graph, given.row[None, :], given.regions))
     return samples(graph, given.row, count, seed, given.regions, threads=threads)
 
@@ -33,12 +34,13 @@ def impute(
 ) -> Floats:
     """The rows with their missing cells filled. Shape (rows, columns).
 
-    `mpe`: the most probable values together. `sample`: one draw given what the row shows. `mean`: each cell by itself,
-    a number by its expectation and a state by the most probable one.
+    `mpe`: the most probable values together. `sample`: one draw given what the row shows. `mean`: each
+    cell by itself, a number by its expectation and a state by the most probable one.
 
     Raises:
         ValueError: if a row has probability zero.
     """
+    require_known(method, Filling)
     if method == "mpe":
         return most_probable(graph, rows, regions, seed=seed).rows
     if method == "mean":

@@ -1,4 +1,4 @@
-"""Looking for a better completion of a row: all of them where they are few, uphill steps where they are many."""
+"""Looking for a better completion of a row: all of them where they are few, uphill where they are many."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from tractable.queries.marginals import expected_cells
 
 FEW = 1024  # completions of one row that are simply all tried
 STARTS = 4  # random completions that an uphill search starts from, beside the reasoned ones
-STEPS = 200
+ROUNDS = 100  # over all cells of a row
 CHUNK = 1 << 22  # cells of the candidates that are held at once
 MODES = 16  # values that are tried for a number's column
 
@@ -36,20 +36,24 @@ class Space:
         return [self._values(c) if self.columns[c] else np.zeros(0) for c in range(self.columns.size)]
 
     @cached_property
-    def changes(self) -> tuple[Ints, Floats]:
-        """Every column with every value that is tried for it, as two arrays."""
-        counts = [o.size for o in self.options]
-        return np.repeat(np.arange(self.columns.size), counts), np.concatenate([np.zeros(0), *self.options])
+    def counts(self) -> Ints:
+        """How many values each column is tried with. Shape (columns,)."""
+        return np.array([options.size for options in self.options], dtype=np.int64)
 
     def is_small(self, rows: Floats) -> Bools:
         """Whether each row has few completions, all of states. Shape (rows,)."""
-        counts = np.array([o.size if v.is_categorical else FEW + 1 for o, v in zip(self.options, self.graph.schema, strict=True)])
+        counts = np.where(self.graph.schema.cardinalities > 0, self.counts, FEW + 1)
         size = np.where(self.missing(rows), np.log(np.maximum(counts, 1)), 0.0).sum(axis=1)
-        return size <= np.log(FEW) + 1e-9
+        small: Bools = size <= np.log(FEW) + 1e-9
+        return small
 
     def log_values(self, rows: Floats) -> Floats:
-        """The logarithm of the circuit's value for each row. Shape (rows,)."""
-        return log_values(self.graph, rows, self.regions)
+        """The logarithm of the circuit's value for rows whose chosen cells are all filled. Shape (rows,)."""
+        return log_values(self.graph, rows, self._regions_left)
+
+    @cached_property
+    def _regions_left(self) -> Regions:
+        return {c: r for c, r in self.regions.items() if not self.columns[c]}
 
     def _values(self, column: int) -> Floats:
         region = self.regions.get(column)
@@ -67,54 +71,81 @@ class Space:
 
 def enumerate_rows(space: Space, rows: Floats) -> Floats:
     """The best of all completions of each row."""
+    size = np.where(space.missing(rows), space.counts, 1)
+    total = size.prod(axis=1)
     answer = rows.copy()
-    for i, missing in enumerate(space.missing(rows)):
-        cells = np.flatnonzero(missing)
-        options = [space.options[c] for c in cells]
-        grid = np.indices([o.size for o in options]).reshape(len(options), -1)
-        tried = np.repeat(rows[i : i + 1], grid.shape[1], axis=0)
-        for c, option, place in zip(cells, options, grid, strict=True):
-            tried[:, c] = option[place]
-        answer[i] = tried[np.argmax(space.log_values(tried))]
+    first = 0
+    while first < len(rows):
+        room = np.cumsum(total[first:]) <= max(int(total[first]), CHUNK // max(1, rows.shape[1]))
+        part = slice(first, first + int(room.sum()))
+        answer[part] = _best_of_all(space, rows[part], size[part], total[part])
+        first = part.stop
     return answer
 
 
+def _best_of_all(space: Space, rows: Floats, size: Ints, total: Ints) -> Floats:
+    """The best completions of a few rows, all of which are held at once.
+
+    A row's completions are numbered, and the digits of the number say which value each missing cell takes.
+    """
+    start = np.cumsum(total) - total
+    number = np.arange(total.sum()) - np.repeat(start, total)
+    tried = np.repeat(rows, total, axis=0)
+    weight = np.cumprod(size, axis=1) // size  # of a digit
+    missing = space.missing(rows)
+    for c in np.flatnonzero(missing.any(axis=0)):
+        here = np.repeat(missing[:, c], total)
+        digit = number[here] // np.repeat(weight[:, c], total)[here] % space.counts[c]
+        tried[here, c] = space.options[c][digit]
+    logs = space.log_values(tried)
+    highest = np.flatnonzero(logs == np.repeat(np.maximum.reduceat(logs, start), total))
+    return tried[highest[np.searchsorted(highest, start)]]
+
+
 def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
-    """Completions that no change of a single cell improves, from the best of several starts."""
+    """Completions that no change of a single cell improves, from the best of several starts.
+
+    One cell after another takes its best value while the rest of its row stays: a round over the cells may
+    change all of them, where always looking for the best change of all would make one.
+    """
     if not len(rows):
         return rows.copy()
+    missing = space.missing(rows)
     current, score = _best_start(space, rows, guess, seed)
-    column, _ = space.changes
-    active = np.arange(len(rows))
-    chunk = max(1, CHUNK // max(1, column.size * rows.shape[1]))
-    for _ in range(STEPS):
-        moved = []
-        for first in range(0, active.size, chunk):
-            some = active[first : first + chunk]
-            better = _step(space, rows, current, score, some)
-            moved.append(some[better])
-        active = np.concatenate([np.zeros(0, np.int64), *moved])
-        if not active.size:
+    active = np.ones(len(rows), dtype=np.bool_)
+    for _ in range(ROUNDS):
+        moved = np.zeros(len(rows), dtype=np.bool_)
+        for c in np.flatnonzero((missing & active[:, None]).any(axis=0)):
+            for some in _chunks(
+                np.flatnonzero(missing[:, c] & active), space.options[c].size * rows.shape[1]
+            ):
+                moved[some] |= _improve(space, int(c), current, score, some)
+        active = moved
+        if not active.any():
             break
     return current
 
 
-def _step(space: Space, rows: Floats, current: Floats, score: Floats, some: Ints) -> Bools:
-    """Make the best single change to each of some rows where it improves; answers with where it did."""
-    column, value = space.changes
-    tried = np.repeat(current[some], column.size, axis=0)
-    at = np.arange(len(tried))
-    change = np.tile(np.arange(column.size), some.size)
-    open_ = space.missing(rows[some])[np.repeat(np.arange(some.size), column.size), column[change]]
-    tried[at[open_], column[change[open_]]] = value[change[open_]]
-    logs = np.full(len(tried), -np.inf)
-    logs[open_] = space.log_values(tried[open_])
-    logs = logs.reshape(some.size, column.size)
+def _chunks(items: Ints, cells: int) -> list[Ints]:
+    """The items in stretches, each of which needs so many cells."""
+    size = max(1, CHUNK // max(1, cells))
+    return [items[first : first + size] for first in range(0, items.size, size)]
+
+
+def _improve(space: Space, column: int, current: Floats, score: Floats, some: Ints) -> Bools:
+    """Give a cell of some rows its best value where that improves them; answers with where it did."""
+    options = space.options[column]
+    tried = np.repeat(current[some], options.size, axis=0)
+    tried[:, column] = np.tile(options, some.size)
+    other = tried[:, column] != np.repeat(current[some, column], options.size)
+    flat = np.full(len(tried), -np.inf)
+    flat[other] = space.log_values(tried[other])
+    logs = flat.reshape(some.size, options.size)
     best = logs.argmax(axis=1)
     reached = logs[np.arange(some.size), best]
-    better = reached > score[some] + 1e-12 * np.abs(reached)
+    better: Bools = reached > score[some] + 1e-12 * np.abs(reached)
     moved = some[better]
-    current[moved, column[best[better]]] = value[best[better]]
+    current[moved, column] = options[best[better]]
     score[moved] = reached[better]
     return better
 
@@ -122,8 +153,11 @@ def _step(space: Space, rows: Floats, current: Floats, score: Floats, some: Ints
 def _best_start(space: Space, rows: Floats, guess: Floats, seed: int) -> tuple[Floats, Floats]:
     """The best of: the guess, each cell's own best value, and a few draws."""
     missing = space.missing(rows)
-    starts = [guess, np.where(missing, expected_cells(space.graph, rows, space.regions), rows)]
-    starts += [np.where(missing, completions(space.graph, rows, seed + i, space.regions), rows) for i in range(STARTS)]
+    draws = [completions(space.graph, rows, seed + i, space.regions) for i in range(STARTS)]
+    starts = [
+        guess,
+        *(np.where(missing, x, rows) for x in (expected_cells(space.graph, rows, space.regions), *draws)),
+    ]
     logs = np.stack([space.log_values(start) for start in starts])
     best = logs.argmax(axis=0)
     at = np.arange(len(rows))

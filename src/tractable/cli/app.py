@@ -1,0 +1,59 @@
+"""All commands under one name, and the way in."""
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+import tractable
+from tractable.cli.check import check
+from tractable.cli.convert import convert, plot
+from tractable.cli.demo import demo
+from tractable.cli.faults import guarded
+from tractable.cli.info import info
+from tractable.cli.learn import learn
+from tractable.cli.posterior import marginals, mpe
+from tractable.cli.query import query
+from tractable.cli.rows import impute, sample
+from tractable.cli.score import score
+
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    demo, learn, score, query, marginals, mpe, sample, impute, info, check, convert, plot,
+)  # fmt: skip
+
+app = typer.Typer(
+    name="tractable",
+    help="Learns probability models from tables and answers any question about them exactly.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in COMMANDS:
+    app.command(_command.__name__)(_command)
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Learns probability models from tables and answers any question about them exactly."""
+    if version:
+        typer.echo(f"tractable {tractable.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """The exit code of a command line: 0, 1 where a check fails, 2 for a mistake, 130 when interrupted."""
+    return guarded(lambda: app(args=arguments, prog_name="tractable", standalone_mode=False))
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    if hasattr(signal, "SIGPIPE"):  # `tractable sample ... | head` ends as quietly as other programs do
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(run())

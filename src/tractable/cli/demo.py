@@ -1,0 +1,157 @@
+"""`tractable demo`: learns on a built-in table, answers three questions about it and draws the model."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from tractable.cli import options
+from tractable.cli.output import answer, count, note
+from tractable.cli.query import log_answer
+
+if TYPE_CHECKING:
+    from tractable.data import Table
+    from tractable.model import Circuit
+
+ROWS, TEST_ROWS = 2000, 2000
+
+
+class Question(NamedTuple):
+    """A question in words, the same as the command line takes it, and how to say its answer."""
+
+    words: str
+    formula: str
+    told: Callable[[float], str]
+
+
+QUESTIONS = (
+    Question(
+        "How likely is lung cancer in a visitor of whom nothing is known?",
+        "P(lung_cancer=yes)",
+        lambda p: f"{p:.1%}: about one visitor in {1 / p:.0f}.",
+    ),
+    Question(
+        "And in a smoker with a shadow on the X-ray?",
+        "P(lung_cancer=yes | smoker=yes, x_ray=shadow)",
+        lambda p: f"{p:.1%}.",
+    ),
+    Question(
+        "How likely are bronchitis and short breath together in somebody under 60 who coughs at all?",
+        "P(bronchitis=yes, short_breath=yes | age!='over 60', cough!=none)",
+        lambda p: f"{p:.1%}.",
+    ),
+)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where model and pictures go.")
+    ] = Path("demo"),
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a model of the visitors of an invented lung clinic, ask it three questions and draw it.
+
+    Example: tractable demo
+    """
+    from tractable.data import clinic
+
+    table, test = clinic(ROWS, 0), clinic(TEST_ROWS, 1)
+    started = time.perf_counter()
+    circuit, gain = _learned(table, test)
+    seconds = time.perf_counter() - started
+    asked = [_answered(circuit, table, question) for question in QUESTIONS]
+    files = _saved(circuit, folder)
+    facts = {
+        "table": "clinic",
+        "rows": len(table),
+        "seconds": seconds,
+        "gain": gain,
+        "nodes": circuit.graph.nodes,
+    }
+    facts |= {"answers": asked, "files": files}
+    answer(facts, "\n\n".join([_about(circuit, facts), *map(_told, QUESTIONS, asked)]), as_json)
+    note("\nSaved " + ", ".join(map(str, files)), quiet or as_json)
+    note(f"Ask on: tractable query {files[0]} '{QUESTIONS[1].formula}'", quiet or as_json)
+
+
+def _learned(table: "Table", test: "Table") -> tuple["Circuit", float]:
+    """A Chow-Liu tree of the table, and how many nats a row it gains over independent columns on new rows."""
+    from tractable.cli import training
+    from tractable.learners import Watch
+
+    found = []
+    for name in ("independent", "chow-liu"):
+        learner = training.learner_named(name, [])
+        found.append(training.learned(learner, table, None, training.heritage(learner, 0, table), Watch()))
+    alone, tree = (training.mean_log_likelihood(circuit, test) for circuit in found)
+    return found[1], tree - alone
+
+
+def _answered(circuit: "Circuit", table: "Table", question: Question) -> dict[str, Any]:
+    """The model's answer, and the share that counting rows gives, where there are rows to count."""
+    from math import exp
+
+    matching, among = _counted(table, question.formula)
+    return {
+        "words": question.words,
+        "question": question.formula,
+        "probability": exp(log_answer(circuit, question.formula)),
+        "counted": matching / among if among else None,
+        "among": among,
+    }
+
+
+def _counted(table: "Table", formula: str) -> tuple[int, int]:
+    """How many rows agree with all of a question, and how many with what it takes for given."""
+    import numpy as np
+
+    from tractable.data import parse_question
+    from tractable.data.evidence import mask
+
+    asked, given = parse_question(formula, table.schema)
+    agree = []
+    for evidence in (given, asked):
+        fits = np.ones(len(table), dtype=np.bool_)
+        for c in evidence.columns:
+            allowed = mask(table.schema[c], evidence.regions.get(c, float(evidence.row[c])))
+            fits &= allowed[table.values[:, c].astype(np.int64)]
+        agree.append(fits)
+    return int((agree[0] & agree[1]).sum()), int(agree[0].sum())
+
+
+def _about(circuit: "Circuit", facts: dict[str, Any]) -> str:
+    from math import exp
+
+    return (
+        f"Learned how {len(circuit.schema)} columns of {count(facts['rows'], 'row')} hang together"
+        f" in {facts['seconds']:.1f} s: a circuit of {count(circuit.graph.nodes, 'node')}.\n"
+        f"It finds a visitor it has never seen {exp(facts['gain']):.1f} times as probable"
+        " as a model does that takes the columns one by one."
+    )
+
+
+def _told(question: Question, found: dict[str, Any]) -> str:
+    counting = "no row to count" if found["counted"] is None else f"{found['counted']:.1%}"
+    return (
+        f"{question.words}\n  {question.formula}\n  {question.told(found['probability'])}"
+        f" (Counting among {count(found['among'], 'such row')}: {counting}.)"
+    )
+
+
+def _saved(circuit: "Circuit", folder: Path) -> list[Path]:
+    """The model, its picture and, where matplotlib is installed, a chart of what evidence does."""
+    from importlib.util import find_spec
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / "clinic.tract", folder / "clinic.svg"]
+    for file in files:
+        circuit.save(file)
+    if find_spec("matplotlib"):
+        from tractable.cli.chart import save_chart
+
+        files.append(folder / "clinic.png")
+        save_chart(circuit, files[-1])
+    return files

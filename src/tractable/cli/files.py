@@ -1,0 +1,91 @@
+"""Models and tables as commands take and leave them."""
+
+import os
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tractable.arrays import Floats
+    from tractable.data import Schema
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done for it.
+
+    Raises:
+        ValueError: naming the folder that is not there or may not be written.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder '{folder}' to write '{path.name}' in")
+    if path.is_dir():
+        raise ValueError(f"'{path}' is a folder, not a file")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"the folder '{folder}' may not be written")
+
+
+def check_model_place(path: Path) -> None:
+    """Refuse a model's file that could not be written, or whose suffix no format has.
+
+    Raises:
+        ValueError: saying which.
+    """
+    from tractable.formats import FORMATS
+
+    check_place(path)
+    known = [suffix for suffix, format in FORMATS.items() if format.write is not None]
+    if path.suffix.lower() not in known:
+        raise ValueError(f"'{path}': a model is written as one of {', '.join(known)}")
+
+
+def check_table_place(path: Path | None) -> None:
+    """Refuse a table's file that could not be written, or whose suffix says no kind of table.
+
+    Raises:
+        ValueError: saying which.
+    """
+    if path is None:
+        return
+    check_place(path)
+    if path.suffix.lower() not in TABLE_WRITERS:
+        raise ValueError(f"'{path}': a table is written as one of {', '.join(TABLE_WRITERS)}")
+
+
+def frame_of(rows: "Floats", schema: "Schema") -> Any:
+    """Coded rows as an arrow table with their states."""
+    from tractable.data import to_frame
+
+    return to_frame(rows, schema, like="pyarrow")
+
+
+def put_table(frame: Any, path: Path | None) -> None:
+    """Write an arrow table to a file, or to standard output as CSV where there is none."""
+    if path is None:
+        sys.stdout.write(csv_bytes(frame).decode())
+        return
+    from tractable.formats.atomic import write_bytes
+
+    write_bytes(path, TABLE_WRITERS[path.suffix.lower()](frame))
+
+
+def csv_bytes(frame: Any) -> bytes:
+    """An arrow table as CSV: text in quotes, so that a text `NA` is no missing cell when it is read again."""
+    from pyarrow import csv
+
+    buffer = BytesIO()
+    csv.write_csv(frame, buffer)
+    return buffer.getvalue()
+
+
+def _parquet_bytes(frame: Any) -> bytes:
+    from pyarrow import parquet
+
+    buffer = BytesIO()
+    parquet.write_table(frame, buffer)
+    return buffer.getvalue()
+
+
+TABLE_WRITERS: dict[str, Callable[[Any], bytes]] = {".csv": csv_bytes, ".parquet": _parquet_bytes}

@@ -1,0 +1,87 @@
+"""`tractable learn`: a table to a model."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tractable.cli import options, training
+from tractable.cli.files import check_model_place
+from tractable.cli.output import answer, lines, note
+from tractable.cli.progress import progress_bar
+
+
+def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
+    algorithm: Annotated[
+        str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
+    ],
+    train: Annotated[
+        Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
+    ],
+    valid: Annotated[
+        Path | None, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="MODEL", help="The model's file; TRAIN.ALGORITHM.tract unless given."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the learner; repeatable."),
+    ] = None,
+    weight: options.Weight = None,
+    seed: options.Seed = 0,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="How many cores; all of them unless given.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="TIME", help="Stop with the best model after 90s, 10m, 1h, ..."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep a model that the same call has already finished.")
+    ] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a model of TRAIN and save it. Ctrl-C saves the best model so far; a second one gives up.
+
+    Tables are .csv, .csv.gz, .parquet, or headerless integers in .data and .data.gz.
+
+    Example: tractable learn chow-liu train.csv --valid valid.csv -o clinic.tract --set smoothing=0.5
+    """
+    from tractable.data import read
+    from tractable.learners import Watch
+
+    learner = training.learner_named(algorithm, settings or [])
+    seconds = None if budget is None else options.duration(budget)
+    model = output or training.default_place(train, algorithm)
+    check_model_place(model)
+    table = read(train, weight=weight)
+    held_out = None if valid is None else read(valid, schema=table.schema, weight=weight)
+    about = training.heritage(learner, seed, table)
+    started = time.perf_counter()
+    circuit = training.finished(model, about) if resume else None
+    if circuit is None:
+        with training.cores(jobs), progress_bar(quiet) as tell:
+            circuit = training.learned(learner, table, held_out, about, Watch(tell, seconds=seconds))
+        took = time.perf_counter() - started
+        circuit.save(model)
+    else:
+        took = 0.0
+        note(f"{model} is finished already", quiet)
+    facts = training.facts(circuit, table, held_out) | {"seconds": took, "model": model}
+    answer(facts, _words(facts), as_json)
+    note(f"saved {model}", quiet or as_json)
+
+
+def _words(facts: dict[str, Any]) -> str:
+    names = ("algorithm", "rows", "variables", "nodes", "edges", "train_ll", "valid_ll")
+    shown = [
+        (name.replace("_ll", " log-likelihood"), facts[name]) for name in names if facts[name] is not None
+    ]
+    stopped = [] if facts["finished"] else [("stopped", "early, with the best model so far")]
+    return lines([*shown, ("seconds", round(facts["seconds"], 2)), *stopped])

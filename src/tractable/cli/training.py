@@ -1,0 +1,129 @@
+"""What `tractable learn` does between reading its options and printing its answer."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tractable.cli.options import hint
+
+if TYPE_CHECKING:
+    from tractable.data import Table
+    from tractable.learners import Learner, Watch
+    from tractable.model import Circuit
+
+
+def learner_named(algorithm: str, settings: Sequence[str]) -> "Learner":
+    """The learner of a name, with settings as texts `name=value`.
+
+    Raises:
+        ValueError: naming the algorithm or the setting that is unknown, with the nearest one that is not.
+    """
+    from tractable.learners import LEARNERS, settings_from_text
+
+    if algorithm not in LEARNERS:
+        near = hint(algorithm, LEARNERS) or f" (algorithms: {', '.join(LEARNERS)})"
+        raise ValueError(f"there is no algorithm '{algorithm}'{near}")
+    kind = LEARNERS[algorithm]
+    known = [field.name for field in fields(kind)]
+    for name in (text.partition("=")[0].strip() for text in settings if "=" in text):
+        if name not in known and (near := hint(name, known)):
+            raise ValueError(f"{algorithm} has no setting '{name}'{near}")
+    return kind(**settings_from_text(kind, settings))
+
+
+def default_place(train: Path, algorithm: str) -> Path:
+    """Where a model goes when nobody says so: in this folder, named after its table and its learner."""
+    stem = train.name.removesuffix(".gz")
+    return Path(f"{Path(stem).stem}.{algorithm}.tract")
+
+
+def heritage(learner: "Learner", seed: int, table: "Table") -> dict[str, Any]:
+    """What a model's file tells about how it was learned; the same call on the same table tells the same."""
+    from tractable import __version__
+    from tractable.data import frame_kind
+
+    return {
+        "learner": learner.name,
+        "settings": {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(learner).items()},
+        "seed": seed,
+        "version": __version__,
+        "frame": frame_kind(table),
+        "rows": len(table),
+        "table": _digest(table),
+    }
+
+
+def _digest(table: "Table") -> str:
+    """A short text that two tables share only when they hold the same rows."""
+    digest = blake2b(table.values.tobytes(), digest_size=8)
+    digest.update(table.row_weights.tobytes())
+    return digest.hexdigest()
+
+
+def finished(model: Path, about: dict[str, Any]) -> "Circuit | None":
+    """The model of a file that the same call has written to its end; None when there is no such file."""
+    from tractable.model import load
+
+    if not model.exists():
+        return None
+    circuit = load(model)
+    return circuit if circuit.about == about | {"finished": True} else None
+
+
+@contextmanager
+def cores(jobs: int | None) -> Iterator[None]:
+    """Use so many cores, both for sweeps over circuits and for learners' own parallel work."""
+    if jobs is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    before = os.environ.get("TRACTABLE_THREADS")
+    os.environ["TRACTABLE_THREADS"] = str(jobs)
+    try:
+        with parallel_config(n_jobs=jobs):
+            yield
+    finally:
+        os.environ.pop("TRACTABLE_THREADS")
+        if before is not None:
+            os.environ["TRACTABLE_THREADS"] = before
+
+
+def learned(
+    learner: "Learner", table: "Table", valid: "Table | None", about: dict[str, Any], watch: "Watch"
+) -> "Circuit":
+    """The circuit, knowing where it comes from and whether its learner was let finish."""
+    import numpy as np
+
+    from tractable.model import Circuit
+
+    graph = learner.learn(table, np.random.default_rng(about["seed"]), valid=valid, watch=watch)
+    return Circuit(graph, about | {"finished": not watch.should_stop()})
+
+
+def facts(circuit: "Circuit", table: "Table", valid: "Table | None") -> dict[str, Any]:
+    """What there is to tell about a learned model."""
+    return {
+        "algorithm": circuit.about["learner"],
+        "rows": len(table),
+        "variables": len(table.schema),
+        "nodes": circuit.graph.nodes,
+        "edges": circuit.graph.edges,
+        "train_ll": mean_log_likelihood(circuit, table),
+        "valid_ll": None if valid is None else mean_log_likelihood(circuit, valid),
+        "seed": circuit.about["seed"],
+        "settings": circuit.about["settings"],
+        "finished": circuit.about["finished"],
+    }
+
+
+def mean_log_likelihood(circuit: "Circuit", table: "Table") -> float:
+    """The mean log-likelihood of a table's rows as they weigh, in nats."""
+    from tractable.cli.score import summary
+
+    mean: float = summary(circuit.log_prob(table), table.row_weights)["mean_ll"]
+    return mean

@@ -1,0 +1,73 @@
+"""Expected logarithms under deterministic circuits, from the leaves up.
+
+One child of a sum at most is above zero for any row, so the logarithm of a sum is that of the one term: a
+product adds its children's expectations, a sum averages over its choice and adds the log weight of it.
+"""
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph, LeafBlock, explain_deterministic, normalise
+from tractable.queries.kernels import expected_log
+
+ESTIMATE = "method='sample' estimates the divergence"
+
+
+def deterministic_entropy(graph: Graph) -> float:
+    """The entropy of a deterministic circuit."""
+    local = normalise(graph).graph
+    return -_expected_log(local, local)
+
+
+def structured_divergence(graph: Graph, other: Graph) -> float:
+    """The divergence between deterministic circuits of one structure.
+
+    Raises:
+        ValueError: if one is not deterministic, or they differ in what they rule out: then a row may take
+            another way through the other circuit.
+    """
+    for one in (graph, other):
+        fault = explain_deterministic(one)
+        if fault is not None:
+            raise ValueError(f"the divergence has no exact value: not deterministic ({fault}); {ESTIMATE}")
+    first, second = normalise(graph).graph, normalise(other).graph
+    if not same_structure(first, second):
+        raise ValueError(f"the circuits differ in which terms are zero; {ESTIMATE}")
+    return max(0.0, _expected_log(first, first) - _expected_log(first, second))
+
+
+def same_structure(graph: Graph, other: Graph) -> bool:
+    """Whether two circuits differ in their parameters only."""
+    arrays = ((graph.kind, other.kind), (graph.start, other.start), (graph.child, other.child))
+    alike = all(np.array_equal(a, b) for a, b in arrays) and len(graph.leaves) == len(other.leaves)
+    return alike and all(
+        a.family is b.family and np.array_equal(a.node, b.node) and np.array_equal(a.column, b.column)
+        for a, b in zip(graph.leaves, other.leaves, strict=True)
+    )
+
+
+def _expected_log(graph: Graph, other: Graph) -> float:
+    """The expectation under one circuit of the other's log-value; both normalised and of one structure."""
+    value = np.zeros(graph.nodes)
+    for block, twin in zip(graph.leaves, other.leaves, strict=True):
+        value[block.node] = _leaf_expected_log(graph, block, twin)
+    expected_log(graph.kind, graph.start, graph.child, np.exp(graph.log_weight), other.log_weight, value)
+    return float(value[-1])
+
+
+def _leaf_expected_log(graph: Graph, block: LeafBlock, twin: LeafBlock) -> Floats:
+    """The expectation of each leaf's twin's log-probability. Shape (leaves,)."""
+    if np.array_equal(block.params, twin.params):
+        return -block.family.entropy(block.params)
+    answer = np.empty(block.node.size)
+    sizes = graph.schema.cardinalities[block.column]
+    for size in np.unique(sizes):
+        if size == 0:
+            raise ValueError(f"leaves over numbers differ, which has no exact value; {ESTIMATE}")
+        states = np.arange(size, dtype=np.float64)[None, :]
+        log_p, log_q = (block.family.log_prob(b.params[sizes == size], states) for b in (block, twin))
+        seen = log_p > -np.inf
+        if np.isneginf(log_q[seen]).any():
+            raise ValueError(f"the circuits differ in which states are possible; {ESTIMATE}")
+        answer[sizes == size] = np.sum(np.exp(log_p) * np.where(seen, log_q, 0.0), axis=1)
+    return answer

@@ -1,0 +1,53 @@
+"""The Kullback-Leibler divergence between circuits, in nats."""
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Evidence
+from tractable.queries.closed_form import same_structure, structured_divergence
+from tractable.queries.information import DRAWS, MOST_STATES, Estimate, Method, count_states, estimated
+from tractable.queries.marginals import joint_marginal
+from tractable.queries.probability import log_prob
+from tractable.queries.requirements import require_known
+from tractable.queries.sampling import sample
+
+
+def divergence(graph: Graph, other: Graph, method: Method = "exact", seed: int = 0) -> Estimate:
+    """The Kullback-Leibler divergence from one circuit to another over the same columns.
+
+    Infinite where the other rules out what the one allows. Exact for few combinations of states, and for
+    deterministic circuits that differ in their parameters only.
+
+    Raises:
+        ValueError: if it cannot be had exactly; `method="sample"` then estimates it.
+    """
+    require_known(method, Method)
+    if graph.schema != other.schema:
+        raise ValueError("the circuits are over different columns")
+    nothing = Evidence(np.full(len(graph.schema), np.nan), {})
+    if method == "sample":
+        rows = sample(graph, DRAWS, nothing, seed)
+        return _drawn(log_prob(graph, rows), log_prob(other, rows))
+    columns = range(len(graph.schema))
+    if count_states(graph, columns) <= MOST_STATES:
+        return Estimate(
+            _table_divergence(*(joint_marginal(g, columns, nothing).ravel() for g in (graph, other)))
+        )
+    if same_structure(graph, other):
+        return Estimate(structured_divergence(graph, other))
+    raise ValueError(
+        "the divergence is exact only for few states or for deterministic circuits of one structure;"
+        " method='sample' estimates it"
+    )
+
+
+def _drawn(log_p: Floats, log_q: Floats) -> Estimate:
+    """The estimate from draws; a draw that the other circuit rules out settles it."""
+    return Estimate(np.inf) if np.isneginf(log_q).any() else estimated(log_p - log_q)
+
+
+def _table_divergence(p: Floats, q: Floats) -> float:
+    seen = p > 0
+    with np.errstate(divide="ignore"):
+        return max(0.0, float(np.sum(p[seen] * (np.log(p[seen]) - np.log(q[seen])))))
