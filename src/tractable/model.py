@@ -57,8 +57,8 @@ class Completions:
 class Circuit:
     """A probability distribution over the columns of a table, which answers questions about them exactly.
 
-    Evidence is a dictionary of column names, `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`,
-    or the same as text, `"smoker=yes, height=[150, 180]"`. Rows are anything that a table can be made of.
+    Evidence is a dictionary, `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`, or the same as
+    text, `"smoker=yes, height=[150, 180]"`. Rows are anything that a table can be made of.
     """
 
     def __init__(self, graph: Graph, about: Mapping[str, Any] | None = None) -> None:
@@ -95,7 +95,7 @@ class Circuit:
         return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
-        """Every column's posterior: `{column: {state: probability}}`, of a number `{"mean": ..., "std": ...}`.
+        """Every column's posterior: `{column: {state: probability}}`, a number's `{"mean": ..., "std": ...}`.
 
         With rows: one array a column, (rows, states), of a number (rows, 2) with mean and standard deviation.
         """
@@ -215,7 +215,8 @@ class Circuit:
         write_circuit(Document(self.graph, self.about), path)
 
     def __repr__(self) -> str:
-        return f"<Circuit over {len(self.schema)} columns, {self.graph.nodes:,} nodes, {self.graph.edges:,} edges>"
+        size = f"{self.graph.nodes:,} nodes, {self.graph.edges:,} edges"
+        return f"<Circuit over {len(self.schema)} columns, {size}>"
 
     def _repr_html_(self) -> str:
         return svg_text(self.graph)
@@ -287,9 +288,9 @@ def product(circuits: Sequence[Circuit]) -> Circuit:
 
 
 def _holds_columns(given: Mapping[str, object], schema: Schema) -> bool:
-    """Whether a dictionary holds whole columns: arrays or series, or a list of equal length for each column."""
+    """Whether a dictionary holds whole columns: arrays or series, or equally long lists of all columns."""
     cells = list(given.values())
-    if any(hasattr(x, "__array__") and np.ndim(x) == 1 for x in cells):  # type: ignore[arg-type]
+    if any(hasattr(x, "__array__") and np.ndim(x) == 1 for x in cells):
         return True
     lengths = {len(x) if isinstance(x, list) else -1 for x in cells}
     return len(lengths) == 1 and -1 not in lengths and set(given) == set(schema.names)

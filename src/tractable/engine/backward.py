@@ -1,6 +1,9 @@
 """A program the other way round: for every operation, who reads it.
 
-Going down, an operation pulls its flow from the operations above it: one read for an edge, as on the way up.
+Going down, an operation pulls its flow from the operations above it: one read for an edge, as on the way up. It also
+needs its own value, and the values of a whole large circuit do not stay in cache. So the operations are cut into
+stretches: on the way up only those values are kept that a later stretch reads, and on the way down each stretch is
+worked out once more just before its flows.
 """
 
 from typing import NamedTuple
@@ -11,31 +14,36 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine import schedule
-from tractable.engine.program import PLAIN, SUM, Places, Program
+from tractable.engine.program import PLAIN, SUM, Layout, Places, Program, own_places
+
+STRETCH = 2048  # operations worked out together; with their tile they fill a core's cache
+WHOLE = 8192  # so many are not cut
 
 
 class Backward(NamedTuple):
     """The edges by the operation below them, those from sums apart from those from products."""
 
-    place: Places  # (ops,) 0, 1, ...: the values of all operations are kept
+    cuts: Ints  # (stretches + 1,) where the stretches begin
+    up: Layout  # on the way up
+    again: Layout  # when a stretch is worked out again
+    places: int  # how many either needs
     slot: Places  # (ops,) where the flow lies
     slots: int
     start: Ints  # (ops + 1,) the edges from sums
-    reader: Places  # (edges from sums,) the sum above
-    reader_slot: Places  # (edges from sums,) its slot
+    reader: Places  # (edges from sums,) the slot of the sum above
     weight: Floats  # (edges from sums,)
     weight_exponent: Floats  # (edges from sums,)
     product_start: Ints  # (ops + 1,) the edges from products
-    product_slot: Places  # (edges from products,) the slot of the product above
+    product: Places  # (edges from products,) the slot of the product above
     careful: Bools  # (ops,) whether a sum above may have exponents
 
 
 def backward(graph: Graph, program: Program) -> Backward:
     """The program's edges by their lower ends, made at their first use."""
-    return remember(graph, "program, backward", lambda _: _turned(program))
+    return remember(graph, "program, backward", lambda _: _turned(program, STRETCH if program.kind.size > WHOLE else WHOLE))
 
 
-def _turned(program: Program) -> Backward:
+def _turned(program: Program, stretch: int) -> Backward:
     size = program.kind.size
     above = np.repeat(np.arange(size), np.diff(program.start))
     slot, slots = _slots(program.operand.astype(np.int64), above, size)
@@ -45,10 +53,30 @@ def _turned(program: Program) -> Backward:
     reader = above[edge]
     careful = np.zeros(size, dtype=np.bool_)
     np.logical_or.at(careful, program.operand[edge], program.care[reader] != PLAIN)
+    cuts = np.append(np.arange(0, size, stretch), size)
     return Backward(
-        np.arange(size, dtype=np.uint32), slot, slots, start, reader.astype(np.uint32), slot[reader],
-        program.weight[edge], program.weight_exponent[edge], product_start, slot[above[product_edge]], careful,
+        cuts, *_layouts(program, above, cuts), slot, slots, start, slot[reader], program.weight[edge],
+        program.weight_exponent[edge], product_start, slot[above[product_edge]], careful,
     )  # fmt: skip
+
+
+def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout, int]:
+    """Places on the way up and when a stretch is worked out again: first what is kept, then what is passing."""
+    size = program.kind.size
+    if cuts.size == 2:
+        return own_places(program), own_places(program), size
+    stretch = np.searchsorted(cuts, np.arange(size), side="right") - 1
+    kept = np.zeros(size, dtype=np.bool_)
+    kept[program.operand[stretch[program.operand] != stretch[above]]] = True
+    passing = np.cumsum(~kept) - 1
+    passing -= (passing + kept)[cuts[:-1]][stretch]  # counted from the stretch's beginning
+    number = np.cumsum(kept) - 1
+    first = int(kept.sum())
+    up, again = (
+        np.where(kept, number, first + x).astype(np.uint32) for x in (program.slot.astype(np.int64), passing)
+    )
+    places = 1 + int(max(up.max(), again.max()))
+    return Layout(up, up[program.operand]), Layout(again, again[program.operand]), places
 
 
 def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:

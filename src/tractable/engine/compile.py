@@ -46,12 +46,25 @@ def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> Compiled:
     listing = _Listing(ops, small, root_leaf=int(identity) if kind == LEAF else -1)
     root = listing.number_of(int(kind), int(identity))
     if root < 0 or coefficient == -np.inf:
-        return Compiled(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node)
-    program = listing.program(root, low, high)
+        return Compiled(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node, _NONE, _NONE)
+    program, origin, leaf_origin = listing.program(root, low, high)
     slot, slots, last_read = schedule.slots(program.start, program.operand)
     places = slot.astype(np.uint32)
     program = program._replace(slot=places, operand_slot=places[program.operand], last_read=last_read)
-    return Compiled(program, tables, int(slots), float(coefficient), False, bottom.dense_node)
+    return Compiled(program, tables, int(slots), float(coefficient), False, bottom.dense_node, origin, leaf_origin)
+
+
+def reweighted(code: Compiled, graph: Graph) -> Compiled:
+    """The program of a circuit that differs from the one compiled in its parameters only.
+
+    The program must have been made without merging, of a circuit without constants, with no weight that was zero.
+    """
+    tables = code.tables._replace(log_value=read_leaves(graph, merge=False).tables.log_value)
+    low, high = leaf_bounds(tables)
+    log_weights = tuple(np.where(o < 0, 0.0, graph.log_weight[o]) for o in (code.origin, code.leaf_origin))
+    program = code.program._replace(leaf_weight=np.exp(log_weights[1]))
+    wide = np.zeros(program.kind.size, dtype=np.bool_)
+    return code._replace(program=_with_care(program, wide, (log_weights[0], log_weights[1]), low, high), tables=tables)
 
 
 class _Listing:
@@ -81,8 +94,8 @@ class _Listing:
             return -1
         return int(self.reader_of[identity]) if kind == LEAF else self.base + identity
 
-    def program(self, root: int, low: Floats, high: Floats) -> Program:
-        """The operations below `root` in running order, without their slots."""
+    def program(self, root: int, low: Floats, high: Floats) -> tuple[Program, Ints, Ints]:
+        """The operations below `root` in running order, without their slots, and the circuit's edges behind theirs."""
         start, operand, edge = self._edges(~self.inline)
         order = _best_order(start, operand, root)
         position = np.full(start.size - 1, -1, dtype=np.int64)
@@ -101,7 +114,8 @@ class _Listing:
             slot=_PLACES, operand_slot=_PLACES, last_read=np.zeros(0, dtype=np.bool_),
         )  # fmt: skip
         wide = np.concatenate([np.zeros(self.base, dtype=np.bool_), self.wide])[order]
-        return _with_care(program, wide, (log_weight, leaf_log_weight), low, high)
+        program = _with_care(program, wide, (log_weight, leaf_log_weight), low, high)
+        return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
     def _edges(self, chosen: Bools) -> tuple[Ints, Ints, Ints]:
         """The chosen edges, by operation: where each operation's begin, what they lead to, which they were."""

@@ -17,7 +17,7 @@ from numba import njit
 from tractable.arrays import Bools, Floats, Ints
 from tractable.engine.backward import Backward
 from tractable.engine.program import DENSE, LOOKUP, SUM, Program
-from tractable.engine.rows import CONTRACT, add_slots, power, total_slots
+from tractable.engine.rows import CONTRACT, add_slots, add_terms, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
 
 
@@ -29,23 +29,38 @@ class Shares(NamedTuple):
     leaf: Floats  # (leaf edges, 2) of each state; for a sum's edge to be multiplied by flow / value
     lookup: Floats  # (entries,) of each state of a leaf, where its table stands in `Inputs.lookup`
     dense: Floats  # (dense leaves, 2) the moments
-    dense_column: Ints  # (dense leaves,)
+
+
+class Flows(NamedTuple):
+    """The flows of a tile on their way down: of a product its flow, of a sum its share."""
+
+    value: Floats  # (slots, rows)
+    exponent: Floats  # (slots, rows) of the sum's value, valid where `scaled`
+    scaled: Bools  # (slots,)
+    wanted: Bools  # (columns,) whose statistics are asked for
+    part: Floats  # (statistics + 1, rows) what has arrived; a column of one state writes zeros past it
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def sweep_posteriors(
     program: Program, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, rows: Floats, out: Floats
 ) -> None:
-    """The statistics of every column for every row of the batch. `out` is (rows, statistics); `tile` has all ops."""
-    width = tile.value.shape[1]
-    flow = np.zeros((back.slots, width))
-    part = np.zeros((out.shape[1] + 1, width))  # a column of one state writes zeros past it
-    wanted = _missing_somewhere(rows)
+    """The statistics of every column for every row of the batch. `out` is (rows, statistics)."""
+    width, ops, cuts = tile.value.shape[1], program.kind.size, back.cuts
+    flows = Flows(
+        np.zeros((back.slots, width)), np.zeros((back.slots, width)), np.zeros(back.slots, dtype=np.bool_),
+        _missing_somewhere(rows), np.zeros((out.shape[1] + 1, width)),
+    )  # fmt: skip
+    root = np.zeros(width)
     for base in range(0, len(rows), width):
-        sweep_up(program, back.place, program.operand, inputs, base, tile, False)
-        part[:] = 0.0
-        _sweep_down(program, back, inputs, shares, tile, flow, wanted, part)
-        _write(part, tile.value[-1], shares, rows[base : base + width], out[base : base + width])
+        sweep_up(program, back.up, inputs, base, tile, False, 0, ops)
+        root[:] = tile.value[back.up.slot[ops - 1]]
+        flows.part[:] = 0.0
+        for k in range(cuts.size - 2, -1, -1):
+            if cuts.size > 2:
+                sweep_up(program, back.again, inputs, base, tile, False, cuts[k], cuts[k + 1])
+            _sweep_down(program, back, inputs, shares, tile, flows, cuts[k], cuts[k + 1])
+        _write(flows.part, root, shares, rows[base : base + width], out[base : base + width])
 
 
 @njit(cache=True, nogil=True)
@@ -59,126 +74,109 @@ def _missing_somewhere(rows: Floats) -> Bools:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(
-    program: Program,
-    back: Backward,
-    inputs: Inputs,
-    shares: Shares,
-    tile: Tile,
-    flow: Floats,
-    wanted: Bools,
-    part: Floats,
+def _sweep_down(  # noqa: C901
+    program: Program, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows, begin: int, end: int
 ) -> None:
-    kind, slot, start, reader_slot, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
-    product_start, product_slot, careful, value = back.product_start, back.product_slot, back.careful, tile.value
-    leaf_start, leaf_column, leaf_share, first_statistic = (
-        program.leaf_start, inputs.leaf_column, shares.leaf, shares.first,
-    )  # fmt: skip
+    """The flows of the operations from `begin` to `end`, the last one first."""
+    kind, slot, start, reader, weight = program.kind, back.slot, back.start, back.reader, back.weight
+    product_start, product, careful, leaf_start = back.product_start, back.product, back.careful, program.leaf_start
+    value, flow, place, scaled = tile.value, flows.value, back.again.slot, flows.scaled
+    leaf_column, leaf_share, first_statistic = inputs.leaf_column, shares.leaf, shares.first
+    wanted, part = flows.wanted, flows.part
     width = value.shape[1]
-    top = kind.size - 1
-    for op in range(top, -1, -1):
-        o, first, last = slot[op], start[op], start[op + 1]
+    for op in range(end - 1, begin - 1, -1):
+        o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
-        is_share = False
-        if op == top:
+        is_share = kind[op] == SUM and product_first == product_last and first < last
+        if op == kind.size - 1:
             for r in range(width):
-                flow[o, r] = 1.0 if value[op, r] > 0.0 else 0.0
+                flow[o, r] = 1.0 if value[v, r] > 0.0 else 0.0
         elif first == last:
-            total_slots(flow, o, product_slot, product_first, product_last)
-        elif careful[op] and _any_exponent(back, op, tile):
-            _pull_scaled(back, op, tile, flow)
+            total_slots(flow, o, product, product_first, product_last)
+        elif careful[op] and _any_exponent(back, op, tile, flows):
+            _pull_scaled(back, op, tile, flows)
+            is_share = False
+        elif is_share:
+            add_slots(flow, o, reader, weight, first, last)
         else:
-            add_slots(flow, o, reader_slot, weight, first, last)
-            is_share = kind[op] == SUM and product_first == product_last
+            add_terms(flow, o, reader, weight, first, last, value, v)
+            for e in range(product_first, product_last):
+                for r in range(width):
+                    flow[o, r] += flow[product[e], r]
+        scaled[o] = False
+        if kind[op] == SUM:
             if not is_share:
                 for r in range(width):
-                    flow[o, r] *= value[op, r]
-                for e in range(product_first, product_last):
-                    s = product_slot[e]
-                    for r in range(width):
-                        flow[o, r] += flow[s, r]
-        if kind[op] == SUM and not is_share:
-            for r in range(width):
-                flow[o, r] = flow[o, r] / value[op, r] if value[op, r] > 0.0 else 0.0
-        if leaf_start[op] < leaf_start[op + 1]:
-            if kind[op] == SUM and tile.scaled[op]:
-                _collect_scaled(program, op, o, inputs, shares, tile, flow, part)
-            else:
-                for e in range(leaf_start[op], leaf_start[op + 1]):
-                    if wanted[leaf_column[e]]:
-                        f = first_statistic[leaf_column[e]]
-                        zero, one = leaf_share[e, 0], leaf_share[e, 1]
-                        for r in range(width):
-                            part[f, r] += flow[o, r] * zero
-                            part[f + 1, r] += flow[o, r] * one
-        elif kind[op] == LOOKUP:
-            _collect_states(op, o, inputs, shares, wanted, flow, part)
-        elif kind[op] == DENSE:
-            _collect_moments(op, o, inputs, shares, flow, part)
+                    flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+            if tile.scaled[v]:
+                _hand_on_exponent(program, op, back, inputs, shares, tile, flows)
+                continue
+        elif kind[op] == LOOKUP or kind[op] == DENSE:
+            _collect(op, o, program, inputs, shares, flows)
+        for e in range(leaf_start[op], leaf_start[op + 1]):
+            if wanted[leaf_column[e]]:
+                f = first_statistic[leaf_column[e]]
+                zero, one = leaf_share[e, 0], leaf_share[e, 1]
+                for r in range(width):
+                    part[f, r] += flow[o, r] * zero
+                    part[f + 1, r] += flow[o, r] * one
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _any_exponent(back: Backward, op: int, tile: Tile) -> bool:
-    if tile.scaled[op]:
+def _any_exponent(back: Backward, op: int, tile: Tile, flows: Flows) -> bool:
+    if tile.scaled[back.again.slot[op]]:
         return True
     for e in range(back.start[op], back.start[op + 1]):
-        if tile.scaled[back.reader[e]] or back.weight_exponent[e] != 0.0:
+        if flows.scaled[back.reader[e]] or back.weight_exponent[e] != 0.0:
             return True
     return False
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _pull_scaled(back: Backward, op: int, tile: Tile, flow: Floats) -> None:
+def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows) -> None:
     """The flow of an operation, from above, where exponents count."""
-    o, scaled, exponent = back.slot[op], tile.scaled, tile.exponent
+    o, v, flow = back.slot[op], back.again.slot[op], flows.value
     for r in range(flow.shape[1]):
         total = 0.0
-        own = exponent[op, r] if scaled[op] else 0.0
-        if tile.value[op, r] > 0.0:
+        own = tile.exponent[v, r] if tile.scaled[v] else 0.0
+        if tile.value[v, r] > 0.0:
             for e in range(back.start[op], back.start[op + 1]):
-                p = back.reader[e]
-                steps = back.weight_exponent[e] + own - (exponent[p, r] if scaled[p] else 0.0)
-                total += flow[back.reader_slot[e], r] * back.weight[e] * tile.value[op, r] * power(steps)
+                s = back.reader[e]
+                steps = back.weight_exponent[e] + own - (flows.exponent[s, r] if flows.scaled[s] else 0.0)
+                total += flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
         for e in range(back.product_start[op], back.product_start[op + 1]):
-            total += flow[back.product_slot[e], r]
+            total += flow[back.product[e], r]
         flow[o, r] = total
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _collect_scaled(
-    program: Program, op: int, o: int, inputs: Inputs, shares: Shares, tile: Tile, flow: Floats, part: Floats
+def _hand_on_exponent(
+    program: Program, op: int, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows
 ) -> None:
-    """Add the share of a sum that has exponents to the statistics of its binary leaves."""
+    """Keep the exponents of a sum for those below it, and add its share to the statistics of its binary leaves."""
+    o, v, part = back.slot[op], back.again.slot[op], flows.part
+    flows.scaled[o] = True
+    flows.exponent[o] = tile.exponent[v]
     for e in range(program.leaf_start[op], program.leaf_start[op + 1]):
         f = shares.first[inputs.leaf_column[e]]
         for r in range(part.shape[1]):
-            share = flow[o, r] * power(-tile.exponent[op, r])
+            share = flows.value[o, r] * power(-tile.exponent[v, r])
             part[f, r] += share * shares.leaf[e, 0]
             part[f + 1, r] += share * shares.leaf[e, 1]
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _collect_states(
-    op: int, o: int, inputs: Inputs, shares: Shares, wanted: Bools, flow: Floats, part: Floats
-) -> None:
-    """Add the flow of a table to the statistics of its column."""
-    column, offset, table = inputs.source_column[op], inputs.source_offset[op], shares.lookup
-    if wanted[column]:
-        first = shares.first[column]
+def _collect(op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flows: Flows) -> None:
+    """Add the flow of an operation that reads a leaf to the statistics of its column."""
+    flow, part, offset = flows.value, flows.part, inputs.source_offset[op]
+    is_lookup = program.kind[op] == LOOKUP
+    column = inputs.source_column[op]
+    first = shares.first[column]
+    if flows.wanted[column]:
         for s in range(shares.first[column + 1] - first):
-            x = table[offset + s]
+            x = shares.lookup[offset + s] if is_lookup else shares.dense[offset, s]
             for r in range(part.shape[1]):
                 part[first + s, r] += flow[o, r] * x
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _collect_moments(op: int, o: int, inputs: Inputs, shares: Shares, flow: Floats, part: Floats) -> None:
-    """Add the flow of a number's leaf to the moments of its column."""
-    line = inputs.source_offset[op]
-    first = shares.first[shares.dense_column[line]]
-    for m in range(2):
-        for r in range(part.shape[1]):
-            part[first + m, r] += flow[o, r] * shares.dense[line, m]
 
 
 @njit(cache=True, nogil=True)

@@ -3,12 +3,15 @@
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks, every_column
-from tractable.engine.program import Places
+from tractable.engine.program import own_places
 from tractable.engine.sweep import SMALL_TILE, in_parts, new_tile, spread, threads_or_default, tile_width
 from tractable.engine.trace import Draws, Leaves, Words, trace, trace_batch
 from tractable.engine.up import sweep_up
+
+FEW_DRAWS = 200  # that another thread is not worth
 
 
 def samples(
@@ -18,18 +21,18 @@ def samples(
     question = ask(graph, regions)
     if question.code.constant:
         return np.tile(row, (count, 1))
-    places = _places(question)
+    program = question.code.program
     inputs = batch(question, row[None, :], SMALL_TILE)
-    tile = new_tile(graph, places.size, SMALL_TILE)
-    sweep_up(question.code.program, places, question.code.program.operand, inputs, 0, tile, False)
-    leaves = _leaves(question)
+    tile = new_tile(graph, program.kind.size, SMALL_TILE)
+    sweep_up(program, own_places(program), inputs, 0, tile, False, 0, program.kind.size)
+    leaves = _remembered_leaves(question)
 
     def run(words: Words) -> Floats:
         draws = _empty_draws(words, len(row))
-        trace(question.code.program, inputs, leaves, tile, draws, False)
+        trace(program, inputs, leaves, tile, draws, False)
         return _filled(question, np.broadcast_to(row, (words.size, row.size)), draws)
 
-    workers = threads_or_default(threads)
+    workers = min(threads_or_default(threads), 1 + count // FEW_DRAWS)
     return np.concatenate(spread(run, np.array_split(_words(seed, count), workers), workers))
 
 
@@ -48,23 +51,20 @@ def completions(
     question = ask(graph, regions, best=every_column(graph) if seed is None else frozenset())
     if question.code.constant or not len(rows):
         return rows.copy()
-    places = _places(question)
-    width = tile_width(places.size, len(rows))
-    leaves, words = _leaves(question), _words(seed or 0, len(rows))
+    program = question.code.program
+    layout, ops = own_places(program), program.kind.size
+    width = tile_width(ops, len(rows))
+    leaves, words = _remembered_leaves(question), _words(seed or 0, len(rows))
 
     def run(part: slice) -> Floats:
         some = rows[part]
-        tile = new_tile(graph, places.size, width)
+        tile = new_tile(graph, ops, width)
         draws = _empty_draws(words[part], rows.shape[1])
         inputs = batch(question, some, width)
-        trace_batch(question.code.program, places, inputs, leaves, tile, draws, seed is None)
+        trace_batch(program, layout, inputs, leaves, tile, draws, seed is None)
         return _filled(question, some, draws)
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads))
-
-
-def _places(question: Question) -> Places:
-    return np.arange(question.code.program.kind.size, dtype=np.uint32)
 
 
 def _words(seed: int, count: int) -> Words:
@@ -82,6 +82,12 @@ def _mixed(word: Words) -> Words:
 def _empty_draws(words: Words, columns: int) -> Draws:
     shape = (words.size, columns)
     return Draws(np.zeros(words.size, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64), words.copy())
+
+
+def _remembered_leaves(question: Question) -> Leaves:
+    if question.regions:
+        return _leaves(question)
+    return remember(question.graph, "leaves to draw from", lambda _: _leaves(question))
 
 
 def _leaves(question: Question) -> Leaves:

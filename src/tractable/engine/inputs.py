@@ -46,9 +46,10 @@ def ask(
     graph: Graph, regions: Regions | None = None, *, best: frozenset[int] = frozenset(), merge: bool = True
 ) -> Question:
     """Prepare a circuit for rows; without regions the preparation is kept with the circuit."""
+    code = compiled(graph, merge)
     if regions:
-        return _question(graph, regions, best, merge)
-    return remember(graph, f"question, best={sorted(best)}, merge={merge}", lambda g: _question(g, {}, best, merge))
+        return prepare(graph, code, regions, best)
+    return remember(graph, f"question, best={sorted(best)}, merge={merge}", lambda g: prepare(g, code, {}, best))
 
 
 def every_column(graph: Graph) -> frozenset[int]:
@@ -56,8 +57,8 @@ def every_column(graph: Graph) -> frozenset[int]:
     return frozenset(range(len(graph.schema)))
 
 
-def _question(graph: Graph, regions: Regions, best: frozenset[int], merge: bool) -> Question:
-    code = compiled(graph, merge)
+def prepare(graph: Graph, code: Compiled, regions: Regions, best: frozenset[int] = frozenset()) -> Question:
+    """The leaves' values for a circuit that was compiled already."""
     tables, program = code.tables, code.program
     missing = _log_missing(tables, regions, best)
     entries = tables.offset[1:] + np.arange(tables.column.size)  # the place after a leaf's states

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import backward
@@ -31,14 +32,14 @@ def posteriors(graph: Graph, rows: Floats, regions: Regions | None = None, *, th
     first = first_statistics(graph.schema)
     if code.constant or not len(rows):
         return np.full((len(rows), first[-1]), 0.0 if code.log_factor > -np.inf else np.nan)
-    shares = _shares(question, first)
+    shares = _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
     back = backward(graph, code.program)
-    width = tile_width(code.program.kind.size, len(rows))
+    width = tile_width(back.places, len(rows))
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
         out = np.empty((part.stop - part.start, first[-1]))
-        tile = new_tile(graph, code.program.kind.size, width)
+        tile = new_tile(graph, back.places, width)
         sweep_posteriors(code.program, back, inputs, shares, tile, rows[part], out)
         return out
 
@@ -54,7 +55,7 @@ def _shares(question: Question, first: Ints) -> Shares:
     lookup = np.zeros(question.lookup.size)
     lookup[entry] = share
     number = question.graph.schema.cardinalities == 0
-    return Shares(first, number, _edge_shares(question, lookup), lookup, *_moments(question))
+    return Shares(first, number, _edge_shares(question, lookup), lookup, _moments(question))
 
 
 def _edge_shares(question: Question, lookup: Floats) -> Floats:
@@ -66,12 +67,10 @@ def _edge_shares(question: Question, lookup: Floats) -> Floats:
     return np.ascontiguousarray(np.where((above == SUM)[:, None], share * question.leaf_table[:, 2:], share))
 
 
-def _moments(question: Question) -> tuple[Floats, Ints]:
-    """The first two moments of the leaves over numbers, and their columns."""
-    lines = question.code.dense_node.size
-    moments, column = np.zeros((lines, 2)), np.zeros(lines, dtype=np.int64)
+def _moments(question: Question) -> Floats:
+    """The first two moments of the leaves over numbers; a potential has none."""
+    moments = np.zeros((question.code.dense_node.size, 2))
     for block, line in dense_blocks(question.graph, question.code):
-        column[line] = block.column
         if block.family.name == "potential":
             continue
         here = np.stack(block.family.moments(block.params), axis=1)
@@ -80,4 +79,4 @@ def _moments(question: Question) -> tuple[Floats, Ints]:
             if some.any():
                 here[some] = np.stack(block.family.moments(block.params[some], region), axis=1)
         moments[line] = here
-    return moments, column
+    return moments

@@ -41,6 +41,18 @@ class Program(NamedTuple):
     last_read: Bools  # (edges,) whether the operand is not read again, by no later edge
 
 
+class Layout(NamedTuple):
+    """Where values lie in a tile."""
+
+    slot: Places  # (ops,)
+    operand: Places  # (edges,) the slot of the operation below
+
+
+def own_places(program: Program) -> Layout:
+    """The layout in which every operation keeps a place of its own."""
+    return Layout(np.arange(program.kind.size, dtype=np.uint32), program.operand)
+
+
 class LeafTables(NamedTuple):
     """The distributions at the bottom: those of the circuit's leaves, then those that sums were merged to."""
 
@@ -78,3 +90,5 @@ class Compiled(NamedTuple):
     log_factor: float
     constant: bool  # whether nothing depends on the row: the value is log_factor (-inf for a circuit that is zero)
     dense_node: Ints  # (dense lines,) the leaf node behind each line of dense values
+    origin: Ints  # (edges,) the circuit's edge behind each edge to another operation
+    leaf_origin: Ints  # (leaf edges,) the circuit's edge behind each leaf edge

@@ -185,6 +185,26 @@ def add_leaves(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+def add_terms(
+    flow: Floats, o: int, reader: Ints, weight: Floats, first: int, last: int, value: Floats, v: int
+) -> None:
+    """Set slot `o` to the weighted sum of the slots of edges first to last, times line `v` of `value`."""
+    width = flow.shape[1]
+    if last - first == 1:
+        a, u = reader[first], weight[first]
+        for r in range(width):
+            flow[o, r] = u * flow[a, r] * value[v, r]
+    elif last - first == 2:
+        a, b, u, w = reader[first], reader[first + 1], weight[first], weight[first + 1]
+        for r in range(width):
+            flow[o, r] = (u * flow[a, r] + w * flow[b, r]) * value[v, r]
+    else:
+        add_slots(flow, o, reader, weight, first, last)
+        for r in range(width):
+            flow[o, r] *= value[v, r]
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def total_slots(value: Floats, o: int, operand: Ints, first: int, last: int) -> None:
     """Set slot `o` to the sum of the slots of edges first to last, of which there is at least one."""
     width = value.shape[1]

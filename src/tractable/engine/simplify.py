@@ -19,10 +19,10 @@ _NODE_PRODUCT = 1
 
 
 class Operations(NamedTuple):
-    """Sums and products in the order of the circuit's nodes; the highest log weight of a sum is zero."""
+    """Sums and products in the order of the circuit's nodes; of a sum the highest log weight is zero, when merging."""
 
     kind: Bytes  # (ops,) 0 a sum, 1 a product
-    node: Ints  # (ops,) the circuit's node
+    origin: Ints  # (edges,) the circuit's edge
     start: Ints  # (ops + 1,)
     edge_kind: Bytes  # (edges,) CONSTANT, LEAF or OPERATION
     edge: Ints  # (edges,) the leaf or operation
@@ -32,14 +32,14 @@ class Operations(NamedTuple):
 def simplify(graph: Graph, bottom: Bottom, merge: bool) -> tuple[Operations, int]:
     """The operations, and the number of leaves with those that were merged. Fills the references of `bottom`."""
     ops = (
-        np.zeros(graph.nodes, np.uint8), np.zeros(graph.nodes, np.int64), np.zeros(graph.nodes + 1, np.int64),
+        np.zeros(graph.nodes, np.uint8), np.zeros(graph.edges, np.int64), np.zeros(graph.nodes + 1, np.int64),
         np.zeros(graph.edges, np.uint8), np.zeros(graph.edges, np.int64), np.zeros(graph.edges),
     )  # fmt: skip
     arrays = (graph.kind, graph.start, graph.child, graph.log_weight)
     tables = (bottom.tables.column, bottom.tables.offset, bottom.tables.log_value)
     leaves, made = _simplify(arrays, bottom.refs, tables, bottom.leaves, ops, merge)
     last = ops[2][made]
-    return Operations(ops[0][:made], ops[1][:made], ops[2][: made + 1], ops[3][:last], ops[4][:last], ops[5][:last]), leaves
+    return Operations(ops[0][:made], ops[1][:last], ops[2][: made + 1], ops[3][:last], ops[4][:last], ops[5][:last]), leaves
 
 
 @njit(cache=True, nogil=True)
@@ -54,7 +54,7 @@ def _simplify(
     """Fill `refs` of the inner nodes, append merged leaves to `tables` and operations to `ops`.
 
     `graph` is (kind, start, child, log_weight); `refs` (kind, identity, coefficient), leaves filled already;
-    `tables` (column, offset, log_value); `ops` (kind, number, start, edge kind, edge identity, edge log weight).
+    `tables` (column, offset, log_value); `ops` (kind, edge origin, start, edge kind, edge identity, edge log weight).
     Answers with the numbers of leaves and operations.
     """
     kind, start = graph[0], graph[1]
@@ -79,7 +79,7 @@ def _product(
 ) -> int:
     _, start, child, _ = graph
     ref_kind, ref, coefficient = refs
-    op_kind, op_node, op_start, edge_kind, edge_ref, edge_weight = ops
+    _, origin, op_start, edge_kind, edge_ref, edge_weight = ops
     first = op_start[made]
     edge = first
     total = 0.0
@@ -88,6 +88,7 @@ def _product(
         total += coefficient[c]
         if ref_kind[c] != CONSTANT:
             edge_kind[edge], edge_ref[edge], edge_weight[edge] = ref_kind[c], ref[c], 0.0
+            origin[edge] = e
             edge += 1
     if total == -np.inf:
         edge = first
@@ -108,7 +109,7 @@ def _sum(
 ) -> tuple[int, int]:
     _, start, child, log_weight = graph
     ref_kind, ref, coefficient = refs
-    op_kind, op_node, op_start, edge_kind, edge_ref, edge_weight = ops
+    _, origin, op_start, edge_kind, edge_ref, edge_weight = ops
     first = op_start[made]
     edge = first
     constants = -np.inf
@@ -121,21 +122,23 @@ def _sum(
             constants = np.logaddexp(constants, weight)
             continue
         edge_kind[edge], edge_ref[edge], edge_weight[edge] = ref_kind[c], ref[c], weight
+        origin[edge] = e
         edge += 1
     if constants > -np.inf:
         if edge == first:
             ref_kind[node], ref[node], coefficient[node] = CONSTANT, -1, constants
             return leaves, made
         edge_kind[edge], edge_ref[edge], edge_weight[edge] = CONSTANT, -1, constants
+        origin[edge] = -1
         edge += 1
     if merge and edge - first > 1:
         leaves, edge = _merge(first, edge, tables, leaves, edge_kind, edge_ref, edge_weight)
-    top = -np.inf
+    top = -np.inf if merge or edge == first + 1 else 0.0
     for e in range(first, edge):
-        top = max(top, edge_weight[e])
+        top = max(top, edge_weight[e]) if merge or edge == first + 1 else 0.0
     for e in range(first, edge):
         edge_weight[e] -= top
-    coefficient[node] = top
+    coefficient[node] = top if edge > first else -np.inf
     return leaves, _finish(node, _SUM, first, edge, refs, ops, made)
 
 
@@ -151,7 +154,7 @@ def _finish(
 ) -> int:
     """The node's reference: nothing, its only child, or an operation of its own."""
     ref_kind, ref, coefficient = refs
-    op_kind, op_node, op_start, edge_kind, edge_ref, _ = ops
+    op_kind, _, op_start, edge_kind, edge_ref, _ = ops
     if edge == first:
         ref_kind[node], ref[node] = CONSTANT, -1
         return made
@@ -159,7 +162,7 @@ def _finish(
         ref_kind[node], ref[node] = edge_kind[first], edge_ref[first]
         return made
     ref_kind[node], ref[node] = OPERATION, made
-    op_kind[made], op_node[made] = kind, node
+    op_kind[made] = kind
     op_start[made + 1] = edge
     return made + 1
 

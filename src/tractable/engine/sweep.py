@@ -44,6 +44,11 @@ def log_values(
     any completion. With `maximise` sums, too, take their largest term, and all columns are `best`. Shape (rows,).
     """
     question = ask(graph, regions, best=every_column(graph) if maximise else best)
+    return question_log_values(question, rows, maximise=maximise, threads=threads)
+
+
+def question_log_values(question: Question, rows: Floats, *, maximise: bool, threads: int | None) -> Floats:
+    """The same for a circuit that was prepared already."""
     code = question.code
     if code.constant or not len(rows):
         return np.full(len(rows), code.log_factor)
@@ -52,7 +57,8 @@ def log_values(
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
         root, exponent = np.empty(inputs.code.shape[1]), np.empty(inputs.code.shape[1])
-        sweep_roots(code.program, inputs, new_tile(graph, code.slots, width), maximise, root, exponent)
+        tile = new_tile(question.graph, code.slots, width)
+        sweep_roots(code.program, inputs, tile, maximise, root, exponent)
         return join(root, exponent)[: part.stop - part.start]
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor

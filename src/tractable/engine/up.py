@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.engine.program import DENSE, Codes, LOOKUP, ONE, PLAIN, PRODUCT, SUM, WIDE, Program
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, PRODUCT, SUM, WIDE, Codes, Layout, Program
 from tractable.engine.rows import (
     CONTRACT,
     add_leaves,
@@ -55,15 +55,23 @@ class Tile(NamedTuple):
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def sweep_up(
-    program: Program, slot: Ints, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program,
+    layout: Layout,
+    inputs: Inputs,
+    base: int,
+    tile: Tile,
+    maximise: bool,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill the tile. `slot` and `operand` say where values lie: at places used again, or each at its own."""
+    """Fill the tile with the operations from `begin` to `end`, for the rows from `base` on."""
     # Arrays are taken out of their tuples once: to do so costs more than a small operation.
     kind, care, start, weight = program.kind, program.care, program.start, program.weight
     leaf_start, code, column, table = program.leaf_start, tile.code, inputs.leaf_column, inputs.leaf_table
-    value, scaled, complete = tile.value, tile.scaled, inputs.complete
-    code[:] = inputs.code[:, base : base + code.shape[1]]
-    for op in range(kind.size):
+    value, scaled, complete, slot, operand = tile.value, tile.scaled, inputs.complete, layout.slot, layout.operand
+    if begin == 0:
+        code[:] = inputs.code[:, base : base + code.shape[1]]
+    for op in range(begin, end):
         o, first, last = slot[op], start[op], start[op + 1]
         leaf_first, leaf_last = leaf_start[op], leaf_start[op + 1]
         scaled[o] = False
@@ -264,9 +272,11 @@ def sweep_roots(
 ) -> None:
     """The root's value for every row of the batch, tile after tile. The batch is a whole number of tiles long."""
     width = tile.value.shape[1]
-    top = program.slot[program.kind.size - 1]
+    size = program.kind.size
+    top = program.slot[size - 1]
+    layout = Layout(program.slot, program.operand_slot)
     for base in range(0, root.size, width):
-        sweep_up(program, program.slot, program.operand_slot, inputs, base, tile, maximise)
+        sweep_up(program, layout, inputs, base, tile, maximise, 0, size)
         own = tile.scaled[top]
         for r in range(width):
             root[base + r] = tile.value[top, r]

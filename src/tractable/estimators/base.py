@@ -105,21 +105,21 @@ class TableEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _checked(estimator: TableEstimator, X: Any, *, reset: bool) -> Any:
-    """X itself, or an array of it; scikit-learn compares names and sizes, and refuses what it always refuses."""
+    """X itself, or an array of it; scikit-learn compares names and sizes, and refuses what it never takes."""
     if _has_own_names(X):
         return X
-    is_frame = hasattr(X, "columns") or hasattr(X, "collect_schema")
-    if is_frame:
+    if hasattr(X, "columns"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
 
 def _has_own_names(X: Any) -> bool:
-    """Whether X is a named table that scikit-learn knows nothing of: ours, a dictionary, a list of them."""
+    """Whether X is a named table that scikit-learn knows nothing of: ours, a lazy frame, dictionaries."""
     if issparse(X):  # some sparse matrices are dictionaries, too
         return False
-    return isinstance(X, Table | dict) or (isinstance(X, list) and bool(X) and isinstance(X[0], dict))
+    first = X[0] if isinstance(X, list) and X else X
+    return isinstance(first, Table | dict) or hasattr(X, "collect")
 
 
 def _remember_columns(estimator: TableEstimator, X: Any, schema: Schema) -> None:
@@ -128,6 +128,6 @@ def _remember_columns(estimator: TableEstimator, X: Any, schema: Schema) -> None
     if not _has_own_names(X):
         return
     if schema.names == tuple(f"x{i}" for i in range(len(schema))):
-        vars(estimator).pop("feature_names_in_", None)
+        estimator.__dict__.pop("feature_names_in_", None)
     else:
         estimator.feature_names_in_ = np.array(schema.names, dtype=object)

@@ -110,9 +110,8 @@ class Encoding:
 
 def encode(table: Table) -> Encoding:
     """The features of a table's distinct rows; rows of weight zero are left out."""
-    distinct, _ = collapse(table)
-    if (distinct.row_weights == 0).any():
-        distinct = distinct.take(distinct.row_weights > 0)
+    weighs = table.row_weights > 0
+    distinct, _ = collapse(table if weighs.all() else table.take(weighs))
     layout = _layout(table.schema, distinct.missing)
     centre, scale, spread = _standards(distinct, layout)
     prior = _prior(table.schema, layout, centre, spread)

@@ -32,6 +32,10 @@ class Constant(Family):
         """One: a constant knows nothing of the data."""
         return np.zeros((len(weight), 1))
 
+    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """A number is not changed by data."""
+        return params
+
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The same whatever the row."""
         return np.broadcast_to(params, (len(params), x.shape[1])).copy()

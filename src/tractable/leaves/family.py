@@ -38,6 +38,10 @@ class Family(ABC):
         is a number); a leaf whose weights are all zero gets that prior.
         """
 
+    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """Parameters of maximum likelihood for leaves that stand already: what is no parameter stays as it is."""
+        return self.fit(x, weight, variable, smoothing)
+
     @abstractmethod
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-probability (or density) of `x`, (leaves, rows) or (1, rows): shape (leaves, rows)."""

@@ -59,6 +59,16 @@ class Histogram(Family):
         log_density = quiet_log(mass) - np.log(np.diff(edges))
         return np.hstack([np.broadcast_to(edges, (len(weight), edges.size)), log_density])
 
+    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """Each leaf's weight in the bins that it has; values outside all of them count for none."""
+        edges, old = _parts(params)
+        bins = _bins(edges, np.broadcast_to(x, (len(edges), x.size)))
+        inside = (x >= edges[:, :1]) & (x <= edges[:, -1:])
+        mass = np.zeros(old.shape)
+        np.add.at(mass, (np.arange(len(edges))[:, None], bins), np.where(inside, weight, 0.0))
+        log_density = quiet_log(smoothed(mass, smoothing)) - np.log(np.diff(edges, axis=1))
+        return np.hstack([edges, log_density])
+
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density of the bin that holds the value; -inf outside all bins."""
         edges, log_density = _parts(params)

@@ -34,6 +34,10 @@ class Indicator(Family):
         counts = np.stack([weight[:, x == k].sum(axis=1) for k in range(variable.cardinality)], axis=1)
         return counts.argmax(axis=1)[:, None].astype(np.float64)
 
+    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """A state is not changed by data."""
+        return params
+
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """Zero at the state, -inf elsewhere."""
         return np.where(params == x, 0.0, -np.inf)

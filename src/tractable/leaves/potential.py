@@ -32,6 +32,10 @@ class Potential(Family):
         """Nothing: there is nothing to fit."""
         return np.zeros((len(weight), 0))
 
+    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """There is nothing to change."""
+        return params
+
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The cell itself."""
         return np.broadcast_to(x, (len(params), x.shape[1])).copy()

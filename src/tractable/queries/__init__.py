@@ -3,7 +3,7 @@
 To add one: a function in a file here, a line in the table of exports, and a method of `tractable.Circuit`.
 """
 
-from tractable.queries.divergence import divergence
+from tractable.queries.comparison import divergence
 from tractable.queries.information import Estimate, entropy, mutual_information
 from tractable.queries.marginals import expected_cells, joint_marginal, marginals
 from tractable.queries.moments import Moments, moments

@@ -1,0 +1,48 @@
+# Every target sets itself up: all it takes is Python 3.11 or later and a network to install packages from.
+# A stamp in .venv remembers what is installed; nothing is done again until pyproject.toml or constraints.txt changes.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test install check bench docs clean
+
+help:  ## say what the targets do
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+demo: $(STAMPS)/plot  ## learn on a built-in table, answer three questions, draw pictures in ./demo
+	@$(BIN)/tractable demo
+
+test: check  ## everything: lint, types and tests
+	$(BIN)/python -m pytest -n 2
+
+check: $(STAMPS)/test  ## lint and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+install: $(STAMPS)/all  ## .venv with every extra, ready for .venv/bin/tractable
+
+bench: $(STAMPS)/test  ## how fast the engine is
+	$(BIN)/python benchmarks/engine.py
+
+docs: $(STAMPS)/docs  ## the documentation as pages in ./build/site
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:  ## remove everything that can be made again
+	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache
+
+$(STAMPS):
+	$(PYTHON) -m venv $(VENV)
+	mkdir -p $@
+
+$(STAMPS)/plot: EXTRA := plot
+$(STAMPS)/test: EXTRA := test
+$(STAMPS)/docs: EXTRA := docs
+$(STAMPS)/all: EXTRA := all
+$(STAMPS)/plot $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/all: pyproject.toml constraints.txt | $(STAMPS)
+	$(PIP) --editable '.[$(EXTRA)]'
+	@touch $@

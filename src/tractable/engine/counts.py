@@ -1,0 +1,175 @@
+"""The downward sweep that parameter learning needs: how many rows flow through every edge and into every state.
+
+See down.py for what a flow is. Here the flow of the root is the row's weight, and what matters is not each row's flow
+but its sum over the rows: the number of rows expected to use a sum's edge, a leaf's state, a leaf over numbers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Floats
+from tractable.engine.backward import Backward
+from tractable.engine.program import DENSE, LOOKUP, SUM, Codes, Program
+from tractable.engine.rows import CONTRACT, chosen, power, total_slots
+from tractable.engine.up import Inputs, Tile, sweep_up
+
+SUMMED = {"contract", "reassoc"}  # sums over rows may be taken in the order that fills vector lanes
+
+
+class Tally(NamedTuple):
+    """Expected numbers of rows, added up over tiles."""
+
+    edge: Floats  # (edges from sums,) in the order of `Backward`
+    leaf_edge: Floats  # (leaf edges, 3) at state 0, at state 1, and where the cell is missing
+    entry: Floats  # (entries,) of each LOOKUP leaf's states, and where its cell is missing
+    dense: Floats  # (dense leaves, rows of the batch) the flows themselves
+    root: Floats  # (rows of the batch,)
+    root_exponent: Floats  # (rows of the batch,)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def sweep_counts(
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, flow: Floats, weights: Floats, tally: Tally
+) -> None:
+    """Add a batch's expected numbers to the tally. `weights` has a zero for each row that only fills the last tile."""
+    width = tile.value.shape[1]
+    top = program.kind.size - 1
+    for base in range(0, weights.size, width):
+        sweep_up(program, back.place, program.operand, inputs, base, tile, False)
+        for r in range(width):
+            tally.root[base + r] = tile.value[top, r]
+            tally.root_exponent[base + r] = tile.exponent[top, r] if tile.scaled[top] else 0.0
+        _sweep_down(program, back, inputs, tile, flow, weights, base, tally)
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _sweep_down(
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, flow: Floats, weights: Floats, base: int, tally: Tally
+) -> None:
+    kind, slot, start, reader_slot, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
+    product_start, product_slot, careful, value = back.product_start, back.product_slot, back.careful, tile.value
+    leaf_start, leaf_column, leaf_table, code = program.leaf_start, inputs.leaf_column, inputs.leaf_table, tile.code
+    edge_tally, leaf_tally = tally.edge, tally.leaf_edge
+    width = value.shape[1]
+    top = kind.size - 1
+    for op in range(top, -1, -1):
+        o, first, last = slot[op], start[op], start[op + 1]
+        product_first, product_last = product_start[op], product_start[op + 1]
+        is_share = False
+        if op == top:
+            for r in range(width):
+                flow[o, r] = weights[base + r] if value[op, r] > 0.0 else 0.0
+        elif first == last:
+            total_slots(flow, o, product_slot, product_first, product_last)
+        elif careful[op]:
+            _pull_scaled(back, op, tile, flow, edge_tally)
+        else:
+            _pull(flow, o, value, op, reader_slot, weight, first, last, edge_tally)
+            is_share = kind[op] == SUM and product_first == product_last
+            if not is_share:
+                for r in range(width):
+                    flow[o, r] *= value[op, r]
+                for e in range(product_first, product_last):
+                    s = product_slot[e]
+                    for r in range(width):
+                        flow[o, r] += flow[s, r]
+        if kind[op] == SUM and not is_share:
+            for r in range(width):
+                flow[o, r] = flow[o, r] / value[op, r] if value[op, r] > 0.0 else 0.0
+        if leaf_start[op] < leaf_start[op + 1]:
+            if kind[op] == SUM:
+                _tally_terms(program, op, o, inputs, tile, flow, leaf_tally)
+            else:
+                for e in range(leaf_start[op], leaf_start[op + 1]):
+                    _tally_states(flow, o, code, leaf_column[e], leaf_tally, e)
+        elif kind[op] == LOOKUP:
+            _tally_entries(op, o, inputs, code, flow, tally.entry)
+        elif kind[op] == DENSE:
+            line = inputs.source_offset[op]
+            for r in range(width):
+                tally.dense[line, base + r] = flow[o, r]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
+def _pull(
+    flow: Floats, o: int, value: Floats, op: int, slot: np.ndarray, weight: Floats, first: int, last: int, tally: Floats  # type: ignore[type-arg]
+) -> None:
+    """Set the flow of `o`, over its value, to the shares of the sums above, and add each edge's rows to the tally."""
+    width = value.shape[1]
+    for r in range(width):
+        flow[o, r] = 0.0
+    e = first
+    while e + 1 < last:
+        a, b, v, w = slot[e], slot[e + 1], weight[e], weight[e + 1]
+        one, two = 0.0, 0.0
+        for r in range(width):
+            flow[o, r] += v * flow[a, r] + w * flow[b, r]
+            one += flow[a, r] * value[op, r]
+            two += flow[b, r] * value[op, r]
+        tally[e] += v * one
+        tally[e + 1] += w * two
+        e += 2
+    if e < last:
+        a, v = slot[e], weight[e]
+        one = 0.0
+        for r in range(width):
+            flow[o, r] += v * flow[a, r]
+            one += flow[a, r] * value[op, r]
+        tally[e] += v * one
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _pull_scaled(back: Backward, op: int, tile: Tile, flow: Floats, tally: Floats) -> None:
+    """The flow of an operation, from sums and products above, where exponents may count."""
+    o, scaled, exponent = back.slot[op], tile.scaled, tile.exponent
+    for r in range(flow.shape[1]):
+        total = 0.0
+        own = exponent[op, r] if scaled[op] else 0.0
+        if tile.value[op, r] > 0.0:
+            for e in range(back.start[op], back.start[op + 1]):
+                p = back.reader[e]
+                steps = back.weight_exponent[e] + own - (exponent[p, r] if scaled[p] else 0.0)
+                x = flow[back.reader_slot[e], r] * back.weight[e] * tile.value[op, r] * power(steps)
+                tally[e] += x
+                total += x
+        for e in range(back.product_start[op], back.product_start[op + 1]):
+            total += flow[back.product_slot[e], r]
+        flow[o, r] = total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
+def _tally_states(flow: Floats, o: int, code: Codes, column: int, tally: Floats, e: int) -> None:
+    """Add the flow into a product's binary leaf to the states that the rows show."""
+    zero, one, missing = 0.0, 0.0, 0.0
+    for r in range(flow.shape[1]):
+        x = flow[o, r]
+        zero += x if code[column, r] == 0 else 0.0
+        one += x if code[column, r] == 1 else 0.0
+        missing += x if code[column, r] > 1 else 0.0
+    tally[e, 0] += zero
+    tally[e, 1] += one
+    tally[e, 2] += missing
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _tally_terms(
+    program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flow: Floats, tally: Floats
+) -> None:
+    """Add what a sum hands to its binary leaves, its share times their terms."""
+    for e in range(program.leaf_start[op], program.leaf_start[op + 1]):
+        column, table = inputs.leaf_column[e], inputs.leaf_table
+        for r in range(flow.shape[1]):
+            state = tile.code[column, r]
+            x = flow[o, r] * chosen(state, table[e, 0], table[e, 1], table[e, 2])
+            if tile.scaled[op]:
+                x *= power(-tile.exponent[op, r])
+            tally[e, min(state, 2)] += x
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _tally_entries(op: int, o: int, inputs: Inputs, code: Codes, flow: Floats, tally: Floats) -> None:
+    column, offset = inputs.source_column[op], inputs.source_offset[op]
+    for r in range(flow.shape[1]):
+        tally[offset + code[column, r]] += flow[o, r]

@@ -1,0 +1,130 @@
+"""Expected numbers of rows through every edge of a circuit and into every leaf: what EM and gradients are made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit.graph import Graph
+from tractable.engine.backward import Backward, turned
+from tractable.engine.backward import reweighted as reweighted_back
+from tractable.engine.compile import compiled, reweighted
+from tractable.engine.counts import Tally, sweep_counts
+from tractable.engine.inputs import Question, batch, dense_blocks, prepare
+from tractable.engine.program import SUM, LeafTables
+from tractable.engine.scaling import join
+from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
+
+PART = 2048  # rows of one part; fixed, so that the sums over parts do not depend on the number of threads
+
+
+class LeafCounts(NamedTuple):
+    """What a block's leaves were expected to see: how many rows in each state, or how much of each row."""
+
+    states: Floats  # (leaves, states) over categorical columns, missing cells left out; else (leaves, 0)
+    flows: Floats  # (leaves, rows) over numbers, rows whose cell is missing included; else (leaves, 0)
+
+
+class Expectations(NamedTuple):
+    """Of some weighted rows under a circuit."""
+
+    log_value: Floats  # (rows,) the logarithm of the circuit's value
+    edge: Floats  # (edges,) rows expected to use each edge of a sum; zero below products
+    leaves: tuple[LeafCounts, ...]  # one a block
+
+
+class Expecter:
+    """A circuit's structure, compiled once, that counts under any of its parameters."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._structure = compiled(graph, merge=False)
+        if self._structure.constant:
+            raise ValueError("the circuit does not depend on the row: there is nothing to count")
+        self._back = turned(self._structure.program)
+
+    def log_values(self, graph: Graph, rows: Floats, threads: int | None = None) -> Floats:
+        """The logarithm of the circuit's value for each row, with the parameters of `graph`. Shape (rows,)."""
+        question = prepare(graph, reweighted(self._structure, graph), {})
+        return question_log_values(question, rows, maximise=False, threads=threads)
+
+    def expectations(self, graph: Graph, rows: Floats, weights: Floats, threads: int | None = None) -> Expectations:
+        """The expected numbers under the parameters of `graph`, which has the structure of the circuit compiled."""
+        question = prepare(graph, reweighted(self._structure, graph), {})
+        back = reweighted_back(self._back, question.code.program)
+        workers = threads_or_default(threads)
+        parts = [slice(i, min(i + PART, len(rows))) for i in range(0, len(rows), PART)]
+
+        def run(part: slice) -> Tally:
+            return _tally(question, back, rows[part], weights[part])
+
+        tallies = spread(run, parts, workers)
+        return _read(question, back, tallies, [p.stop - p.start for p in parts])
+
+
+def _tally(question: Question, back: Backward, rows: Floats, weights: Floats) -> Tally:
+    program, code = question.code.program, question.code
+    width = tile_width(program.kind.size, len(rows))
+    inputs = batch(question, rows, width)
+    size = inputs.code.shape[1]
+    tally = Tally(
+        np.zeros(back.edge.size), np.zeros((program.leaf.size, 3)), np.zeros(question.lookup.size),
+        np.zeros((code.dense_node.size, size)), np.empty(size), np.empty(size),
+    )  # fmt: skip
+    padded = np.concatenate([weights, np.zeros(size - len(rows))])
+    tile = new_tile(question.graph, program.kind.size, width)
+    sweep_counts(program, back, inputs, tile, np.zeros((back.slots, width)), padded, tally)
+    return tally
+
+
+def _read(question: Question, back: Backward, tallies: list[Tally], sizes: list[int]) -> Expectations:
+    """The tallies added up, edge by edge and leaf by leaf of the circuit."""
+    code, graph = question.code, question.graph
+    edge_total, leaf_total, entry_total = (
+        np.sum([getattr(t, name) for t in tallies], axis=0) for name in ("edge", "leaf_edge", "entry")
+    )
+    edge = np.zeros(graph.edges)
+    known = code.origin[back.edge] >= 0
+    edge[code.origin[back.edge][known]] = edge_total[known]
+    above = np.repeat(code.program.kind, np.diff(code.program.leaf_start)) == SUM
+    edge[code.leaf_origin[above]] = leaf_total[above].sum(axis=1)
+    states = _states(question, leaf_total, entry_total)
+    dense = np.concatenate([t.dense[:, :n] for t, n in zip(tallies, sizes, strict=True)], axis=1)
+    roots = [join(t.root, t.root_exponent)[:n] for t, n in zip(tallies, sizes, strict=True)]
+    return Expectations(np.concatenate(roots) + code.log_factor, edge, _by_block(question, states, dense))
+
+
+def _states(question: Question, leaf_total: Floats, entry_total: Floats) -> Floats:
+    """Rows expected to show each state of each leaf, leaf after leaf; a missing cell shows none."""
+    tables, program = question.code.tables, question.code.program
+    first = tables.offset[:-1] + np.arange(tables.column.size)
+    entries = entry_total.copy()
+    np.add.at(entries, first[program.leaf], leaf_total[:, 0])
+    two = tables.states[program.leaf] > 1
+    np.add.at(entries, first[program.leaf[two]] + 1, leaf_total[two, 1])
+    return np.delete(entries, first + tables.states)
+
+
+def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCounts, ...]:
+    tables, found = question.code.tables, []
+    lines = {id(block): line for block, line in dense_blocks(question.graph, question.code)}
+    leaf = 0
+    for block in question.graph.leaves:
+        size = block.node.size
+        if block.family.name == "constant":
+            found.append(LeafCounts(np.zeros((size, 0)), np.zeros((size, 0))))
+            continue
+        if id(block) in lines:
+            found.append(LeafCounts(np.zeros((size, 0)), dense[lines[id(block)]]))
+        else:
+            found.append(LeafCounts(_padded(tables, states, leaf, size), np.zeros((size, 0))))
+        leaf += size
+    return tuple(found)
+
+
+def _padded(tables: LeafTables, states: Floats, leaf: int, size: int) -> Floats:
+    """The states of consecutive leaves as a matrix, zeros behind those of leaves that have fewer."""
+    width = tables.states[leaf : leaf + size]
+    answer = np.zeros((size, int(width.max())))
+    inside = np.arange(answer.shape[1]) < width[:, None]
+    answer[inside] = states[tables.offset[leaf] : tables.offset[leaf + size]]
+    return answer

@@ -1,0 +1,58 @@
+"""A circuit and a table -> the circuit with better parameters.
+
+To add a method: a file with a class, and a line in the table below.
+"""
+
+import numpy as np
+
+from tractable.circuit import Graph
+from tractable.data import Table, collapse
+from tractable.engine import log_values
+from tractable.parameters.cccp import CCCP
+from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
+from tractable.progress import Watch
+
+METHODS: dict[str, type[Method]] = {method.name: method for method in (CCCP,)}
+
+
+def fit(
+    graph: Graph,
+    table: Table,
+    how: Method,
+    rng: np.random.Generator,
+    *,
+    valid: Table | None = None,
+    watch: Watch | None = None,
+) -> Fitted:
+    """The circuit with the best parameters that the method finds: on the validation rows where there are any.
+
+    Raises:
+        ValueError: if the tables do not fit the circuit, or the method cannot work on it.
+    """
+    for name, some in (("training", table), ("validation", valid)):
+        if some is not None and some.schema != graph.schema:
+            raise ValueError(f"the {name} table has another schema than the circuit")
+    rows, held_out = _rows(table), None if valid is None else _rows(valid)
+    start = how.prepare(graph, table)
+    course = Course()
+    with watch or Watch() as watching:
+        for done, step in enumerate(how.steps(start, rows, rng)):
+            score = None if held_out is None else held_out.mean(log_values(step.graph, held_out.values))
+            course.note(step, score)
+            watching.report(how.title, done, how.iterations, step.train if score is None else score)
+            if done >= how.iterations or is_over(course, how, watching):
+                break
+    assert course.best is not None
+    return Fitted(how.finish(course.best), course.train, course.valid)
+
+
+def _rows(table: Table) -> Rows:
+    """The distinct rows that weigh anything."""
+    distinct, _ = collapse(table)
+    some = distinct.row_weights > 0
+    if not some.any():
+        raise ValueError("the table has no rows that weigh anything")
+    return Rows(distinct.values[some], distinct.row_weights[some])
+
+
+__all__ = ["METHODS", "Fitted", "Method", "fit"]

@@ -1,0 +1,45 @@
+"""The concave-convex procedure, which for circuits is expectation maximisation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.circuit import Graph, normalise
+from tractable.data import Table
+from tractable.engine.expectations import Expecter
+from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.updates import refitted_leaves, smoothed_weights
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CCCP(Method):
+    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks», NIPS 2016.
+
+    Each sum's weights become the expected use of its edges (equation 7), each leaf is fitted to what it is expected to
+    see. Without smoothing the training log-likelihood never falls.
+    """
+
+    name: ClassVar[str] = "cccp"
+    title: ClassVar[str] = "concave-convex procedure (EM)"
+
+    smoothing: float = 0.01  # imaginary rows at each sum, spread over its edges
+    leaf_smoothing: float = 0.1  # imaginary rows at each leaf
+
+    def prepare(self, graph: Graph, table: Table) -> Graph:
+        """Locally normalised, constants moved into weights (equation 6)."""
+        return normalise(graph).graph
+
+    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+        """One E and one M step each."""
+        expecter = Expecter(graph)
+        while True:
+            expected = expecter.expectations(graph, rows.values, rows.weights)
+            yield Step(graph, rows.mean(expected.log_value))
+            graph = replace(
+                graph,
+                log_weight=smoothed_weights(graph, expected, self.smoothing),
+                leaves=refitted_leaves(graph, expected, rows.values, self.leaf_smoothing),
+            )

@@ -1,0 +1,102 @@
+"""What every method of parameter learning is: frozen settings, and steps from a circuit to better ones."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.progress import Watch
+
+
+class Rows(NamedTuple):
+    """The distinct rows of a table and how many each stands for."""
+
+    values: Floats  # (rows, columns)
+    weights: Floats  # (rows,)
+
+    @property
+    def total(self) -> float:
+        """How many rows there are."""
+        return float(self.weights.sum())
+
+    def mean(self, log_values: Floats) -> float:
+        """The mean over all rows of a number for each distinct one."""
+        return float(self.weights @ log_values / self.total)
+
+
+class Step(NamedTuple):
+    """A circuit on the way, and the mean training log-likelihood that it (or, in EM, the one before it) has."""
+
+    graph: Graph
+    train: float
+
+
+class Fitted(NamedTuple):
+    """The best circuit seen and how the scores went."""
+
+    graph: Graph
+    train: list[float]  # mean log-likelihood, step by step
+    valid: list[float]  # the same of the validation rows; empty without them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """Settings as fields, each with a comment."""
+
+    name: ClassVar[str]  # as typed
+    title: ClassVar[str]  # as shown
+
+    iterations: int = 50  # at most
+    tolerance: float = 0.001  # stop when a step changes the mean log-likelihood by less
+    patience: int = 5  # with validation rows: stop after so many steps without a better score on them
+
+    @abstractmethod
+    def prepare(self, graph: Graph, table: Table) -> Graph:
+        """The circuit in the form that the method works on.
+
+        Raises:
+            ValueError: if the method cannot work on such a circuit.
+        """
+
+    @abstractmethod
+    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+        """Circuits with better and better parameters, without end; the first one is as good as `graph`."""
+
+    def finish(self, graph: Graph) -> Graph:
+        """The circuit as it is handed back."""
+        return graph
+
+
+@dataclass
+class Course:
+    """How a run has gone so far."""
+
+    train: list[float] = field(default_factory=list)
+    valid: list[float] = field(default_factory=list)
+    best: Graph | None = None
+    best_score: float = -np.inf
+    since_best: int = 0
+
+    def note(self, step: Step, valid: float | None) -> None:
+        """Remember a step, and whether it is the best."""
+        self.train.append(step.train)
+        if valid is not None:
+            self.valid.append(valid)
+        score = step.train if valid is None else valid
+        if valid is None or score > self.best_score:
+            self.best, self.best_score, self.since_best = step.graph, score, 0
+        else:
+            self.since_best += 1
+
+
+def is_over(course: Course, how: Method, watch: Watch) -> bool:
+    """Whether to stop: told to, no longer improving, or hardly changing."""
+    if watch.should_stop() or course.since_best >= how.patience:
+        return True
+    scores = course.train
+    return len(scores) > 1 and abs(scores[-1] - scores[-2]) < how.tolerance

@@ -1,0 +1,282 @@
+"""What holds of every learner in the table of learners."""
+
+import os
+import signal
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import ClassVar, Literal
+
+import numpy as np
+import pytest
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph, is_decomposable, is_smooth
+from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.engine import log_values
+from tractable.learners import LEARNERS, Learner, Progress, Watch, settings_from_text
+
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+dependent_learner = pytest.mark.parametrize("name", [n for n in LEARNERS if n != "independent"])
+
+
+def learned(
+    name: str, table: Table, seed: int = 7, valid: Table | None = None, watch: Watch | None = None
+) -> Graph:
+    return LEARNERS[name]().learn(table, np.random.default_rng(seed), valid=valid, watch=watch)
+
+
+def categorical_table(rows: int = 300, seed: int = 0) -> Table:
+    """Four columns of 2, 3, 1 and 2 states; the first tells about the second, the second about the last."""
+    rng = np.random.default_rng(seed)
+    a = rng.random(rows) < 0.4
+    b = np.where(rng.random(rows) < 0.8, 2 * a, rng.integers(0, 3, rows))
+    d = np.where(rng.random(rows) < 0.9, b == 2, rng.integers(0, 2, rows))
+    values = np.column_stack([a, b, np.zeros(rows), d]).astype(np.float64)
+    return Table(discrete_schema([2, 3, 1, 2]), values)
+
+
+MIXED = Schema(
+    (
+        Variable("größe", "real"),
+        Variable("色", "categorical", ("赤", "青", "緑")),
+        Variable("n", "count"),
+        Variable("sick", "categorical", ("no", "yes")),
+    )
+)
+
+
+def mixed_table(rows: int = 200, seed: int = 0, missing: float = 0.2) -> Table:
+    """A real, a three-state, a count and a two-state column, all told by one of two classes."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, rows)
+    colour = np.where(group == 1, rng.integers(1, 3, rows), rng.integers(0, 2, rows))
+    values = np.column_stack(
+        [rng.normal(5e4 * group, 1e4), colour, rng.poisson(1 + 6 * group), group]
+    ).astype(float)
+    values[rng.random(values.shape) < missing] = np.nan
+    return Table(MIXED, values)
+
+
+def every_row(schema: Schema) -> Floats:
+    return np.array(list(product(*(range(v.cardinality) for v in schema))), dtype=np.float64)
+
+
+def assert_same(one: Graph, other: Graph) -> None:
+    for field in ("kind", "start", "child", "log_weight"):
+        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+    for mine, theirs in zip(one.leaves, other.leaves, strict=True):
+        np.testing.assert_array_equal(mine.node, theirs.node)
+        np.testing.assert_array_equal(mine.params, theirs.params)
+
+
+def assert_close(one: Graph, other: Graph, rows: Floats) -> None:
+    np.testing.assert_allclose(log_values(one, rows), log_values(other, rows), rtol=1e-7, atol=1e-7)
+
+
+def is_normalised(graph: Graph) -> bool:
+    everything = np.full((1, len(graph.schema)), np.nan)
+    return is_smooth(graph) and is_decomposable(graph) and abs(log_values(graph, everything)[0]) < 1e-9
+
+
+@every_learner
+def test_the_probabilities_of_all_rows_sum_to_one(name: str) -> None:
+    graph = learned(name, categorical_table())
+    assert is_normalised(graph)
+    assert np.exp(log_values(graph, every_row(graph.schema))).sum() == pytest.approx(1.0)
+
+
+@every_learner
+def test_mixed_columns_with_missing_cells_give_a_distribution(name: str) -> None:
+    table = mixed_table()
+    graph = learned(name, table)
+    assert is_normalised(graph)
+    assert graph.schema == table.schema
+    assert np.isfinite(log_values(graph, table.values)).all()
+
+
+@dependent_learner
+@pytest.mark.parametrize("table", [categorical_table(), mixed_table()], ids=["categorical", "mixed"])
+def test_dependent_columns_are_not_taken_to_be_independent(name: str, table: Table) -> None:
+    flat = learned("independent", table)
+    assert log_values(learned(name, table), table.values).mean() > log_values(flat, table.values).mean() + 0.1
+
+
+@every_learner
+def test_the_same_seed_gives_the_same_circuit(name: str) -> None:
+    assert_same(learned(name, mixed_table()), learned(name, mixed_table()))
+
+
+@every_learner
+def test_weighted_rows_stand_for_repeated_rows(name: str) -> None:
+    table = mixed_table()
+    times = np.random.default_rng(3).integers(0, 4, len(table))
+    weighted = Table(table.schema, table.values, times.astype(np.float64))
+    repeated = Table(table.schema, np.repeat(table.values, times, axis=0))
+    assert_close(learned(name, weighted), learned(name, repeated), table.values)
+
+
+@every_learner
+def test_a_row_without_any_cell_changes_nothing_but_the_smoothing(name: str) -> None:
+    table = categorical_table(2000)
+    empty = np.full((1, 4), np.nan)
+    more = Table(table.schema, np.concatenate([table.values, empty]))
+    logs = [log_values(learned(name, t), table.values).mean() for t in (table, more)]
+    assert logs[0] == pytest.approx(logs[1], abs=0.02)
+
+
+@every_learner
+def test_a_table_without_any_cell_gives_a_distribution(name: str) -> None:
+    assert is_normalised(learned(name, Table(MIXED, np.full((3, 4), np.nan))))
+
+
+@every_learner
+def test_rows_that_weigh_nothing_give_a_distribution(name: str) -> None:
+    table = mixed_table(20)
+    assert is_normalised(learned(name, Table(MIXED, table.values, np.zeros(20))))
+
+
+@every_learner
+def test_constant_columns_give_a_distribution(name: str) -> None:
+    constant = np.tile([3.5, 1.0, 4.0, 0.0], (50, 1))
+    graph = learned(name, Table(MIXED, constant))
+    assert is_normalised(graph)
+    assert np.isfinite(log_values(graph, constant)).all()
+
+
+@every_learner
+def test_one_row_is_enough(name: str) -> None:
+    assert is_normalised(learned(name, mixed_table(1, missing=0)))
+
+
+@every_learner
+@pytest.mark.parametrize("column", range(4))
+def test_one_column_is_enough(name: str, column: int) -> None:
+    graph = learned(name, mixed_table().select([column]))
+    assert is_normalised(graph)
+
+
+@dependent_learner
+def test_a_column_and_its_copy_tell_the_same(name: str) -> None:
+    rng = np.random.default_rng(1)
+    once = rng.integers(0, 2, (400, 1)).astype(np.float64)
+    graph = learned(name, Table(discrete_schema([2, 2, 2]), np.repeat(once, 3, axis=1)))
+    unequal = log_values(graph, np.array([[0.0, 1.0, np.nan]]))
+    assert np.exp(unequal[0]) < 0.02
+
+
+@every_learner
+def test_a_column_may_have_a_thousand_states(name: str) -> None:
+    rng = np.random.default_rng(2)
+    values = np.column_stack([rng.integers(0, 1000, 500), rng.integers(0, 2, 500)]).astype(np.float64)
+    graph = learned(name, Table(discrete_schema([1000, 2]), values))
+    assert np.exp(log_values(graph, every_row(graph.schema))).sum() == pytest.approx(1.0)
+
+
+@every_learner
+def test_validation_rows_are_taken(name: str) -> None:
+    graph = learned(name, mixed_table(), valid=mixed_table(50, seed=9))
+    assert is_normalised(graph)
+
+
+@every_learner
+def test_validation_rows_of_another_schema_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="another schema"):
+        learned(name, mixed_table(), valid=categorical_table())
+
+
+@every_learner
+def test_potentials_are_refused_by_name(name: str) -> None:
+    schema = Schema((Variable("x", "categorical", (0, 1)), Variable("phi", "real", role="potential")))
+    with pytest.raises(ValueError, match="'phi'"):
+        learned(name, Table(schema, np.zeros((3, 2))))
+
+
+@every_learner
+def test_without_time_there_still_is_a_model(name: str) -> None:
+    assert is_normalised(learned(name, mixed_table(), watch=Watch(seconds=0.0)))
+
+
+@every_learner
+def test_an_interrupt_inside_a_report_still_leaves_a_model(name: str) -> None:
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    watch = Watch(interrupt)
+    assert is_normalised(learned(name, mixed_table(), watch=watch))
+    assert watch.interrupted
+
+
+@every_learner
+def test_reports_tell_stage_and_progress(name: str) -> None:
+    told: list[Progress] = []
+    learned(name, mixed_table(), watch=Watch(told.append))
+    assert told
+    assert all(p.stage and p.done >= 0 and (p.total is None or p.done <= p.total) for p in told)
+
+
+@every_learner
+def test_every_setting_has_a_default_and_a_name(name: str) -> None:
+    learner = LEARNERS[name]
+    assert learner.name == name
+    assert learner.title
+    settings = settings_from_text(learner, [f"{f.name}={f.default}" for f in fields(learner)])
+    assert learner(**settings) == learner()
+
+
+def test_ctrl_c_asks_a_watch_to_stop_and_the_second_one_interrupts() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Watch() as watch, watch:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert watch.should_stop()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Stands in for a learner: the settings of every type."""
+
+    name: ClassVar[str] = "example"
+
+    size: int = 1
+    rate: float = 0.5
+    fast: bool = False
+    kind: Literal["gini", "entropy"] = "gini"
+    sizes: tuple[int, ...] = ()
+    limit: float | None = None
+    label: str = ""
+
+
+def read_settings(*texts: str) -> dict[str, object]:
+    learner: type[Learner] = Settings  # type: ignore[assignment]
+    return settings_from_text(learner, texts)
+
+
+def test_settings_are_read_from_text() -> None:
+    texts = ["size=3", "rate = 1e-3", "fast=yes", "kind=entropy", "sizes=2,4", "limit=none", "label=a=b"]
+    found = read_settings(*texts)
+    values = [3, 1e-3, True, "entropy", (2, 4), None, "a=b"]
+    assert found == dict(zip([f.name for f in fields(Settings)], values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "sise=3",
+            "example has no setting 'sise' (its settings: size, rate, fast, kind, sizes, limit, label)",
+        ),
+        ("size=3.5", "setting size: '3.5' is not a whole number"),
+        ("rate=fast", "setting rate: 'fast' is not a number"),
+        ("fast=perhaps", "setting fast: 'perhaps' is not true or false"),
+        ("kind=x", "setting kind: 'x' is not one of gini, entropy"),
+        ("sizes=1,b", "setting sizes: '1,b' is not a list (a,b,c), each a whole number"),
+        ("limit=x", "setting limit: 'x' is not a number or none"),
+        ("size", "'size' is no setting: write name=value"),
+    ],
+)
+def test_a_bad_setting_is_named_in_one_line(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match="setting") as fault:
+        read_settings(text)
+    assert str(fault.value) == words
