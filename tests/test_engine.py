@@ -20,7 +20,7 @@ from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable, discrete_schema
-from tractable.engine import completions, draw, first_statistics, log_values, posterior, posteriors, sweep
+from tractable.engine import backward, completions, draw, first_statistics, log_values, posterior, posteriors, sweep
 from tractable.engine.inputs import ask, batch
 from tractable.engine.scaling import join
 from tractable.engine.up import sweep_roots
@@ -356,6 +356,17 @@ def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.M
         monkeypatch.setattr(module, "tile_width", lambda slots, rows: width)
     for before, answer in zip(usual, ANSWERS.values(), strict=True):
         assert close(answer(graph, rows, 1), before, 1e-12)
+
+
+@pytest.mark.parametrize("stretch", [1, 2, 7, 30])
+def test_posteriors_do_not_depend_on_where_a_program_is_cut(
+    stretch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = _half_missing(np.random.default_rng(8), _mixed_graph(7).schema, 130)
+    whole = posteriors(_mixed_graph(7), rows)
+    monkeypatch.setattr(backward, "WHOLE", 0)
+    monkeypatch.setattr(backward, "STRETCH", stretch)
+    assert close(posteriors(_mixed_graph(7), rows), whole, 1e-13)
 
 
 def test_the_statistics_of_a_missing_column_add_up_to_one() -> None:

@@ -14,7 +14,7 @@ from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, Variable, discrete_schema
-from tractable.engine import completions, log_values, posteriors, samples
+from tractable.engine import backward, completions, log_values, posteriors, samples
 
 SCHEMA = Schema(
     (
@@ -70,9 +70,14 @@ def test_values_of_any_size_agree_with_logarithms(graph: Graph, rows: Floats) ->
     assert close(log_values(graph, rows), oracle.log_values(graph, rows))
 
 
-@given(extreme_circuits(), extreme_rows())
-def test_posteriors_of_values_of_any_size_agree_with_logarithms(graph: Graph, rows: Floats) -> None:
-    answers = posteriors(graph, rows)
+@given(extreme_circuits(), extreme_rows(), st.sampled_from([0, 10_000]))
+def test_posteriors_of_values_of_any_size_agree_with_logarithms(
+    graph: Graph, rows: Floats, whole: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backward, "WHOLE", whole)
+        patch.setattr(backward, "STRETCH", 3)
+        answers = posteriors(graph, rows)
     for row, answer in zip(rows, answers, strict=True):
         total = oracle.log_value(graph, row)
         if total == -math.inf:

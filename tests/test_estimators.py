@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import tractable as tr
 from tractable.data import Schema, Table, Variable, clinic, to_frame
 from tractable.estimators import TableEstimator
-from tractable.learners import LEARNERS
+from tractable.learners import LEARNERS, Progress, Watch
 
 ESTIMATORS: list[type[TableEstimator]] = [tr.Independent, tr.ChowLiuTree, tr.NaiveBayesMixture]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -177,6 +177,18 @@ def test_a_clone_has_the_settings_and_not_the_model(estimator: type[TableEstimat
     copy = clone(model)
     assert copy.smoothing == 0.25
     assert not hasattr(copy, "circuit_")
+
+
+def test_one_number_of_components_may_be_given_alone() -> None:
+    model = tr.NaiveBayesMixture(components=3, random_state=0).fit(clinic(300))
+    assert model.components == 3
+    assert model.circuit_.properties.depth == 2
+
+
+def test_a_watch_follows_and_ends_the_fit() -> None:
+    told: list[Progress] = []
+    tr.NaiveBayesMixture(random_state=0).fit(clinic(300), watch=Watch(told.append, seconds=0.0))
+    assert told[-1].done == 1
 
 
 def test_arrays_keep_their_kind() -> None:

@@ -223,6 +223,37 @@ def test_every_setting_has_a_default_and_a_name(name: str) -> None:
     assert learner(**settings) == learner()
 
 
+@every_learner
+def test_a_setting_out_of_range_is_named(name: str) -> None:
+    settings = settings_from_text(LEARNERS[name], ["smoothing=-1"])
+    with pytest.raises(ValueError, match=f"setting smoothing of {name} is at least 0, not -1"):
+        LEARNERS[name](**settings)
+
+
+@every_learner
+def test_huge_and_tiny_numbers_give_a_distribution(name: str) -> None:
+    values = np.array([[1e308, 0, 1e12, 0], [-1e308, 1, 0, 1], [1e-300, 2, 3, 1], [5.0, 0, 2, 0]])
+    graph = learned(name, Table(MIXED, np.repeat(values, 5, axis=0)))
+    assert is_normalised(graph)
+    assert not np.isnan(log_values(graph, values)).any()
+
+
+def test_ctrl_c_without_a_watch_interrupts() -> None:
+    class Impatient(Learner):
+        name = "impatient"
+
+        def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+            os.kill(os.getpid(), signal.SIGINT)
+            return learned("independent", table)
+
+    table = categorical_table()
+    with pytest.raises(KeyboardInterrupt):
+        Impatient().learn(table, np.random.default_rng(0))
+    watch = Watch()
+    assert is_normalised(Impatient().learn(table, np.random.default_rng(0), watch=watch))
+    assert watch.interrupted
+
+
 def test_ctrl_c_asks_a_watch_to_stop_and_the_second_one_interrupts() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Watch() as watch, watch:

@@ -18,7 +18,7 @@ from tractable.learners.mixtures import (
     mixture_node,
 )
 from tractable.learners.naive_bayes import NaiveBayesLearner
-from tractable.learners.progress import Progress, Watch
+from tractable.progress import Progress, Watch
 
 SCHEMA = Schema(
     (

@@ -30,34 +30,60 @@ class Backward(NamedTuple):
     slot: Places  # (ops,) where the flow lies
     slots: int
     start: Ints  # (ops + 1,) the edges from sums
-    reader: Places  # (edges from sums,) the slot of the sum above
+    edge: Ints  # (edges from sums,) the program's edge
+    reader: Places  # (edges from sums,) the sum above
+    reader_slot: Places  # (edges from sums,) its slot
     weight: Floats  # (edges from sums,)
     weight_exponent: Floats  # (edges from sums,)
     product_start: Ints  # (ops + 1,) the edges from products
-    product: Places  # (edges from products,) the slot of the product above
+    product_slot: Places  # (edges from products,) the slot of the product above
     careful: Bools  # (ops,) whether a sum above may have exponents
+
+
+class Flows(NamedTuple):
+    """What a tile's operations hand down: a product its flow, a sum its share (its flow over its value)."""
+
+    value: Floats  # (slots, rows)
+    exponent: Floats  # (slots, rows) of the sum's value, valid where `scaled`
+    scaled: Bools  # (slots,)
 
 
 def backward(graph: Graph, program: Program) -> Backward:
     """The program's edges by their lower ends, made at their first use."""
-    return remember(graph, "program, backward", lambda _: _turned(program, STRETCH if program.kind.size > WHOLE else WHOLE))
+    return remember(graph, "program, backward", lambda _: turned(program))
 
 
-def _turned(program: Program, stretch: int) -> Backward:
+def turned(program: Program) -> Backward:
+    """The program's edges by their lower ends."""
     size = program.kind.size
     above = np.repeat(np.arange(size), np.diff(program.start))
+    cuts = np.append(np.arange(0, size, STRETCH if size > WHOLE else size), size)
+    up, again, places = _layouts(program, above, cuts)
     slot, slots = _slots(program.operand.astype(np.int64), above, size)
     from_sum = program.kind[above] == SUM
     start, edge = _by_operand(program, from_sum)
     product_start, product_edge = _by_operand(program, ~from_sum)
-    reader = above[edge]
-    careful = np.zeros(size, dtype=np.bool_)
-    np.logical_or.at(careful, program.operand[edge], program.care[reader] != PLAIN)
-    cuts = np.append(np.arange(0, size, stretch), size)
+    reader = above[edge].astype(np.uint32)
     return Backward(
-        cuts, *_layouts(program, above, cuts), slot, slots, start, slot[reader], program.weight[edge],
-        program.weight_exponent[edge], product_start, slot[above[product_edge]], careful,
+        cuts, up, again, places, slot, slots, start, edge, reader, slot[reader], program.weight[edge],
+        program.weight_exponent[edge], product_start, slot[above[product_edge]], _careful(program, edge, reader),
     )  # fmt: skip
+
+
+def reweighted(back: Backward, program: Program) -> Backward:
+    """The same with the weights of another program of the same structure."""
+    return back._replace(
+        weight=program.weight[back.edge],
+        weight_exponent=program.weight_exponent[back.edge],
+        careful=_careful(program, back.edge, back.reader),
+    )
+
+
+def _careful(program: Program, edge: Ints, reader: Places) -> Bools:
+    """The operations that a sum reads which may have exponents."""
+    careful = np.zeros(program.kind.size, dtype=np.bool_)
+    careful[program.operand[edge[program.care[reader] != PLAIN]]] = True
+    return careful
 
 
 def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout, int]:

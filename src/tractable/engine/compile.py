@@ -63,8 +63,7 @@ def reweighted(code: Compiled, graph: Graph) -> Compiled:
     low, high = leaf_bounds(tables)
     log_weights = tuple(np.where(o < 0, 0.0, graph.log_weight[o]) for o in (code.origin, code.leaf_origin))
     program = code.program._replace(leaf_weight=np.exp(log_weights[1]))
-    wide = np.zeros(program.kind.size, dtype=np.bool_)
-    return code._replace(program=_with_care(program, wide, (log_weights[0], log_weights[1]), low, high), tables=tables)
+    return code._replace(program=_with_care(program, (log_weights[0], log_weights[1]), low, high), tables=tables)
 
 
 class _Listing:
@@ -113,8 +112,7 @@ class _Listing:
             stride=np.ones(order.size, dtype=np.int64), source=sources[order],
             slot=_PLACES, operand_slot=_PLACES, last_read=np.zeros(0, dtype=np.bool_),
         )  # fmt: skip
-        wide = np.concatenate([np.zeros(self.base, dtype=np.bool_), self.wide])[order]
-        program = _with_care(program, wide, (log_weight, leaf_log_weight), low, high)
+        program = _with_care(program, (log_weight, leaf_log_weight), low, high)
         return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
     def _edges(self, chosen: Bools) -> tuple[Ints, Ints, Ints]:
@@ -151,9 +149,7 @@ def _reordered(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, Places]:
     return new_start, position[operand[picked]].astype(np.uint32)
 
 
-def _with_care(
-    program: Program, wide: Bools, log_weights: tuple[Floats, Floats], low: Floats, high: Floats
-) -> Program:
+def _with_care(program: Program, log_weights: tuple[Floats, Floats], low: Floats, high: Floats) -> Program:
     """The program with what its bounds say about exponents."""
     log_weight, leaf_log_weight = log_weights
     reads = program.source >= 0
@@ -161,8 +157,9 @@ def _with_care(
     op_low[reads], op_high[reads] = low[program.source[reads]], high[program.source[reads]]
     edges = (program.leaf_start, leaf_log_weight + low[program.leaf], leaf_log_weight + high[program.leaf])
     schedule.bounds(program.kind == SUM, program.start, program.operand, log_weight, edges, op_low, op_high)
-    care = np.where(wide, WIDE, np.where((op_low > -SAFE) & (op_high < SAFE), PLAIN, CHECKED))
     value, exponent = split(log_weight)
+    care = np.where((op_low > -SAFE) & (op_high < SAFE), PLAIN, CHECKED)
+    care[np.repeat(np.arange(care.size), np.diff(program.start))[exponent != 0]] = WIDE
     return program._replace(
         care=care.astype(np.uint8), weight=value, weight_exponent=exponent, stride=_strides(program, edges)
     )

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Floats
-from tractable.engine.backward import Backward
+from tractable.engine.backward import Backward, Flows
+from tractable.engine.down import new_flows
 from tractable.engine.program import DENSE, LOOKUP, SUM, Codes, Program
 from tractable.engine.rows import CONTRACT, chosen, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
@@ -31,56 +32,65 @@ class Tally(NamedTuple):
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def sweep_counts(
-    program: Program, back: Backward, inputs: Inputs, tile: Tile, flow: Floats, weights: Floats, tally: Tally
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
     """Add a batch's expected numbers to the tally. `weights` has a zero for each row that only fills the last tile."""
-    width = tile.value.shape[1]
-    top = program.kind.size - 1
+    width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
+    top = back.up.slot[ops - 1]
+    flows = new_flows(back, width)
     for base in range(0, weights.size, width):
-        sweep_up(program, back.place, program.operand, inputs, base, tile, False)
+        sweep_up(program, back.up, inputs, base, tile, False, 0, ops)
         for r in range(width):
             tally.root[base + r] = tile.value[top, r]
             tally.root_exponent[base + r] = tile.exponent[top, r] if tile.scaled[top] else 0.0
-        _sweep_down(program, back, inputs, tile, flow, weights, base, tally)
+            flows.value[back.slot[ops - 1], r] = weights[base + r] if tile.value[top, r] > 0.0 else 0.0
+        for k in range(stretches - 1, -1, -1):
+            if stretches > 1:
+                sweep_up(program, back.again, inputs, base, tile, False, back.cuts[k], back.cuts[k + 1])
+            _sweep_down(program, back, inputs, tile, flows, tally, base, k)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(
-    program: Program, back: Backward, inputs: Inputs, tile: Tile, flow: Floats, weights: Floats, base: int, tally: Tally
+def _sweep_down(  # noqa: C901
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, flows: Flows, tally: Tally, base: int, k: int
 ) -> None:
+    """The flows of the operations of one stretch, the last one first. That of the root is there already."""
     kind, slot, start, reader_slot, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
     product_start, product_slot, careful, value = back.product_start, back.product_slot, back.careful, tile.value
-    leaf_start, leaf_column, leaf_table, code = program.leaf_start, inputs.leaf_column, inputs.leaf_table, tile.code
+    leaf_start, leaf_column, code, place, flow = (
+        program.leaf_start, inputs.leaf_column, tile.code, back.again.slot, flows.value,
+    )  # fmt: skip
     edge_tally, leaf_tally = tally.edge, tally.leaf_edge
     width = value.shape[1]
-    top = kind.size - 1
-    for op in range(top, -1, -1):
-        o, first, last = slot[op], start[op], start[op + 1]
+    for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
+        o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
         is_share = False
-        if op == top:
-            for r in range(width):
-                flow[o, r] = weights[base + r] if value[op, r] > 0.0 else 0.0
-        elif first == last:
-            total_slots(flow, o, product_slot, product_first, product_last)
+        if first == last:
+            if product_first < product_last:
+                total_slots(flow, o, product_slot, product_first, product_last)
         elif careful[op]:
-            _pull_scaled(back, op, tile, flow, edge_tally)
+            _pull_scaled(back, op, tile, flows, edge_tally)
         else:
-            _pull(flow, o, value, op, reader_slot, weight, first, last, edge_tally)
+            _pull(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
             is_share = kind[op] == SUM and product_first == product_last
             if not is_share:
                 for r in range(width):
-                    flow[o, r] *= value[op, r]
+                    flow[o, r] *= value[v, r]
                 for e in range(product_first, product_last):
                     s = product_slot[e]
                     for r in range(width):
                         flow[o, r] += flow[s, r]
-        if kind[op] == SUM and not is_share:
-            for r in range(width):
-                flow[o, r] = flow[o, r] / value[op, r] if value[op, r] > 0.0 else 0.0
+        if kind[op] == SUM:
+            if not is_share:
+                for r in range(width):
+                    flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+            flows.scaled[o] = tile.scaled[v]
+            if tile.scaled[v]:
+                flows.exponent[o] = tile.exponent[v]
         if leaf_start[op] < leaf_start[op + 1]:
             if kind[op] == SUM:
-                _tally_terms(program, op, o, inputs, tile, flow, leaf_tally)
+                _tally_terms(program, op, o, inputs, tile, flows, leaf_tally)
             else:
                 for e in range(leaf_start[op], leaf_start[op + 1]):
                     _tally_states(flow, o, code, leaf_column[e], leaf_tally, e)
@@ -121,17 +131,17 @@ def _pull(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _pull_scaled(back: Backward, op: int, tile: Tile, flow: Floats, tally: Floats) -> None:
+def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows, tally: Floats) -> None:
     """The flow of an operation, from sums and products above, where exponents may count."""
-    o, scaled, exponent = back.slot[op], tile.scaled, tile.exponent
+    o, v, flow = back.slot[op], back.again.slot[op], flows.value
     for r in range(flow.shape[1]):
         total = 0.0
-        own = exponent[op, r] if scaled[op] else 0.0
-        if tile.value[op, r] > 0.0:
+        own = tile.exponent[v, r] if tile.scaled[v] else 0.0
+        if tile.value[v, r] > 0.0:
             for e in range(back.start[op], back.start[op + 1]):
-                p = back.reader[e]
-                steps = back.weight_exponent[e] + own - (exponent[p, r] if scaled[p] else 0.0)
-                x = flow[back.reader_slot[e], r] * back.weight[e] * tile.value[op, r] * power(steps)
+                s = back.reader_slot[e]
+                steps = back.weight_exponent[e] + own - (flows.exponent[s, r] if flows.scaled[s] else 0.0)
+                x = flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
                 tally[e] += x
                 total += x
         for e in range(back.product_start[op], back.product_start[op + 1]):
@@ -155,16 +165,16 @@ def _tally_states(flow: Floats, o: int, code: Codes, column: int, tally: Floats,
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _tally_terms(
-    program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flow: Floats, tally: Floats
+    program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flows: Flows, tally: Floats
 ) -> None:
     """Add what a sum hands to its binary leaves, its share times their terms."""
     for e in range(program.leaf_start[op], program.leaf_start[op + 1]):
         column, table = inputs.leaf_column[e], inputs.leaf_table
-        for r in range(flow.shape[1]):
+        for r in range(tile.value.shape[1]):
             state = tile.code[column, r]
-            x = flow[o, r] * chosen(state, table[e, 0], table[e, 1], table[e, 2])
-            if tile.scaled[op]:
-                x *= power(-tile.exponent[op, r])
+            x = flows.value[o, r] * chosen(state, table[e, 0], table[e, 1], table[e, 2])
+            if flows.scaled[o]:
+                x *= power(-flows.exponent[o, r])
             tally[e, min(state, 2)] += x
 
 

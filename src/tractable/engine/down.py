@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.engine.backward import Backward
+from tractable.engine.backward import Backward, Flows
 from tractable.engine.program import DENSE, LOOKUP, SUM, Program
 from tractable.engine.rows import CONTRACT, add_slots, add_terms, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
@@ -31,14 +31,11 @@ class Shares(NamedTuple):
     dense: Floats  # (dense leaves, 2) the moments
 
 
-class Flows(NamedTuple):
-    """The flows of a tile on their way down: of a product its flow, of a sum its share."""
+class Arrived(NamedTuple):
+    """The statistics of a tile."""
 
-    value: Floats  # (slots, rows)
-    exponent: Floats  # (slots, rows) of the sum's value, valid where `scaled`
-    scaled: Bools  # (slots,)
-    wanted: Bools  # (columns,) whose statistics are asked for
-    part: Floats  # (statistics + 1, rows) what has arrived; a column of one state writes zeros past it
+    wanted: Bools  # (columns,) whether any row asks for a column's
+    part: Floats  # (statistics + 1, rows) a column of one state writes zeros past itself
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
@@ -46,21 +43,28 @@ def sweep_posteriors(
     program: Program, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, rows: Floats, out: Floats
 ) -> None:
     """The statistics of every column for every row of the batch. `out` is (rows, statistics)."""
-    width, ops, cuts = tile.value.shape[1], program.kind.size, back.cuts
-    flows = Flows(
-        np.zeros((back.slots, width)), np.zeros((back.slots, width)), np.zeros(back.slots, dtype=np.bool_),
-        _missing_somewhere(rows), np.zeros((out.shape[1] + 1, width)),
-    )  # fmt: skip
+    width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
+    flows = new_flows(back, width)
+    arrived = Arrived(_missing_somewhere(rows), np.zeros((out.shape[1] + 1, width)))
     root = np.zeros(width)
     for base in range(0, len(rows), width):
         sweep_up(program, back.up, inputs, base, tile, False, 0, ops)
-        root[:] = tile.value[back.up.slot[ops - 1]]
-        flows.part[:] = 0.0
-        for k in range(cuts.size - 2, -1, -1):
-            if cuts.size > 2:
-                sweep_up(program, back.again, inputs, base, tile, False, cuts[k], cuts[k + 1])
-            _sweep_down(program, back, inputs, shares, tile, flows, cuts[k], cuts[k + 1])
-        _write(flows.part, root, shares, rows[base : base + width], out[base : base + width])
+        for r in range(width):
+            root[r] = 1.0 if tile.value[back.up.slot[ops - 1], r] > 0.0 else 0.0
+        flows.value[back.slot[ops - 1]] = root
+        arrived.part[:] = 0.0
+        for k in range(stretches - 1, -1, -1):
+            if stretches > 1:
+                sweep_up(program, back.again, inputs, base, tile, False, back.cuts[k], back.cuts[k + 1])
+            _sweep_down(program, back, inputs, shares, tile, flows, arrived, k)
+        _write(arrived.part, root, shares, rows[base : base + width], out[base : base + width])
+
+
+@njit(cache=True, nogil=True)
+def new_flows(back: Backward, width: int) -> Flows:
+    """Room for the flows of a tile."""
+    shape = (back.slots, width)
+    return Flows(np.zeros(shape), np.zeros(shape), np.zeros(back.slots, dtype=np.bool_))
 
 
 @njit(cache=True, nogil=True)
@@ -75,25 +79,23 @@ def _missing_somewhere(rows: Floats) -> Bools:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _sweep_down(  # noqa: C901
-    program: Program, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows, begin: int, end: int
+    program: Program, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows, arrived: Arrived, k: int
 ) -> None:
-    """The flows of the operations from `begin` to `end`, the last one first."""
-    kind, slot, start, reader, weight = program.kind, back.slot, back.start, back.reader, back.weight
-    product_start, product, careful, leaf_start = back.product_start, back.product, back.careful, program.leaf_start
+    """The flows of the operations of one stretch, the last one first. That of the root is there already."""
+    kind, slot, start, reader, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
+    product_start, product, careful, leaf_start = back.product_start, back.product_slot, back.careful, program.leaf_start
     value, flow, place, scaled = tile.value, flows.value, back.again.slot, flows.scaled
     leaf_column, leaf_share, first_statistic = inputs.leaf_column, shares.leaf, shares.first
-    wanted, part = flows.wanted, flows.part
+    wanted, part = arrived.wanted, arrived.part
     width = value.shape[1]
-    for op in range(end - 1, begin - 1, -1):
+    for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
         o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
         is_share = kind[op] == SUM and product_first == product_last and first < last
-        if op == kind.size - 1:
-            for r in range(width):
-                flow[o, r] = 1.0 if value[v, r] > 0.0 else 0.0
-        elif first == last:
-            total_slots(flow, o, product, product_first, product_last)
-        elif careful[op] and _any_exponent(back, op, tile, flows):
+        if first == last:
+            if product_first < product_last:
+                total_slots(flow, o, product, product_first, product_last)
+        elif careful[op] and any_exponent(back, op, tile, flows):
             _pull_scaled(back, op, tile, flows)
             is_share = False
         elif is_share:
@@ -109,10 +111,10 @@ def _sweep_down(  # noqa: C901
                 for r in range(width):
                     flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
             if tile.scaled[v]:
-                _hand_on_exponent(program, op, back, inputs, shares, tile, flows)
+                _hand_on_exponent(program, op, back, inputs, shares, tile, flows, part)
                 continue
         elif kind[op] == LOOKUP or kind[op] == DENSE:
-            _collect(op, o, program, inputs, shares, flows)
+            _collect(op, o, program, inputs, shares, flow, arrived)
         for e in range(leaf_start[op], leaf_start[op + 1]):
             if wanted[leaf_column[e]]:
                 f = first_statistic[leaf_column[e]]
@@ -123,11 +125,12 @@ def _sweep_down(  # noqa: C901
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _any_exponent(back: Backward, op: int, tile: Tile, flows: Flows) -> bool:
+def any_exponent(back: Backward, op: int, tile: Tile, flows: Flows) -> bool:
+    """Whether an operation or a sum above it has exponents."""
     if tile.scaled[back.again.slot[op]]:
         return True
     for e in range(back.start[op], back.start[op + 1]):
-        if flows.scaled[back.reader[e]] or back.weight_exponent[e] != 0.0:
+        if flows.scaled[back.reader_slot[e]] or back.weight_exponent[e] != 0.0:
             return True
     return False
 
@@ -141,20 +144,20 @@ def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows) -> None:
         own = tile.exponent[v, r] if tile.scaled[v] else 0.0
         if tile.value[v, r] > 0.0:
             for e in range(back.start[op], back.start[op + 1]):
-                s = back.reader[e]
+                s = back.reader_slot[e]
                 steps = back.weight_exponent[e] + own - (flows.exponent[s, r] if flows.scaled[s] else 0.0)
                 total += flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
         for e in range(back.product_start[op], back.product_start[op + 1]):
-            total += flow[back.product[e], r]
+            total += flow[back.product_slot[e], r]
         flow[o, r] = total
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _hand_on_exponent(
-    program: Program, op: int, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows
+    program: Program, op: int, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows, part: Floats
 ) -> None:
     """Keep the exponents of a sum for those below it, and add its share to the statistics of its binary leaves."""
-    o, v, part = back.slot[op], back.again.slot[op], flows.part
+    o, v = back.slot[op], back.again.slot[op]
     flows.scaled[o] = True
     flows.exponent[o] = tile.exponent[v]
     for e in range(program.leaf_start[op], program.leaf_start[op + 1]):
@@ -166,13 +169,13 @@ def _hand_on_exponent(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _collect(op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flows: Flows) -> None:
+def _collect(op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flow: Floats, arrived: Arrived) -> None:
     """Add the flow of an operation that reads a leaf to the statistics of its column."""
-    flow, part, offset = flows.value, flows.part, inputs.source_offset[op]
+    part, offset = arrived.part, inputs.source_offset[op]
     is_lookup = program.kind[op] == LOOKUP
     column = inputs.source_column[op]
     first = shares.first[column]
-    if flows.wanted[column]:
+    if arrived.wanted[column]:
         for s in range(shares.first[column + 1] - first):
             x = shares.lookup[offset + s] if is_lookup else shares.dense[offset, s]
             for r in range(part.shape[1]):

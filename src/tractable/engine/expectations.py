@@ -63,7 +63,7 @@ class Expecter:
 
 def _tally(question: Question, back: Backward, rows: Floats, weights: Floats) -> Tally:
     program, code = question.code.program, question.code
-    width = tile_width(program.kind.size, len(rows))
+    width = tile_width(back.places, len(rows))
     inputs = batch(question, rows, width)
     size = inputs.code.shape[1]
     tally = Tally(
@@ -71,8 +71,7 @@ def _tally(question: Question, back: Backward, rows: Floats, weights: Floats) ->
         np.zeros((code.dense_node.size, size)), np.empty(size), np.empty(size),
     )  # fmt: skip
     padded = np.concatenate([weights, np.zeros(size - len(rows))])
-    tile = new_tile(question.graph, program.kind.size, width)
-    sweep_counts(program, back, inputs, tile, np.zeros((back.slots, width)), padded, tally)
+    sweep_counts(program, back, inputs, new_tile(question.graph, back.places, width), padded, tally)
     return tally
 
 

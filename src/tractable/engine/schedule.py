@@ -90,6 +90,9 @@ def slots(start: Ints, operand: Places) -> tuple[Ints, int, Bools]:
                 last_read[e] = True
                 free[spare] = slot[operand[e]]
                 spare += 1
+        if last_edge[op] < 0:  # nobody reads it
+            free[spare] = slot[op]
+            spare += 1
     return slot, used, last_read
 
 

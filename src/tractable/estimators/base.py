@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, as_table, frame_kind
-from tractable.learners import Learner
+from tractable.learners import Learner, Watch
 from tractable.model import Circuit
 
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -40,6 +40,7 @@ class TableEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
         valid: Any = None,
         sample_weight: Any = None,
         schema: Schema | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Learn a circuit from a table.
 
@@ -54,12 +55,14 @@ class TableEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
             How many rows each row stands for.
         schema : Schema, optional
             The columns and their states, when they are not to be inferred from X.
+        watch : Watch, optional
+            Follows the work, and ends it early with the best model so far.
         """
         learner = self._made_learner()
         table = self._training_table(X, sample_weight, schema)
         held_out = None if valid is None else as_table(valid, table.schema)
         seed = check_random_state(self.random_state).randint(2**31)
-        graph = learner.learn(table, np.random.default_rng(seed), valid=held_out)
+        graph = learner.learn(table, np.random.default_rng(seed), valid=held_out, watch=watch)
         about = {"algorithm": learner.name, "rows": table.total_weight, "frame": frame_kind(X)}
         self.schema_ = table.schema
         self.circuit_ = Circuit(graph, about)

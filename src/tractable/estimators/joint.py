@@ -52,7 +52,7 @@ class NaiveBayesMixture(TableEstimator):
 
     Parameters
     ----------
-    components : tuple of int
+    components : int or tuple of int
         Numbers of components to try; the best on validation rows is kept, or without any the best by penalty.
     smoothing : float
         Imaginary rows in each component, spread evenly over the states.
@@ -73,7 +73,7 @@ class NaiveBayesMixture(TableEstimator):
     def __init__(
         self,
         *,
-        components: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64),
+        components: int | tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64),
         smoothing: float = 0.1,
         restarts: int = 4,
         steps: int = 200,

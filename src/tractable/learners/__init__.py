@@ -4,8 +4,8 @@ from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
 from tractable.learners.naive_bayes import NaiveBayesLearner
-from tractable.learners.progress import Progress, Watch
 from tractable.learners.settings import settings_from_text
+from tractable.progress import Progress, Watch
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner

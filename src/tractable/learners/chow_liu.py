@@ -9,10 +9,10 @@ from tractable.circuit import Builder, Graph
 from tractable.data import Table
 from tractable.learners.conditionals import forest_tables
 from tractable.learners.encoding import Encoding, encode
-from tractable.learners.learner import Learner
-from tractable.learners.progress import Watch
+from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.statistics import link_gains, link_parameters
 from tractable.learners.trees import Forest, best_forest, categorical_mask, forest_node
+from tractable.progress import Watch
 
 ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
 
@@ -27,6 +27,9 @@ class ChowLiuLearner(Learner):
 
     smoothing: float = 1.0  # imaginary rows in each distribution
     link_cost: float = 1.0  # nats that a link must gain on all rows together for each parameter it adds
+
+    def __post_init__(self) -> None:
+        require_at_least(self, smoothing=0, link_cost=0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         encoding = encode(table)

@@ -4,10 +4,8 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.learners.encoding import Encoding
-from tractable.learners.estimates import LEAST_LOG_RATE, LEAST_SMOOTHING
+from tractable.learners.estimates import LEAST_SMOOTHING, gaussian_params, log_rates, moments
 from tractable.learners.trees import Forest
-from tractable.leaves.gaussian import MIN_SPREAD
-from tractable.leaves.poisson import MAX_LOG_RATE
 
 
 def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
@@ -58,18 +56,15 @@ def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothin
     seen, total, square = _sums(encoding, codes, link, np.stack([np.ones(z.size), z, z**2]))
     layout = encoding.layout
     spread = encoding.prior[layout.squares][np.searchsorted(layout.real, column)]
-    mean = total / (seen + smoothing)
-    variance = np.maximum((square + smoothing * spread) / (seen + smoothing) - mean**2, MIN_SPREAD**2)
-    return np.stack([mean * scale + centre, 0.5 * np.log(variance) + np.log(scale)], axis=1)
+    mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
+    return gaussian_params(encoding, column, mean, variance)
 
 
 def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
     x = encoding.table.values[:, link[0]]
     seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
     overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, link[0])]
-    rate = (total + smoothing * overall) / (seen + smoothing)
-    with np.errstate(divide="ignore"):
-        return np.clip(np.log(rate), LEAST_LOG_RATE, MAX_LOG_RATE)[:, None]
+    return log_rates(seen + smoothing, total + smoothing * overall)[:, None]
 
 
 def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:

@@ -13,7 +13,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Builder
 from tractable.data import Variable
 from tractable.learners.encoding import Encoding
-from tractable.leaves.gaussian import MIN_SPREAD
+from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD
 from tractable.leaves.poisson import MAX_LOG_RATE
 
 LEAST_SMOOTHING = 1e-9  # imaginary rows even where none are asked for: nothing is quite impossible
@@ -62,17 +62,33 @@ def estimates(encoding: Encoding, sums: Floats) -> Estimates:
     others = layout.by_column(states)
     first = np.maximum(seen[layout.categorical] - others, smallest)
     log_total = np.log(first + others)
-    mean = sums[layout.values] / seen[layout.real]
-    variance = np.maximum(sums[layout.squares] / seen[layout.real] - mean**2, MIN_SPREAD**2)
-    with np.errstate(divide="ignore"):
-        log_rate = np.log(sums[layout.counts] / seen[layout.counted])
+    mean, variance = moments(seen[layout.real], sums[layout.values], sums[layout.squares])
     return Estimates(
         np.log(first) - log_total,
         np.log(states) - log_total[layout.owner],
         mean,
         variance,
-        np.clip(log_rate, LEAST_LOG_RATE, MAX_LOG_RATE),
+        log_rates(seen[layout.counted], sums[layout.counts]),
     )
+
+
+def moments(seen: Floats, total: Floats, square: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of standardised values from the sums of ones, values and squares."""
+    mean = total / seen
+    return mean, np.maximum(square / seen - mean**2, MIN_SPREAD**2)
+
+
+def log_rates(seen: Floats, total: Floats) -> Floats:
+    """The logarithms of the mean counts, within what a leaf can hold."""
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(total / seen), LEAST_LOG_RATE, MAX_LOG_RATE)
+
+
+def gaussian_params(encoding: Encoding, column: int, mean: Floats, variance: Floats) -> Floats:
+    """Parameters of leaves over a real column from standardised means and variances. Shape (leaves, 2)."""
+    centre, scale = encoding.centre[column], encoding.scale[column]
+    log_sd = 0.5 * np.log(variance) + np.log(scale)
+    return np.stack([mean * scale + centre, np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)], axis=1)
 
 
 def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:
@@ -107,9 +123,7 @@ def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
         answer[column] = state_params(log_prob.T)
         start = end
     for i, column in enumerate(layout.real.tolist()):
-        scale = encoding.scale[column]
-        log_sd = 0.5 * np.log(fitted.variance[i]) + np.log(scale)
-        answer[column] = np.stack([fitted.mean[i] * scale + encoding.centre[column], log_sd], axis=1)
+        answer[column] = gaussian_params(encoding, column, fitted.mean[i], fitted.variance[i])
     for i, column in enumerate(layout.counted.tolist()):
         answer[column] = fitted.log_rate[i][:, None]
     return answer

@@ -9,8 +9,8 @@ from tractable.circuit import Builder, Graph
 from tractable.data import Table
 from tractable.learners.encoding import encode
 from tractable.learners.estimates import estimates, product_nodes, smoothed_sums
-from tractable.learners.learner import Learner
-from tractable.learners.progress import Watch
+from tractable.learners.learner import Learner, require_at_least
+from tractable.progress import Watch
 
 
 @final
@@ -22,6 +22,9 @@ class IndependentLearner(Learner):
     title: ClassVar[str] = "independent columns"
 
     smoothing: float = 1.0  # imaginary rows, spread evenly over the states
+
+    def __post_init__(self) -> None:
+        require_at_least(self, smoothing=0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         encoding = encode(table)

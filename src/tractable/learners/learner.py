@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.progress import Watch
+from tractable.progress import Watch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,16 +32,32 @@ class Learner(ABC):
     ) -> Graph:
         """A circuit over the table's columns; `valid` helps to choose, where there is something to choose.
 
+        With a `watch` the work can be followed, and ended early with the best model so far.
+
         Raises:
             ValueError: if the tables do not fit together, or hold a column that is no random variable.
         """
         _check(table, valid)
-        with watch or Watch() as watching:
-            return self._learn(table, rng, valid, watching)
+        if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
+            return self._learn(table, rng, valid, Watch())
+        with watch:
+            return self._learn(table, rng, valid, watch)
 
     @abstractmethod
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         """The circuit; the best so far when `watch` says to stop."""
+
+
+def require_at_least(learner: Learner, **least: float) -> None:
+    """Refuse settings below their least value.
+
+    Raises:
+        ValueError: naming the setting and its value.
+    """
+    for name, bound in least.items():
+        value = getattr(learner, name)
+        if not value >= bound:
+            raise ValueError(f"setting {name} of {learner.name} is at least {bound:g}, not {value}")
 
 
 def _check(table: Table, valid: Table | None) -> None:

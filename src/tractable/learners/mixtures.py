@@ -13,7 +13,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Builder
-from tractable.learners.encoding import Encoding
+from tractable.learners.encoding import Encoding, Matrix
 from tractable.learners.estimates import (
     LEAST_SMOOTHING,
     Estimates,
@@ -22,7 +22,9 @@ from tractable.learners.estimates import (
     product_nodes,
     smoothed_sums,
 )
-from tractable.learners.progress import Watch
+from tractable.progress import Watch
+
+PART = 1 << 20  # responsibilities held at a time: rows times components may be more than memory has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +58,13 @@ def fit_mixture(
     watch = watch or Watch()
     size = max(1, min(components, len(encoding.weights)))
     best = _beginning(encoding, size, rng, how, watch)
-    if size == 1:
-        return best
-    for step, mixture in enumerate(islice(climb(encoding, best.sums, how), 1, how.steps)):
+    return best if size == 1 else _followed(encoding, best, how, watch)
+
+
+def _followed(encoding: Encoding, best: Mixture, how: Climb, watch: Watch) -> Mixture:
+    """Where EM leads from a mixture, until it gains too little."""
+    size = best.sums.shape[1]
+    for step, mixture in enumerate(islice(climb(encoding, best.sums, how), 1, how.steps + 1)):
         gained = mixture.objective - best.objective
         best = mixture
         watch.report(f"{size} components", step + 1, how.steps, best.log_likelihood / encoding.rows)
@@ -82,13 +88,26 @@ def _beginning(encoding: Encoding, size: int, rng: np.random.Generator, how: Cli
 def climb(encoding: Encoding, sums: Floats, how: Climb) -> Iterator[Mixture]:
     """The mixture of the given statistics, then what EM makes of it step after step, without end."""
     smoothing = max(how.smoothing, LEAST_SMOOTHING)
+    parts = _parts(encoding, sums.shape[1])
     while True:
         weighed = _coefficients(encoding, sums)
-        share, logs = responsibilities(encoding, weighed)
-        log_likelihood = float(encoding.weights @ logs)
+        gathered = np.zeros_like(sums)
+        log_likelihood = 0.0
+        for matrix, weights, constant in parts:
+            share, logs = responsibilities(matrix, weighed)
+            log_likelihood += float(weights @ (logs + constant))
+            share *= weights[:, None]
+            gathered += matrix.T @ share
         objective = log_likelihood + smoothing * float((encoding.prior @ weighed).sum())
         yield Mixture(sums, log_likelihood, objective)
-        sums = smoothed_sums(encoding, encoding.sums(share), smoothing)
+        sums = smoothed_sums(encoding, gathered, smoothing)
+
+
+def _parts(encoding: Encoding, components: int) -> list[tuple[Matrix, Floats, Floats]]:
+    """The rows with their weights and constants, some at a time."""
+    size = max(64, PART // components)
+    cuts = [slice(first, first + size) for first in range(0, len(encoding.weights), size)]
+    return [(encoding.matrix[cut], encoding.weights[cut], encoding.constant[cut]) for cut in cuts]
 
 
 def first_sums(encoding: Encoding, components: int, rng: np.random.Generator) -> Floats:
@@ -104,22 +123,24 @@ def first_sums(encoding: Encoding, components: int, rng: np.random.Generator) ->
     return average + np.asarray(lines, dtype=np.float64).T
 
 
-def responsibilities(encoding: Encoding, weighed: Floats) -> tuple[Floats, Floats]:
-    """The probability of each component given each row, (rows, components), and each row's log-probability.
+def responsibilities(matrix: Matrix, weighed: Floats) -> tuple[Floats, Floats]:
+    """The probability of each component given each row, (rows, components), and the rows' log-probabilities.
 
-    `weighed` are coefficients that include the components' weights.
+    `matrix` holds the rows' features, `weighed` coefficients that include the components' weights. The
+    log-probabilities lack the part that no parameter changes.
     """
-    logs = np.asarray(encoding.matrix @ weighed, dtype=np.float64)
-    top = logs.max(axis=1, initial=-np.inf)
-    share = np.exp(logs - top[:, None])
+    share = np.asarray(matrix @ weighed, dtype=np.float64)
+    top = share.max(axis=1, initial=-np.inf)
+    share -= top[:, None]
+    np.exp(share, out=share)
     total = share.sum(axis=1)
     share /= total[:, None]
-    return share, top + np.log(total) + encoding.constant
+    return share, top + np.log(total)
 
 
 def memberships(encoding: Encoding, mixture: Mixture) -> Floats:
     """The probability of each component given each distinct row. Shape (rows, components)."""
-    return responsibilities(encoding, _coefficients(encoding, mixture.sums))[0]
+    return responsibilities(encoding.matrix, _coefficients(encoding, mixture.sums))[0]
 
 
 def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:

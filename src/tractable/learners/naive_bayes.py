@@ -5,14 +5,15 @@ from math import log
 from typing import ClassVar, final
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Builder, Graph, parameter_count
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learners.encoding import Encoding, encode
-from tractable.learners.learner import Learner
+from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.mixtures import Climb, Mixture, fit_mixture, mixture_node
-from tractable.learners.progress import Watch
+from tractable.progress import Watch
 
 PATIENCE = 2  # sizes in a row that may be no better before the search ends
 
@@ -33,14 +34,26 @@ class NaiveBayesLearner(Learner):
     penalty: float = 1.0  # of a parameter when there are no validation rows, in units of BIC
 
     def __post_init__(self) -> None:
+        if isinstance(self.components, int):  # one number stands for itself
+            object.__setattr__(self, "components", (self.components,))
         if not self.components or min(self.components) < 1:
-            raise ValueError(f"components are numbers from 1 up, not {self.components}")
+            raise ValueError(
+                f"setting components of {self.name} are numbers from 1 up, not {self.components}"
+            )
+        require_at_least(self, smoothing=0, restarts=1, steps=1, tolerance=0, penalty=0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         encoding = encode(table)
         how = Climb(
             smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
         )
+        with threadpool_limits(1, user_api="blas"):  # products this narrow lose more by threads than they win
+            return self._best_size(encoding, valid, rng, how, watch)
+
+    def _best_size(
+        self, encoding: Encoding, valid: Table | None, rng: np.random.Generator, how: Climb, watch: Watch
+    ) -> Graph:
+        """The mixture whose size scores best; larger ones are not tried once they score worse."""
         best, best_score, worse = None, -np.inf, 0
         sizes = sorted(set(self.components))
         for done, size in enumerate(sizes):

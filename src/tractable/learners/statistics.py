@@ -10,8 +10,7 @@ from scipy.special import xlogy
 from tractable.arrays import Floats, Ints
 from tractable.data import Schema
 from tractable.learners.encoding import SPARSE, Encoding, Matrix
-from tractable.learners.estimates import LEAST_LOG_RATE, LEAST_SMOOTHING
-from tractable.leaves.gaussian import MIN_SPREAD
+from tractable.learners.estimates import LEAST_SMOOTHING, log_rates, moments
 
 STRIP = 1 << 20  # numbers that one strip of the one-hot rows, or of its statistics, may hold
 
@@ -120,9 +119,7 @@ def _told_reals(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
 def _log_normal(sums: tuple[Floats, Floats, Floats], smoothing: float, spread: Floats) -> Floats:
     """The log-likelihood of values, but for a constant a row, under the smoothed Gaussian fitted to them."""
     seen, total, square = sums
-    mean = total / (seen + smoothing)
-    variance = (square + smoothing * spread) / (seen + smoothing) - mean**2
-    variance = np.maximum(variance, MIN_SPREAD**2)
+    mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
     off = square - 2 * mean * total + seen * mean**2
     return -0.5 * (seen * np.log(variance) + off / variance)
 
@@ -137,6 +134,5 @@ def _told_counts(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
 
 def _log_poisson(seen: Floats, total: Floats, smoothing: float, overall: Floats) -> Floats:
     """The log-likelihood of counts, but for a constant a row, under the smoothed Poisson fitted to them."""
-    rate = (total + smoothing * overall) / (seen + smoothing)
-    log_rate = np.log(np.maximum(rate, np.exp(LEAST_LOG_RATE)))
-    return total * log_rate - seen * rate
+    log_rate = log_rates(seen + smoothing, total + smoothing * overall)
+    return total * log_rate - seen * np.exp(log_rate)

@@ -42,6 +42,10 @@ class Family(ABC):
         """Parameters of maximum likelihood for leaves that stand already: what is no parameter stays as it is."""
         return self.fit(x, weight, variable, smoothing)
 
+    def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
+        """Leaves that are part of the way, from 0 to 1, from one block's parameters to another's."""
+        return (1 - step) * params + step * towards
+
     @abstractmethod
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-probability (or density) of `x`, (leaves, rows) or (1, rows): shape (leaves, rows)."""

@@ -69,6 +69,11 @@ class Histogram(Family):
         log_density = quiet_log(smoothed(mass, smoothing)) - np.log(np.diff(edges, axis=1))
         return np.hstack([edges, log_density])
 
+    def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
+        """The densities mixed; both have the same bins."""
+        edges, old = _parts(params)
+        return np.hstack([edges, np.logaddexp(quiet_log(1 - step) + old, quiet_log(step) + _parts(towards)[1])])
+
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density of the bin that holds the value; -inf outside all bins."""
         edges, log_density = _parts(params)

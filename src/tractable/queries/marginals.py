@@ -1,6 +1,7 @@
 """Posterior distributions: of every column at once, and of a few columns together."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -12,6 +13,7 @@ from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.requirements import potentials, require_possible, require_valid
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
+TOGETHER = 1 << 17  # of them that are worked out at once
 
 
 def marginals(
@@ -28,7 +30,7 @@ def marginals(
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
     require_possible(log_values(graph, rows, regions, threads=threads))
     statistics = posteriors(graph, rows, regions, threads=threads)
-    return np.split(statistics, first_statistics(graph.schema)[1:-1], axis=1)
+    return [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
 
 
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:
@@ -64,19 +66,26 @@ def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Flo
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     below = log_values(graph, given.row[None, :], given.regions)
     require_possible(below)
-    place = np.argsort(np.argsort(columns))  # of each column among those that are left
-    states = (
-        np.stack([s.ravel() for s in np.indices(shape)], axis=1)
-        if shape
-        else np.zeros((1, 0), dtype=np.int64)
-    )
-    rows = np.empty(states.shape)
-    rows[:, place] = states
-    possible = np.ones(len(rows), dtype=np.bool_)
-    for c, state in zip(columns, states.T, strict=True):
+    part = _part(graph, columns, given)
+    size = prod(shape)
+    tables = [
+        np.exp(_state_logs(part, columns, given, range(first, min(first + TOGETHER, size))) - below[0])
+        for first in range(0, size, TOGETHER)
+    ]
+    return np.concatenate(tables).reshape(shape)
+
+
+def _state_logs(part: Graph, columns: Sequence[int], given: Evidence, numbers: range) -> Floats:
+    """The log-values of some combinations of states, numbered as in a flat table. Shape (numbers,)."""
+    shape = tuple(len(v.states) for v in part.schema)
+    place = np.argsort(np.argsort(columns))  # of each column among those of the part
+    states = np.unravel_index(np.array(numbers), tuple(shape[p] for p in place)) if shape else ()
+    rows = np.empty((len(numbers), len(shape)))
+    possible = np.ones(len(numbers), dtype=np.bool_)
+    for c, p, state in zip(columns, place, states, strict=True):
+        rows[:, p] = state
         possible &= _agrees(given, c, state)
-    logs = np.where(possible, log_values(_part(graph, columns, given), rows), -np.inf)
-    return np.asarray(np.exp(logs - below[0])).reshape(shape)
+    return np.where(possible, log_values(part, rows), -np.inf)
 
 
 def _check_table(graph: Graph, columns: Sequence[int]) -> None:

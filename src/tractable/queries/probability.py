@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph, remember
-from tractable.data import Evidence, Table, collapse
+from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import joined
 from tractable.engine import Regions, log_values
 from tractable.queries.requirements import conditions, require_possible, require_valid
@@ -88,13 +88,19 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
 
 
 def _evidence_values(graph: Graph, given: Evidence, both: Evidence | None) -> tuple[float, float]:
-    """The circuit's log-values given less and given more; one sweep where there are no regions."""
+    """The circuit's log-values given less and given more; one sweep where both have the same regions."""
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     if both is None:
         return float(log_values(graph, given.row[None, :], given.regions)[0]), -np.inf
-    if not given.regions and not both.regions:
-        below, above = log_values(graph, np.stack([given.row, both.row]))
-        return float(below), float(above)
-    values = (log_values(graph, e.row[None, :], e.regions)[0] for e in (given, both))
-    below, above = values
+    if all(_alike(region, given.regions.get(c)) for c, region in both.regions.items()):
+        below, above = log_values(graph, np.stack([given.row, both.row]), given.regions)
+    else:
+        below, above = (log_values(graph, e.row[None, :], e.regions)[0] for e in (given, both))
     return float(below), float(above)
+
+
+def _alike(one: Region, other: Region | None) -> bool:
+    """Whether two regions are the same."""
+    if isinstance(one, States) and isinstance(other, States):
+        return np.array_equal(one.allowed, other.allowed)
+    return one == other

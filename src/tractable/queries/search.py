@@ -14,6 +14,7 @@ from tractable.queries.marginals import expected_cells
 FEW = 1024  # completions of one row that are simply all tried
 STARTS = 4  # random completions that an uphill search starts from, beside the reasoned ones
 ROUNDS = 100  # over all cells of a row
+AT_ONCE = 4096  # changes that are tried together rather than cell after cell
 CHUNK = 1 << 22  # cells of the candidates that are held at once
 MODES = 16  # values that are tried for a number's column
 
@@ -39,6 +40,14 @@ class Space:
     def counts(self) -> Ints:
         """How many values each column is tried with. Shape (columns,)."""
         return np.array([options.size for options in self.options], dtype=np.int64)
+
+    @cached_property
+    def option_table(self) -> Floats:
+        """The same values as one array, NaN past the last of a column. Shape (columns, values)."""
+        table = np.full((self.counts.size, int(self.counts.max(initial=0))), np.nan)
+        for line, options in zip(table, self.options, strict=True):
+            line[: options.size] = options
+        return table
 
     def is_small(self, rows: Floats) -> Bools:
         """Whether each row has few completions, all of states. Shape (rows,)."""
@@ -97,32 +106,39 @@ def _best_of_all(space: Space, rows: Floats, size: Ints, total: Ints) -> Floats:
         here = np.repeat(missing[:, c], total)
         digit = number[here] // np.repeat(weight[:, c], total)[here] % space.counts[c]
         tried[here, c] = space.options[c][digit]
-    logs = space.log_values(tried)
-    highest = np.flatnonzero(logs == np.repeat(np.maximum.reduceat(logs, start), total))
-    return tried[highest[np.searchsorted(highest, start)]]
+    return tried[_highest(space.log_values(tried), start)]
+
+
+def _highest(logs: Floats, start: Ints) -> Ints:
+    """Where the first of the highest is in each stretch of an array; the stretches begin at `start`."""
+    length = np.diff(np.append(start, logs.size))
+    at_top = np.flatnonzero(logs == np.repeat(np.maximum.reduceat(logs, start), length))
+    return at_top[np.searchsorted(at_top, start)]
 
 
 def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
     """Completions that no change of a single cell improves, from the best of several starts.
 
     One cell after another takes its best value while the rest of its row stays: a round over the cells may
-    change all of them, where always looking for the best change of all would make one.
+    change all of them. Where few rows are left all changes of all cells are tried in one sweep instead.
     """
     if not len(rows):
         return rows.copy()
     missing = space.missing(rows)
     current, score = _best_start(space, rows, guess, seed)
-    active = np.ones(len(rows), dtype=np.bool_)
+    active = np.flatnonzero(missing.any(axis=1))
     for _ in range(ROUNDS):
-        moved = np.zeros(len(rows), dtype=np.bool_)
-        for c in np.flatnonzero((missing & active[:, None]).any(axis=0)):
-            for some in _chunks(
-                np.flatnonzero(missing[:, c] & active), space.options[c].size * rows.shape[1]
-            ):
-                moved[some] |= _improve(space, int(c), current, score, some)
-        active = moved
-        if not active.any():
+        if not active.size:
             break
+        changes = (missing[active] * space.counts).sum()
+        columns = (
+            [np.flatnonzero(space.columns)] if changes <= AT_ONCE else np.flatnonzero(space.columns)[:, None]
+        )
+        moved = [np.zeros(0, dtype=np.int64)]
+        for some_columns in columns:
+            for some in _chunks(active, int(space.counts[some_columns].sum()) * rows.shape[1]):
+                moved.append(_improve(space, missing, some_columns, current, score, some))
+        active = np.unique(np.concatenate(moved))
     return current
 
 
@@ -132,22 +148,25 @@ def _chunks(items: Ints, cells: int) -> list[Ints]:
     return [items[first : first + size] for first in range(0, items.size, size)]
 
 
-def _improve(space: Space, column: int, current: Floats, score: Floats, some: Ints) -> Bools:
-    """Give a cell of some rows its best value where that improves them; answers with where it did."""
-    options = space.options[column]
-    tried = np.repeat(current[some], options.size, axis=0)
-    tried[:, column] = np.tile(options, some.size)
-    other = tried[:, column] != np.repeat(current[some, column], options.size)
-    flat = np.full(len(tried), -np.inf)
-    flat[other] = space.log_values(tried[other])
-    logs = flat.reshape(some.size, options.size)
-    best = logs.argmax(axis=1)
-    reached = logs[np.arange(some.size), best]
-    better: Bools = reached > score[some] + 1e-12 * np.abs(reached)
-    moved = some[better]
-    current[moved, column] = options[best[better]]
-    score[moved] = reached[better]
-    return better
+def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score: Floats, some: Ints) -> Ints:
+    """Make the best change of one cell to each of some rows where it improves; answers with those rows."""
+    cell, column = np.nonzero(missing[np.ix_(some, columns)])
+    count = space.counts[columns[column]]
+    row, column = np.repeat(some[cell], count), np.repeat(columns[column], count)
+    option = np.arange(row.size) - np.repeat(np.cumsum(count) - count, count)
+    value = space.option_table[column, option]
+    other = value != current[row, column]
+    row, column, value = row[other], column[other], value[other]
+    if not row.size:
+        return row
+    tried = current[row]
+    tried[np.arange(row.size), column] = value
+    logs = space.log_values(tried)
+    best = _highest(logs, np.flatnonzero(np.diff(row, prepend=-1)))
+    better = best[logs[best] > score[row[best]] + 1e-12 * np.abs(logs[best])]
+    current[row[better], column[better]] = value[better]
+    score[row[better]] = logs[better]
+    return row[better]
 
 
 def _best_start(space: Space, rows: Floats, guess: Floats, seed: int) -> tuple[Floats, Floats]:

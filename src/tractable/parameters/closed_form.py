@@ -1,0 +1,53 @@
+"""The weights of maximum likelihood of a selective circuit, in one sweep."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.circuit import Graph, explain_deterministic, normalise
+from tractable.data import Table
+from tractable.engine.expectations import Expecter
+from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.updates import refitted_leaves, smoothed_weights
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ClosedForm(Method):
+    """Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, equation 9.
+
+    In a selective circuit a row that shows all cells uses at most one edge of each sum, whatever the weights: counting
+    them is all there is to do.
+    """
+
+    name: ClassVar[str] = "closed-form"
+    title: ClassVar[str] = "closed form"
+
+    iterations: int = 1  # there is but one step
+    smoothing: float = 1.0  # imaginary rows at each sum, spread over its edges
+    leaf_smoothing: float = 1.0  # imaginary rows at each leaf
+
+    def prepare(self, graph: Graph, table: Table) -> Graph:
+        """Locally normalised."""
+        fault = explain_deterministic(graph)
+        if fault is not None:
+            raise ValueError(f"the circuit is not selective, so that there is no closed form: {fault}")
+        if table.missing.any():
+            row, column = np.argwhere(table.missing)[0]
+            name = table.schema[int(column)].name
+            raise ValueError(f"column '{name}', row {row} is missing: the closed form needs complete rows")
+        return normalise(graph).graph
+
+    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+        """The circuit as it comes, and the one of maximum likelihood."""
+        expecter = Expecter(graph)
+        expected = expecter.expectations(graph, rows.values, rows.weights)
+        yield Step(graph, rows.mean(expected.log_value))
+        graph = replace(
+            graph,
+            log_weight=smoothed_weights(graph, expected, self.smoothing),
+            leaves=refitted_leaves(graph, expected, rows.values, self.leaf_smoothing),
+        )
+        yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))

@@ -1,0 +1,20 @@
+"""Exponentiated gradient."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from tractable.arrays import Floats
+from tractable.parameters.gradient import GradientMethod
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class EG(GradientMethod):
+    """Weights are multiplied by the exponential of the gradient."""
+
+    name: ClassVar[str] = "eg"
+    title: ClassVar[str] = "exponentiated gradient"
+
+    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step."""
+        return log_weight + step * gradient

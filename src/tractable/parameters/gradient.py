@@ -1,0 +1,73 @@
+"""What the gradient methods share: the gradient of the mean log-likelihood, and a step that is shrunk until it helps."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph, normalise
+from tractable.data import Table
+from tractable.engine.expectations import Expecter
+from tractable.parameters.indicators import contracted, expanded
+from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.updates import sum_edges
+
+LARGEST_CHANGE = 50.0  # of a log weight in one trial step; beyond it exponentials overflow and no step helps
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientMethod(Method):
+    """Moves all weights at once along the gradient of log f(rows) - log f(no evidence), seed 003 section 4.2.
+
+    The weights need not be normalised on the way; leaves over states take part as sums over indicators.
+    """
+
+    first_step: float = 1.0  # tried first, at every iteration
+    shrink: float = 0.8  # the step is multiplied by this until the log-likelihood rises
+    trials: int = 60  # steps that are tried before giving up
+
+    def prepare(self, graph: Graph, table: Table) -> Graph:
+        """Locally normalised, leaves over states as sums."""
+        return expanded(normalise(graph).graph)
+
+    def finish(self, graph: Graph) -> Graph:
+        """Locally normalised, sums over states as leaves."""
+        return contracted(normalise(graph).graph)
+
+    @abstractmethod
+    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step. `gradient` is with respect to the weights themselves."""
+
+    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+        """One accepted step each; when none helps, the same circuit for ever."""
+        expecter, edges = Expecter(graph), sum_edges(graph)
+        nothing = np.full((1, rows.values.shape[1]), np.nan)
+        while True:
+            expected = expecter.expectations(graph, rows.values, rows.weights)
+            free = expecter.expectations(graph, nothing, np.ones(1))
+            score = rows.mean(expected.log_value) - float(free.log_value[0])
+            yield Step(graph, score)
+            slope = (expected.edge / rows.total - free.edge)[edges] * np.exp(-graph.log_weight[edges])
+            graph = self._line_search(expecter, graph, rows, slope, score)
+
+    def _line_search(self, expecter: Expecter, graph: Graph, rows: Rows, slope: Floats, score: float) -> Graph:
+        """The circuit after the largest step tried that raises the log-likelihood; unchanged when none does."""
+        edges = sum_edges(graph)
+        step = self.first_step
+        for _ in range(self.trials):
+            log_weight = graph.log_weight.copy()
+            new = self.moved(log_weight[edges], slope, step)
+            log_weight[edges] = np.clip(new, log_weight[edges] - LARGEST_CHANGE, log_weight[edges] + LARGEST_CHANGE)
+            tried = replace(graph, log_weight=log_weight)
+            if _score(expecter, tried, rows) > score:
+                return tried
+            step *= self.shrink
+        return graph
+
+
+def _score(expecter: Expecter, graph: Graph, rows: Rows) -> float:
+    nothing = np.full((1, rows.values.shape[1]), np.nan)
+    values = expecter.log_values(graph, np.concatenate([rows.values, nothing]))
+    return rows.mean(values[:-1]) - float(values[-1])

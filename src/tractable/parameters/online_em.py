@@ -1,0 +1,88 @@
+"""Expectation maximisation on few rows at a time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph, LeafBlock, normalise
+from tractable.data import Table
+from tractable.engine.expectations import Expectations, Expecter, LeafCounts
+from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.updates import refitted_leaves, smoothed_weights
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class OnlineEM(Method):
+    """After each batch of rows the running counts move a step towards the batch's, and the parameters follow.
+
+    The step falls from the first to the last value along a half cosine; an iteration is one pass over all rows.
+    """
+
+    name: ClassVar[str] = "online-em"
+    title: ClassVar[str] = "online EM"
+
+    batch: int = 1024  # distinct rows at a time
+    first_step: float = 0.9  # how far the counts move towards the first batch's
+    last_step: float = 0.05  # and towards the last one's
+    smoothing: float = 0.1  # imaginary rows at each sum, spread over its edges
+    leaf_smoothing: float = 0.1  # imaginary rows at each leaf
+    tolerance: float = 0.0  # batches differ: a small change says nothing
+
+    def prepare(self, graph: Graph, table: Table) -> Graph:
+        """Locally normalised."""
+        return normalise(graph).graph
+
+    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+        """One pass over all rows each; its score is the mean over the batches, each before its own step."""
+        expecter = Expecter(graph)
+        running: Expectations | None = None
+        yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))
+        done = 0
+        while True:
+            order = rng.permutation(rows.weights.size)
+            parts = np.array_split(order, max(1, round(order.size / self.batch)))
+            score = 0.0
+            for i, part in enumerate(parts):
+                values, weights = rows.values[part], rows.weights[part]
+                expected = expecter.expectations(graph, values, weights)
+                score += float(weights @ expected.log_value)
+                pace = self._step((done + i / len(parts)) / max(1, self.iterations))
+                scaled = _scaled(expected, rows.total / float(weights.sum()))
+                running = scaled if running is None else _blended(running, scaled, pace)
+                graph = replace(
+                    graph,
+                    log_weight=smoothed_weights(graph, running, self.smoothing),
+                    leaves=self._leaves(graph, running, values, pace),
+                )
+            done += 1
+            yield Step(graph, score / rows.total)
+
+    def _step(self, way: float) -> float:
+        fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
+        return float(self.last_step + (self.first_step - self.last_step) * fall)
+
+    def _leaves(self, graph: Graph, running: Expectations, values: Floats, pace: float) -> tuple[LeafBlock, ...]:
+        """Leaves over states follow the running counts; leaves over numbers go a step towards the batch's own."""
+        fitted = refitted_leaves(graph, running, values, self.leaf_smoothing)
+        return tuple(
+            new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
+            for old, new, counts in zip(graph.leaves, fitted, running.leaves, strict=True)
+        )
+
+
+def _scaled(expected: Expectations, factor: float) -> Expectations:
+    leaves = tuple(LeafCounts(c.states * factor, c.flows * factor) for c in expected.leaves)
+    return Expectations(expected.log_value, expected.edge * factor, leaves)
+
+
+def _blended(running: Expectations, latest: Expectations, pace: float) -> Expectations:
+    """The running counts a step towards the latest; the flows of single rows are the latest's own."""
+    leaves = tuple(
+        LeafCounts((1 - pace) * old.states + pace * new.states, new.flows)
+        for old, new in zip(running.leaves, latest.leaves, strict=True)
+    )
+    return Expectations(latest.log_value, (1 - pace) * running.edge + pace * latest.edge, leaves)

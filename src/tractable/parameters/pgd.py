@@ -1,0 +1,23 @@
+"""Projected gradient."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from tractable.arrays import Floats
+from tractable.parameters.gradient import GradientMethod
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PGD(GradientMethod):
+    """Weights move along the gradient and are kept above a margin."""
+
+    name: ClassVar[str] = "pgd"
+    title: ClassVar[str] = "projected gradient"
+
+    margin: float = 0.01  # no weight falls below this
+
+    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step."""
+        return np.log(np.maximum(self.margin, np.exp(log_weight) + step * gradient))

@@ -1,0 +1,21 @@
+"""Sequential monomial approximation."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from tractable.arrays import Floats
+from tractable.parameters.gradient import GradientMethod
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SMA(GradientMethod):
+    """Log weights move along their own gradient."""
+
+    name: ClassVar[str] = "sma"
+    title: ClassVar[str] = "sequential monomial approximation"
+
+    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step."""
+        return log_weight + step * np.exp(log_weight) * gradient
