@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import oracle
@@ -20,12 +21,21 @@ from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable, discrete_schema
-from tractable.engine import backward, completions, draw, first_statistics, log_values, posterior, posteriors, sweep
+from tractable.engine import (
+    backward,
+    completions,
+    draw,
+    first_statistics,
+    log_values,
+    posterior,
+    posteriors,
+    sweep,
+)
 from tractable.engine.inputs import ask, batch
 from tractable.engine.scaling import join
 from tractable.engine.up import sweep_roots
 
-KINDS: list[dict[str, bool]] = [
+KINDS: list[dict[str, Any]] = [
     {},
     {"mixed": True},
     {"normalised": False},
@@ -153,7 +163,7 @@ def test_a_child_named_twice_counts_twice() -> None:
 
 
 @given(st.sampled_from([{}, {"normalised": False}, {"deterministic": True}, {"mixed": True}]), st.data())
-def test_posteriors_are_those_of_the_definition(kind: dict[str, bool], data: st.DataObject) -> None:
+def test_posteriors_are_those_of_the_definition(kind: dict[str, Any], data: st.DataObject) -> None:
     graph = data.draw(strategies.circuits(**kind))
     row, regions = data.draw(strategies.evidence(graph.schema))
     answer = posteriors(graph, row[None], regions)[0]
@@ -176,7 +186,7 @@ def _column_statistics(
     if not math.isnan(row[column]):
         shown = row[column]
         if variable.is_categorical:
-            return (np.arange(variable.cardinality) == shown).astype(float)
+            return np.equal(np.arange(variable.cardinality), shown).astype(np.float64)
         return np.array([shown, shown**2])
     if not variable.is_categorical:
         return np.array([_moment(graph, row, regions, column, power) / math.exp(total) for power in (1, 2)])
@@ -213,13 +223,16 @@ def _integral(leaf: oracle.Leaf, region: Region | None, power: int) -> float:
         counts = range(math.ceil(max(low, 0)), int(min(high, 200)) + 1)
         return math.fsum(k**power * math.exp(log_prob(leaf.params, k)) for k in counts)
     if leaf.family == "gaussian":
-        edges = [leaf.params[0] - 12 * math.exp(leaf.params[1]), leaf.params[0] + 12 * math.exp(leaf.params[1])]
+        edges = [
+            leaf.params[0] - 12 * math.exp(leaf.params[1]),
+            leaf.params[0] + 12 * math.exp(leaf.params[1]),
+        ]
     else:
         edges = leaf.params[: len(leaf.params) // 2 + 1]
     ends = np.clip(edges, low, high)
     points, shares = np.polynomial.legendre.leggauss(150)
     total = 0.0
-    for left, right in zip(ends[:-1], ends[1:], strict=True):
+    for left, right in pairwise(ends):
         x = (left + right) / 2 + (right - left) / 2 * points
         density = np.exp([log_prob(leaf.params, float(z)) for z in x])
         total += float((right - left) / 2 * (shares * x**power * density).sum())
@@ -245,7 +258,7 @@ def test_the_most_probable_completion_of_a_deterministic_circuit_is_found(
 
 @given(st.sampled_from([{}, {"normalised": False}, {"mixed": True}]), st.data())
 def test_a_completion_is_at_least_as_good_as_any_single_tree(
-    kind: dict[str, bool], data: st.DataObject
+    kind: dict[str, Any], data: st.DataObject
 ) -> None:
     graph = data.draw(strategies.circuits(**kind))
     rows = np.array([data.draw(strategies.rows(graph.schema))])
@@ -297,13 +310,7 @@ def _mixed_graph(seed: int) -> Graph:
     """A circuit over columns of one to five states, counts and real numbers."""
     rng = np.random.default_rng(seed)
     states = [1, 2, 2, 3, 5, 0, 0]
-    schema = Schema(
-        tuple(
-            Variable(f"v{i}", "categorical", tuple(range(k))) if k else Variable(f"v{i}", "real" if i % 2 else "count")
-            for i, k in enumerate(states)
-        )
-    )  # fmt: skip
-    builder = Builder(schema)
+    builder = Builder(Schema((*discrete_schema(states[:5]), Variable("r", "real"), Variable("c", "count"))))
 
     def leaf(column: int) -> int:
         if states[column]:
@@ -316,7 +323,10 @@ def _mixed_graph(seed: int) -> Graph:
     for column in range(1, len(states)):
         leaves = [leaf(column) for _ in range(3)]
         products = [builder.product([below[i % 3], leaves[rng.integers(3)]]) for i in range(6)]
-        below = [builder.sum(list(rng.permutation(products)[:4]), np.log(rng.dirichlet(np.ones(4)))) for _ in range(3)]
+        below = [
+            builder.sum(list(rng.permutation(products)[:4]), np.log(rng.dirichlet(np.ones(4))))
+            for _ in range(3)
+        ]
     builder.sum(below, np.log([0.2, 0.3, 0.5]))
     return builder.freeze()
 
@@ -384,8 +394,9 @@ from tractable.circuit.random import random_graph
 from tractable.engine import completions, log_values, posteriors
 graph = random_graph(np.random.default_rng(0), 4, 60, states=3)
 rows = np.array([[0, 1, np.nan, 2], [np.nan] * 4, [2, 2, 1, 0]], dtype=float)
-for answer in log_values(graph, rows), posteriors(graph, rows), completions(graph, rows), completions(graph, rows, 1):
-    print(*np.asarray(answer).ravel().tolist())
+answers = [log_values(graph, rows), posteriors(graph, rows)]
+answers += [completions(graph, rows), completions(graph, rows, 1)]
+print(*np.concatenate([answer.ravel() for answer in answers]).tolist())
 """
 
 
@@ -418,7 +429,6 @@ def test_memory_does_not_grow_with_the_number_of_values() -> None:
 
 
 def _run(program: str, **environment: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        check=True, capture_output=True, text=True, env={**os.environ, **environment}, cwd=Path(__file__).parents[1],
-    ).stdout  # fmt: skip
+    command = [sys.executable, "-c", program]
+    settings = {**os.environ, **environment}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=settings).stdout

@@ -1,6 +1,7 @@
 """Draws: their distribution, and what they never do."""
 
 import math
+from typing import Any
 
 import numpy as np
 import oracle
@@ -23,7 +24,7 @@ NOTHING = math.nan
 
 @given(st.sampled_from([{}, {"mixed": True}, {"normalised": False}, {"deterministic": True}]), st.data())
 def test_no_draw_is_impossible_or_contradicts_what_is_known(
-    kind: dict[str, bool], data: st.DataObject
+    kind: dict[str, Any], data: st.DataObject
 ) -> None:
     graph = data.draw(strategies.circuits(**kind))
     row, regions = data.draw(strategies.evidence(graph.schema))
@@ -95,7 +96,9 @@ def test_tiny_terms_are_drawn_in_proportion() -> None:
 
 
 def _numbers() -> Graph:
-    builder = Builder(Schema((Variable("c", "count"), Variable("k", "categorical", (0, 1)), Variable("x", "real"))))
+    builder = Builder(
+        Schema((Variable("c", "count"), Variable("k", "categorical", (0, 1)), Variable("x", "real")))
+    )
     parts = [
         builder.product(
             [builder.leaf("poisson", 0, [m]), builder.indicator(1, k), builder.leaf("gaussian", 2, [m, 0.0])]
@@ -111,7 +114,9 @@ def test_numbers_are_drawn_from_the_leaf_that_is_chosen() -> None:
     for k, mean in enumerate((-1.0, 2.0)):
         chosen = drawn[drawn[:, 1] == k]
         assert stats.kstest(chosen[:, 2], stats.norm(mean, 1).cdf).pvalue > 1e-3
-        assert chosen[:, 0].mean() == pytest.approx(math.exp(mean), abs=5 * math.exp(mean / 2) / len(chosen) ** 0.5)
+        assert chosen[:, 0].mean() == pytest.approx(
+            math.exp(mean), abs=5 * math.exp(mean / 2) / len(chosen) ** 0.5
+        )
         assert abs(np.corrcoef(chosen[:, 0], chosen[:, 2])[0, 1]) < 0.1
     assert abs((drawn[:, 1] == 1).mean() - 0.7) < 0.03
 

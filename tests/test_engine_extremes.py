@@ -32,7 +32,9 @@ TINY = [0.0, -5.0, -150.0, -222.0, -700.0, -5000.0]
 
 @st.composite
 def extreme_circuits(draw: st.DrawFn) -> Graph:
-    """Smooth and decomposable; columns joined one after another, with weights, leaves and constants of any size."""
+    """Smooth and decomposable; columns joined one after another, with weights, leaves and constants of any
+    size.
+    """
     builder = Builder(SCHEMA)
     below = [_leaf(draw, builder, 0) for _ in range(2)]
     for column in draw(st.permutations(range(1, len(SCHEMA)))):
@@ -97,7 +99,11 @@ def test_draws_and_completions_of_values_of_any_size_are_possible(
     graph: Graph, rows: Floats, seed: int
 ) -> None:
     potential = np.array([v.role == "potential" for v in SCHEMA])
-    for filled in (completions(graph, rows, seed), completions(graph, rows), samples(graph, rows[0], len(rows), seed)):
+    for filled in (
+        completions(graph, rows, seed),
+        completions(graph, rows),
+        samples(graph, rows[0], len(rows), seed),
+    ):
         source = rows if filled.shape == rows.shape and not np.array_equal(filled, rows) else filled
         for row, answer in zip(source, filled, strict=True):
             if oracle.log_value(graph, row) == -math.inf:
@@ -109,7 +115,9 @@ def test_draws_and_completions_of_values_of_any_size_are_possible(
 def test_the_largest_of_values_of_any_size_is_found() -> None:
     builder = Builder(discrete_schema([3]))
     constants = [builder.constant(x) for x in (-4000.0, -3000.0, -3500.0)]
-    builder.sum([builder.product([builder.indicator(0, k), c]) for k, c in enumerate(constants)], [0, -10, 900])
+    builder.sum(
+        [builder.product([builder.indicator(0, k), c]) for k, c in enumerate(constants)], [0, -10, 900]
+    )
     graph = builder.freeze()
     assert completions(graph, np.array([[np.nan]])).tolist() == [[2.0]]
     assert log_values(graph, np.array([[np.nan]]), maximise=True)[0] == pytest.approx(-2600.0, rel=1e-12)
@@ -149,7 +157,10 @@ def test_a_light_edge_to_a_dense_value_may_outweigh_a_heavy_one() -> None:
     schema = Schema(tuple(Variable(n, "real", role="potential") for n in "ab"))
     builder = Builder(schema)
     one, two = builder.leaf("potential", 0, []), builder.leaf("potential", 1, [])
-    builder.sum([one, two, builder.constant(-math.inf), builder.constant(-5000.0)], np.log(2) * np.array([-319, -896, 0, 0]))
+    builder.sum(
+        [one, two, builder.constant(-math.inf), builder.constant(-5000.0)],
+        np.log(2) * np.array([-319, -896, 0, 0]),
+    )
     graph = builder.freeze()
     rows = np.log(2) * np.array([[-319.0, 319.0], [-319.0, 100.0], [319.0, 319.0], [-700.0, 319.0]])
     assert close(log_values(graph, rows), oracle.log_values(graph, rows), 1e-12)
@@ -159,12 +170,16 @@ def test_a_light_edge_to_a_dense_value_may_outweigh_a_heavy_one() -> None:
 
 
 def _chain(depth: int, light: float) -> Graph:
-    """A hidden chain of two states over `depth` binary columns, one of whose leaves is as small as exp(light)."""
+    """A hidden chain of two states over `depth` binary columns, one of whose leaves is as small as
+    exp(light).
+    """
     builder = Builder(discrete_schema([2] * depth))
     below: list[int] = []
     for column in range(depth):
         leaves = [builder.leaf("bernoulli", column, [x]) for x in (light, 0.3)]
-        tops = [builder.product([leaf, b]) for leaf, b in zip(leaves, below, strict=True)] if below else leaves
+        tops = (
+            [builder.product([leaf, b]) for leaf, b in zip(leaves, below, strict=True)] if below else leaves
+        )
         below = [builder.sum(tops, np.log(w)) for w in ([0.9, 0.1], [0.2, 0.8])]
     builder.sum(below, np.log([0.5, 0.5]))
     return builder.freeze()
@@ -230,7 +245,9 @@ def test_a_column_may_have_a_thousand_states() -> None:
     rng = np.random.default_rng(0)
     builder = Builder(discrete_schema([1000, 2]))
     parts = [
-        builder.product([builder.leaf("categorical", 0, np.log(rng.dirichlet(np.ones(1000)))), builder.indicator(1, k)])
+        builder.product(
+            [builder.leaf("categorical", 0, np.log(rng.dirichlet(np.ones(1000)))), builder.indicator(1, k)]
+        )
         for k in (0, 1)
     ]
     builder.sum(parts, np.log([0.25, 0.75]))

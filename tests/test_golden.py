@@ -150,7 +150,7 @@ def test_a_network_s_best_completion_is_that_of_exact_inference(network: tuple[A
 
 
 def other_best(gum: Any, bn: Any, evidence: dict[str, str]) -> float:
-    """The largest joint probability, by eliminating one variable after another with the other library's tensors."""
+    """The largest joint probability, by eliminating the variables with the other library's tensors."""
     known = {name: bn.variable(name).index(state) for name, state in evidence.items()}
     factors, best = [], 1.0
     for node in bn.nodes():

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "tractable"
 ROOMS = [
-    "arrays", "data", "leaves", "circuit", "engine", "queries", "networks", "formats", "model", "parameters",
+    "arrays", "progress", "data", "leaves", "circuit", "engine", "queries", "networks", "formats", "model", "parameters",
     "learners", "estimators", "benchmark", "cli",
 ]  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))

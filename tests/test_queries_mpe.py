@@ -4,12 +4,12 @@ import math
 from typing import get_args
 
 import numpy as np
+import oracle
 import pytest
+import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle
-import strategies
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
@@ -89,7 +89,7 @@ def test_a_search_is_never_worse_than_max_product(graph: Graph, data: st.DataObj
     assume(oracle.log_value(graph, row, regions) > -600)
     plain = queries.most_probable(graph, row[None, :], regions, method="max-product")
     for method in ("search", "auto"):
-        found = queries.most_probable(graph, row[None, :], regions, method=method)  # type: ignore[arg-type]
+        found = queries.most_probable(graph, row[None, :], regions, method=method)
         check_completion(graph, Evidence(row, regions), found)
         assert not np.isnan(found.rows).any()
         assert found.log_value[0] >= plain.log_value[0] - 1e-9

@@ -25,9 +25,8 @@ def coloured(rows: int = 60) -> pd.DataFrame:
 
 
 def fitted(estimator: Any, table: Any, **fit: Any) -> tr.Circuit:
-    """The learned circuit, after asking it everything once: no answer may be NaN or infinite for no reason."""
-    settings = {"random_state": 0}
-    circuit: tr.Circuit = estimator(**settings).fit(table, **fit).circuit_
+    """The learned circuit, after asking it everything once: no answer may be NaN or infinite."""
+    circuit: tr.Circuit = estimator(random_state=0).fit(table, **fit).circuit_
     for name, posterior in circuit.marginals().items():
         assert all(math.isfinite(p) for p in posterior.values()), name
         if "mean" not in posterior:

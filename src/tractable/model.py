@@ -57,8 +57,8 @@ class Completions:
 class Circuit:
     """A probability distribution over the columns of a table, which answers questions about them exactly.
 
-    Evidence is a dictionary, `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`, or the same as
-    text, `"smoker=yes, height=[150, 180]"`. Rows are anything that a table can be made of.
+    Evidence is a dictionary, `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`, or the same
+    as text, `"smoker=yes, height=[150, 180]"`. Rows are anything that a table can be made of.
     """
 
     def __init__(self, graph: Graph, about: Mapping[str, Any] | None = None) -> None:

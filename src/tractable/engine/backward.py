@@ -1,9 +1,9 @@
 """A program the other way round: for every operation, who reads it.
 
-Going down, an operation pulls its flow from the operations above it: one read for an edge, as on the way up. It also
-needs its own value, and the values of a whole large circuit do not stay in cache. So the operations are cut into
-stretches: on the way up only those values are kept that a later stretch reads, and on the way down each stretch is
-worked out once more just before its flows.
+Going down, an operation pulls its flow from the operations above it: one read for an edge, as on the way up.
+It also needs its own value, and the values of a whole large circuit do not stay in cache. So the operations
+are cut into stretches: on the way up only those values are kept that a later stretch reads, and on the way
+down each stretch is worked out once more just before its flows.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from tractable.circuit.graph import Graph
 from tractable.engine import schedule
 from tractable.engine.program import PLAIN, SUM, Layout, Places, Program, own_places
 
-STRETCH = 2048  # operations worked out together; with their tile they fill a core's cache
+STRETCH = 4096  # operations worked out together; with their tile they stay in cache
 WHOLE = 8192  # so many are not cut
 
 
@@ -66,7 +66,8 @@ def turned(program: Program) -> Backward:
     reader = above[edge].astype(np.uint32)
     return Backward(
         cuts, up, again, places, slot, slots, start, edge, reader, slot[reader], program.weight[edge],
-        program.weight_exponent[edge], product_start, slot[above[product_edge]], _careful(program, edge, reader),
+        program.weight_exponent[edge], product_start, slot[above[product_edge]],
+        _careful(program, edge, reader),
     )  # fmt: skip
 
 
@@ -87,7 +88,9 @@ def _careful(program: Program, edge: Ints, reader: Places) -> Bools:
 
 
 def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout, int]:
-    """Places on the way up and when a stretch is worked out again: first what is kept, then what is passing."""
+    """Places on the way up and when a stretch is worked out again: first what is kept, then what is
+    passing.
+    """
     size = program.kind.size
     if cuts.size == 2:
         return own_places(program), own_places(program), size
@@ -106,7 +109,9 @@ def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout,
 
 
 def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:
-    """The chosen edges in the order of what they lead to: where each operation's begin, and which they are."""
+    """The chosen edges in the order of what they lead to: where each operation's begin, and which they
+    are.
+    """
     edge = np.flatnonzero(chosen)
     operand = program.operand[edge]
     count = np.bincount(operand, minlength=program.kind.size)
@@ -114,10 +119,12 @@ def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:
 
 
 def _slots(below: Ints, above: Ints, size: int) -> tuple[Places, int]:
-    """Places for the flows: going backwards, a flow is needed until the first operand of its operation has read it."""
+    """Places for the flows: going backwards, a flow is needed until the first operand of its operation has
+    read it.
+    """
     last = size - 1
     order = np.argsort(last - below, kind="stable")
     count = np.bincount(last - below, minlength=size)
     start = np.concatenate([[0], np.cumsum(count)])
-    slot, slots, _ = schedule.slots(start, (last - above[order]).astype(np.uint32))
+    slot, slots = schedule.slots(start, (last - above[order]).astype(np.uint32))
     return slot[::-1].astype(np.uint32), int(slots)

@@ -1,4 +1,6 @@
-"""The leaves of a circuit as the engine sees them: tables for categorical columns, dense lines for numbers."""
+"""The leaves of a circuit as the engine sees them: tables for categorical columns, dense lines for
+numbers.
+"""
 
 from typing import NamedTuple
 
@@ -6,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.graph import SUM as SUM_NODE
+from tractable.circuit.graph import Graph, LeafBlock
 from tractable.engine.program import LeafTables
 
 CONSTANT, LEAF = 0, 1
@@ -100,7 +102,8 @@ def _only_column(start: Ints, child: Ints, column: Ints) -> None:
 
 
 def leaf_bounds(tables: LeafTables) -> tuple[Floats, Floats]:
-    """The logarithms of the smallest non-zero and of the largest value of each leaf; a sum over states is included.
+    """The logarithms of the smallest non-zero and of the largest value of each leaf; a sum over states is
+    included.
 
     A number's leaf may take any value.
     """

@@ -6,14 +6,13 @@ from tractable.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine import schedule
-from tractable.engine.bottom import Bottom, leaf_bounds, read_leaves
+from tractable.engine.bottom import CONSTANT, LEAF, Bottom, leaf_bounds, read_leaves
 from tractable.engine.program import (
     CHECKED,
     DENSE,
     LOOKUP,
     ONE,
     PLAIN,
-    PRODUCT,
     SUM,
     WIDE,
     Compiled,
@@ -22,13 +21,14 @@ from tractable.engine.program import (
     Program,
 )
 from tractable.engine.scaling import SAFE, split
-from tractable.engine.simplify import CONSTANT, LEAF, Operations, simplify
+from tractable.engine.simplify import Operations, simplify
 
 
 def compiled(graph: Graph, merge: bool = True) -> Compiled:
     """The program of a circuit, made at its first use.
 
-    With `merge` sums over leaves of one column become leaves; without it every sum that the circuit has stays.
+    With `merge` sums over leaves of one column become leaves; without it every sum that the circuit has
+    stays.
     """
     return remember(graph, f"program, merge={merge}", lambda g: _compile(g, merge))
 
@@ -48,22 +48,27 @@ def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> Compiled:
     if root < 0 or coefficient == -np.inf:
         return Compiled(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node, _NONE, _NONE)
     program, origin, leaf_origin = listing.program(root, low, high)
-    slot, slots, last_read = schedule.slots(program.start, program.operand)
+    slot, slots = schedule.slots(program.start, program.operand)
     places = slot.astype(np.uint32)
-    program = program._replace(slot=places, operand_slot=places[program.operand], last_read=last_read)
-    return Compiled(program, tables, int(slots), float(coefficient), False, bottom.dense_node, origin, leaf_origin)
+    program = program._replace(slot=places, operand_slot=places[program.operand])
+    return Compiled(
+        program, tables, int(slots), float(coefficient), False, bottom.dense_node, origin, leaf_origin
+    )
 
 
 def reweighted(code: Compiled, graph: Graph) -> Compiled:
     """The program of a circuit that differs from the one compiled in its parameters only.
 
-    The program must have been made without merging, of a circuit without constants, with no weight that was zero.
+    The program must have been made without merging, of a circuit without constants, with no weight that was
+    zero.
     """
     tables = code.tables._replace(log_value=read_leaves(graph, merge=False).tables.log_value)
     low, high = leaf_bounds(tables)
     log_weights = tuple(np.where(o < 0, 0.0, graph.log_weight[o]) for o in (code.origin, code.leaf_origin))
     program = code.program._replace(leaf_weight=np.exp(log_weights[1]))
-    return code._replace(program=_with_care(program, (log_weights[0], log_weights[1]), low, high), tables=tables)
+    return code._replace(
+        program=_with_care(program, (log_weights[0], log_weights[1]), low, high), tables=tables
+    )
 
 
 class _Listing:
@@ -94,7 +99,9 @@ class _Listing:
         return int(self.reader_of[identity]) if kind == LEAF else self.base + identity
 
     def program(self, root: int, low: Floats, high: Floats) -> tuple[Program, Ints, Ints]:
-        """The operations below `root` in running order, without their slots, and the circuit's edges behind theirs."""
+        """The operations below `root` in running order, without their slots, and the circuit's edges behind
+        theirs.
+        """
         start, operand, edge = self._edges(~self.inline)
         order = _best_order(start, operand, root)
         position = np.full(start.size - 1, -1, dtype=np.int64)
@@ -107,25 +114,36 @@ class _Listing:
         leaf_log_weight = self.ops.log_weight[leaf_edge[leaf_picked]]
         program = Program(
             kind=kinds[order], care=np.zeros(order.size, dtype=np.uint8), start=new_start,
-            operand=position[operand[picked]].astype(np.uint32), weight=np.exp(log_weight), weight_exponent=np.zeros(log_weight.size),
+            operand=position[operand[picked]].astype(np.uint32), weight=np.exp(log_weight),
+            weight_exponent=np.zeros(log_weight.size),
             leaf_start=leaf_start, leaf=leaf[leaf_picked], leaf_weight=np.exp(leaf_log_weight),
             stride=np.ones(order.size, dtype=np.int64), source=sources[order],
-            slot=_PLACES, operand_slot=_PLACES, last_read=np.zeros(0, dtype=np.bool_),
+            slot=_PLACES, operand_slot=_PLACES,
         )  # fmt: skip
         program = _with_care(program, (log_weight, leaf_log_weight), low, high)
         return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
     def _edges(self, chosen: Bools) -> tuple[Ints, Ints, Ints]:
-        """The chosen edges, by operation: where each operation's begin, what they lead to, which they were."""
+        """The chosen edges, by operation: where each operation's begin, what they lead to, which they
+        were.
+        """
         ops = self.ops
-        count = np.add.reduceat(np.append(chosen, False).astype(np.int64), ops.start[:-1]) if ops.kind.size else _NONE
+        count = (
+            np.add.reduceat(np.append(chosen, False).astype(np.int64), ops.start[:-1])
+            if ops.kind.size
+            else _NONE
+        )
         start = np.concatenate([np.zeros(self.base + 1, dtype=np.int64), np.cumsum(count)])
         edge = np.flatnonzero(chosen)
         kind, target = ops.edge_kind[edge], ops.edge[edge]
         if chosen is self.inline:
             return start, target, edge
         reader = self.reader_of[np.where(kind == LEAF, target, 0)] if self.reader_of.size else target
-        return start, np.where(kind == CONSTANT, self.one, np.where(kind == LEAF, reader, target + self.base)), edge
+        return (
+            start,
+            np.where(kind == CONSTANT, self.one, np.where(kind == LEAF, reader, target + self.base)),
+            edge,
+        )
 
     def _kinds(self, low: Floats) -> tuple[Bytes, Ints]:
         dense = low[self.readers] == -np.inf
@@ -188,5 +206,4 @@ _PLACES: Places = np.zeros(0, dtype=np.uint32)
 _START: Ints = np.zeros(1, dtype=np.int64)
 _EMPTY = Program(
     _BYTES, _BYTES, _START, _PLACES, _FLOATS, _FLOATS, _START, _NONE, _FLOATS, _NONE, _NONE, _PLACES, _PLACES,
-    np.zeros(0, dtype=np.bool_),
 )  # fmt: skip

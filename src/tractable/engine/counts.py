@@ -1,18 +1,19 @@
-"""The downward sweep that parameter learning needs: how many rows flow through every edge and into every state.
+"""The downward sweep that parameter learning needs: how many rows flow through every edge and into every
+state.
 
-See down.py for what a flow is. Here the flow of the root is the row's weight, and what matters is not each row's flow
-but its sum over the rows: the number of rows expected to use a sum's edge, a leaf's state, a leaf over numbers.
+See down.py for what a flow is. Here the flow of the root is the row's weight, and what matters is not each
+row's flow but its sum over the rows: the number of rows expected to use a sum's edge, a leaf's state, a leaf
+over numbers.
 """
 
 from typing import NamedTuple
 
-import numpy as np
 from numba import njit
 
 from tractable.arrays import Floats
 from tractable.engine.backward import Backward, Flows
 from tractable.engine.down import new_flows
-from tractable.engine.program import DENSE, LOOKUP, SUM, Codes, Program
+from tractable.engine.program import DENSE, LOOKUP, SUM, Codes, Places, Program
 from tractable.engine.rows import CONTRACT, chosen, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
 
@@ -34,7 +35,9 @@ class Tally(NamedTuple):
 def sweep_counts(
     program: Program, back: Backward, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
-    """Add a batch's expected numbers to the tally. `weights` has a zero for each row that only fills the last tile."""
+    """Add a batch's expected numbers to the tally. `weights` has a zero for each row that only fills the last
+    tile.
+    """
     width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
     top = back.up.slot[ops - 1]
     flows = new_flows(back, width)
@@ -51,12 +54,30 @@ def sweep_counts(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(  # noqa: C901
-    program: Program, back: Backward, inputs: Inputs, tile: Tile, flows: Flows, tally: Tally, base: int, k: int
+def _sweep_down(  # noqa: C901, PLR0912
+    program: Program,
+    back: Backward,
+    inputs: Inputs,
+    tile: Tile,
+    flows: Flows,
+    tally: Tally,
+    base: int,
+    k: int,
 ) -> None:
     """The flows of the operations of one stretch, the last one first. That of the root is there already."""
-    kind, slot, start, reader_slot, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
-    product_start, product_slot, careful, value = back.product_start, back.product_slot, back.careful, tile.value
+    kind, slot, start, reader_slot, weight = (
+        program.kind,
+        back.slot,
+        back.start,
+        back.reader_slot,
+        back.weight,
+    )
+    product_start, product_slot, careful, value = (
+        back.product_start,
+        back.product_slot,
+        back.careful,
+        tile.value,
+    )
     leaf_start, leaf_column, code, place, flow = (
         program.leaf_start, inputs.leaf_column, tile.code, back.again.slot, flows.value,
     )  # fmt: skip
@@ -103,10 +124,20 @@ def _sweep_down(  # noqa: C901
 
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _pull(
-    flow: Floats, o: int, value: Floats, op: int, slot: np.ndarray, weight: Floats, first: int, last: int, tally: Floats  # type: ignore[type-arg]
+def _pull(  # noqa: PLR0913, PLR0917
+    flow: Floats,
+    o: int,
+    value: Floats,
+    op: int,
+    slot: Places,
+    weight: Floats,
+    first: int,
+    last: int,
+    tally: Floats,
 ) -> None:
-    """Set the flow of `o`, over its value, to the shares of the sums above, and add each edge's rows to the tally."""
+    """Set the flow of `o`, over its value, to the shares of the sums above, and add each edge's rows to the
+    tally.
+    """
     width = value.shape[1]
     for r in range(width):
         flow[o, r] = 0.0

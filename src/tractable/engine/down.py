@@ -1,12 +1,13 @@
 """The downward sweep over one tile: how much of each row flows through every operation.
 
-The flow of an operation is the probability, given the row, that an induced tree drawn from the circuit uses it: one at
-the root, passed on whole by a product, divided by a sum as its terms are. It is the derivative of the root times the
-operation's value over the root's, and lies between zero and one, so it needs no exponent; where a product has a zero
-child it is zero, exactly. What a sum hands to those below is its `share`: its flow over its value.
+The flow of an operation is the probability, given the row, that an induced tree drawn from the circuit uses
+it: one at the root, passed on whole by a product, divided by a sum as its terms are. It is the derivative of
+the root times the operation's value over the root's, and lies between zero and one, so it needs no exponent;
+where a product has a zero child it is zero, exactly. What a sum hands to those below is its `share`: its flow
+over its value.
 
-What arrives at the leaves is collected as statistics of their columns: for a categorical column the probability of
-each state, for a number its first two moments.
+What arrives at the leaves is collected as statistics of their columns: for a categorical column the
+probability of each state, for a number its first two moments.
 """
 
 from typing import NamedTuple
@@ -78,12 +79,24 @@ def _missing_somewhere(rows: Floats) -> Bools:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(  # noqa: C901
-    program: Program, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows, arrived: Arrived, k: int
+def _sweep_down(  # noqa: C901, PLR0912
+    program: Program,
+    back: Backward,
+    inputs: Inputs,
+    shares: Shares,
+    tile: Tile,
+    flows: Flows,
+    arrived: Arrived,
+    k: int,
 ) -> None:
     """The flows of the operations of one stretch, the last one first. That of the root is there already."""
     kind, slot, start, reader, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
-    product_start, product, careful, leaf_start = back.product_start, back.product_slot, back.careful, program.leaf_start
+    product_start, product, careful, leaf_start = (
+        back.product_start,
+        back.product_slot,
+        back.careful,
+        program.leaf_start,
+    )
     value, flow, place, scaled = tile.value, flows.value, back.again.slot, flows.scaled
     leaf_column, leaf_share, first_statistic = inputs.leaf_column, shares.leaf, shares.first
     wanted, part = arrived.wanted, arrived.part
@@ -154,9 +167,18 @@ def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows) -> None:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _hand_on_exponent(
-    program: Program, op: int, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, flows: Flows, part: Floats
+    program: Program,
+    op: int,
+    back: Backward,
+    inputs: Inputs,
+    shares: Shares,
+    tile: Tile,
+    flows: Flows,
+    part: Floats,
 ) -> None:
-    """Keep the exponents of a sum for those below it, and add its share to the statistics of its binary leaves."""
+    """Keep the exponents of a sum for those below it, and add its share to the statistics of its binary
+    leaves.
+    """
     o, v = back.slot[op], back.again.slot[op]
     flows.scaled[o] = True
     flows.exponent[o] = tile.exponent[v]
@@ -169,7 +191,9 @@ def _hand_on_exponent(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _collect(op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flow: Floats, arrived: Arrived) -> None:
+def _collect(
+    op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flow: Floats, arrived: Arrived
+) -> None:
     """Add the flow of an operation that reads a leaf to the statistics of its column."""
     part, offset = arrived.part, inputs.source_offset[op]
     is_lookup = program.kind[op] == LOOKUP
@@ -184,7 +208,9 @@ def _collect(op: int, o: int, program: Program, inputs: Inputs, shares: Shares, 
 
 @njit(cache=True, nogil=True)
 def _write(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats) -> None:
-    """A tile's statistics, a row a line, what the row itself shows put in; NaN where the row is impossible."""
+    """A tile's statistics, a row a line, what the row itself shows put in; NaN where the row is
+    impossible.
+    """
     for r in range(len(rows)):
         for c in range(rows.shape[1]):
             x = rows[r, c]

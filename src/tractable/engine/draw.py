@@ -1,11 +1,21 @@
-"""Completions of rows: drawn at random in proportion to their probability, or traced along the best choices."""
+"""Completions of rows: drawn at random in proportion to their probability, or traced along the best
+choices.
+"""
 
 import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
-from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks, every_column
+from tractable.engine.inputs import (
+    Question,
+    Regions,
+    allowed_log_values,
+    ask,
+    batch,
+    dense_blocks,
+    every_column,
+)
 from tractable.engine.program import own_places
 from tractable.engine.sweep import SMALL_TILE, in_parts, new_tile, spread, threads_or_default, tile_width
 from tractable.engine.trace import Draws, Leaves, Words, trace, trace_batch
@@ -15,7 +25,13 @@ FEW_DRAWS = 200  # that another thread is not worth
 
 
 def samples(
-    graph: Graph, row: Floats, count: int, seed: int, regions: Regions | None = None, *, threads: int | None = None
+    graph: Graph,
+    row: Floats,
+    count: int,
+    seed: int,
+    regions: Regions | None = None,
+    *,
+    threads: int | None = None,
 ) -> Floats:
     """`count` complete rows drawn given one row, whose NaN are what is drawn. Shape (count, columns)."""
     question = ask(graph, regions)
@@ -44,7 +60,8 @@ def completions(
     *,
     threads: int | None = None,
 ) -> Floats:
-    """Each row with its missing cells filled: by one draw when given a seed, else by max-product. (rows, columns).
+    """Each row with its missing cells filled: by one draw when given a seed, else by max-product. (rows,
+    columns).
 
     Where a row is impossible all its missing cells stay NaN.
     """
@@ -69,7 +86,8 @@ def completions(
 
 def _words(seed: int, count: int) -> Words:
     """The first state of each draw's random numbers, far from one another."""
-    return _mixed(_mixed(np.full(1, seed, dtype=np.uint64)) + np.arange(count, dtype=np.uint64))
+    number: Words = np.arange(count, dtype=np.uint64)
+    return _mixed(number + _mixed(np.array([seed], dtype=np.uint64)))
 
 
 def _mixed(word: Words) -> Words:
@@ -81,7 +99,9 @@ def _mixed(word: Words) -> Words:
 
 def _empty_draws(words: Words, columns: int) -> Draws:
     shape = (words.size, columns)
-    return Draws(np.zeros(words.size, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64), words.copy())
+    return Draws(
+        np.zeros(words.size, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64), words.copy()
+    )
 
 
 def _remembered_leaves(question: Question) -> Leaves:
@@ -99,7 +119,9 @@ def _leaves(question: Question) -> Leaves:
     if filled.size:
         top = np.maximum.reduceat(value, tables.offset[filled])
         top = np.repeat(np.where(np.isneginf(top), 0.0, top), tables.states[filled])
-        lookup[np.arange(value.size) + np.repeat(np.arange(tables.column.size), tables.states)] = np.exp(value - top)
+        lookup[np.arange(value.size) + np.repeat(np.arange(tables.column.size), tables.states)] = np.exp(
+            value - top
+        )
     offset = (tables.offset[:-1] + np.arange(tables.column.size))[program.leaf]
     binary = tables.states[program.leaf]
     states = tables.states[np.maximum(program.source, 0)] if tables.column.size else program.source
@@ -107,7 +129,9 @@ def _leaves(question: Question) -> Leaves:
 
 
 def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
-    """The rows with the chosen states and, for numbers, a value of the chosen leaf where a cell is missing."""
+    """The rows with the chosen states and, for numbers, a value of the chosen leaf where a cell is
+    missing.
+    """
     answer = np.where(np.isnan(rows), draws.state, rows)
     for block, lines in dense_blocks(question.graph, question.code):
         if block.family.name == "potential":

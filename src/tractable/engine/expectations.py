@@ -1,4 +1,6 @@
-"""Expected numbers of rows through every edge of a circuit and into every leaf: what EM and gradients are made of."""
+"""Expected numbers of rows through every edge of a circuit and into every leaf: what EM and gradients are
+made of.
+"""
 
 from typing import NamedTuple
 
@@ -10,8 +12,9 @@ from tractable.engine.backward import Backward, turned
 from tractable.engine.backward import reweighted as reweighted_back
 from tractable.engine.compile import compiled, reweighted
 from tractable.engine.counts import Tally, sweep_counts
+from tractable.engine.hard import sweep_hard_counts
 from tractable.engine.inputs import Question, batch, dense_blocks, prepare
-from tractable.engine.program import SUM, LeafTables
+from tractable.engine.program import SUM, LeafTables, own_places
 from tractable.engine.scaling import join
 from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
 
@@ -43,36 +46,63 @@ class Expecter:
         self._back = turned(self._structure.program)
 
     def log_values(self, graph: Graph, rows: Floats, threads: int | None = None) -> Floats:
-        """The logarithm of the circuit's value for each row, with the parameters of `graph`. Shape (rows,)."""
+        """The logarithm of the circuit's value for each row, with the parameters of `graph`. Shape
+        (rows,).
+        """
         question = prepare(graph, reweighted(self._structure, graph), {})
         return question_log_values(question, rows, maximise=False, threads=threads)
 
-    def expectations(self, graph: Graph, rows: Floats, weights: Floats, threads: int | None = None) -> Expectations:
-        """The expected numbers under the parameters of `graph`, which has the structure of the circuit compiled."""
+    def expectations(
+        self, graph: Graph, rows: Floats, weights: Floats, *, hard: bool = False, threads: int | None = None
+    ) -> Expectations:
+        """The expected numbers under the parameters of `graph`, which has the structure of the circuit
+        compiled.
+
+        With `hard` a row counts for its best induced tree alone, and its log-value is that tree's.
+        """
         question = prepare(graph, reweighted(self._structure, graph), {})
         back = reweighted_back(self._back, question.code.program)
         workers = threads_or_default(threads)
         parts = [slice(i, min(i + PART, len(rows))) for i in range(0, len(rows), PART)]
 
         def run(part: slice) -> Tally:
-            return _tally(question, back, rows[part], weights[part])
+            return (_hard_tally if hard else _tally)(question, back, rows[part], weights[part])
 
         tallies = spread(run, parts, workers)
         return _read(question, back, tallies, [p.stop - p.start for p in parts])
 
 
 def _tally(question: Question, back: Backward, rows: Floats, weights: Floats) -> Tally:
-    program, code = question.code.program, question.code
+    program = question.code.program
     width = tile_width(back.places, len(rows))
     inputs = batch(question, rows, width)
-    size = inputs.code.shape[1]
-    tally = Tally(
-        np.zeros(back.edge.size), np.zeros((program.leaf.size, 3)), np.zeros(question.lookup.size),
-        np.zeros((code.dense_node.size, size)), np.empty(size), np.empty(size),
-    )  # fmt: skip
-    padded = np.concatenate([weights, np.zeros(size - len(rows))])
-    sweep_counts(program, back, inputs, new_tile(question.graph, back.places, width), padded, tally)
+    tally = _empty_tally(question, back.edge.size, inputs.code.shape[1])
+    tile = new_tile(question.graph, back.places, width)
+    sweep_counts(program, back, inputs, tile, _padded_weights(weights, tally.root.size), tally)
     return tally
+
+
+def _hard_tally(question: Question, back: Backward, rows: Floats, weights: Floats) -> Tally:
+    program = question.code.program
+    width = tile_width(2 * program.kind.size, len(rows))
+    inputs = batch(question, rows, width)
+    tally = _empty_tally(question, program.operand.size, inputs.code.shape[1])
+    tile = new_tile(question.graph, program.kind.size, width)
+    padded = _padded_weights(weights, tally.root.size)
+    sweep_hard_counts(program, own_places(program), inputs, tile, padded, tally)
+    return tally._replace(edge=tally.edge[back.edge])
+
+
+def _empty_tally(question: Question, edges: int, rows: int) -> Tally:
+    code = question.code
+    return Tally(
+        np.zeros(edges), np.zeros((code.program.leaf.size, 3)), np.zeros(question.lookup.size),
+        np.zeros((code.dense_node.size, rows)), np.empty(rows), np.empty(rows),
+    )  # fmt: skip
+
+
+def _padded_weights(weights: Floats, rows: int) -> Floats:
+    return np.concatenate([weights, np.zeros(rows - weights.size)])
 
 
 def _read(question: Question, back: Backward, tallies: list[Tally], sizes: list[int]) -> Expectations:

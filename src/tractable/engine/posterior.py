@@ -16,13 +16,16 @@ from tractable.engine.sweep import in_parts, new_tile, tile_width
 def first_statistics(schema: Schema) -> Ints:
     """Where each column's statistics begin, and where the last one's end. Shape (columns + 1,).
 
-    A categorical column has one for each state, a number's two: the expectations of the value and of its square.
+    A categorical column has one for each state, a number's two: the expectations of the value and of its
+    square.
     """
     size = np.where(schema.cardinalities > 0, schema.cardinalities, 2)
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
 
 
-def posteriors(graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None) -> Floats:
+def posteriors(
+    graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None
+) -> Floats:
     """The statistics of every column given each row. Shape (rows, statistics); see `first_statistics`.
 
     A column that a row shows has probability one at its state. Where the row itself is impossible all is NaN.
@@ -32,7 +35,9 @@ def posteriors(graph: Graph, rows: Floats, regions: Regions | None = None, *, th
     first = first_statistics(graph.schema)
     if code.constant or not len(rows):
         return np.full((len(rows), first[-1]), 0.0 if code.log_factor > -np.inf else np.nan)
-    shares = _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
+    shares = (
+        _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
+    )
     back = backward(graph, code.program)
     width = tile_width(back.places, len(rows))
 
@@ -49,7 +54,9 @@ def posteriors(graph: Graph, rows: Floats, regions: Regions | None = None, *, th
 def _shares(question: Question, first: Ints) -> Shares:
     tables = question.code.tables
     with np.errstate(invalid="ignore"):
-        allowed = allowed_log_values(tables, question.regions) - np.repeat(question.log_missing, tables.states)
+        allowed = allowed_log_values(tables, question.regions) - np.repeat(
+            question.log_missing, tables.states
+        )
     share = np.where(np.isfinite(allowed), np.exp(np.where(np.isfinite(allowed), allowed, 0.0)), 0.0)
     entry = np.arange(share.size) + np.repeat(np.arange(tables.column.size), tables.states)
     lookup = np.zeros(question.lookup.size)

@@ -1,8 +1,8 @@
 """A circuit made ready to run: a list of operations in an order that keeps few values alive.
 
 Compiling simplifies while it lists: constants move into the weights above them, nodes with one child vanish,
-and a sum over leaves of one column becomes a table. A number that was moved out of a node travels upwards as a
-coefficient until a sum's weight takes it in; what arrives at the root is `log_factor`.
+and a sum over leaves of one column becomes a table. A number that was moved out of a node travels upwards as
+a coefficient until a sum's weight takes it in; what arrives at the root is `log_factor`.
 
 Operations over at most two states are cheap enough to be worked out wherever they are read, so leaves over
 binary columns are no operations of their own but `leaf edges` of the sums and products above them.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.arrays import Bytes, Floats, Ints
 
 Codes = npt.NDArray[np.uint16]
 Places = npt.NDArray[np.uint32]  # unsigned: indexing by them needs no test for counting from the end
@@ -38,7 +38,6 @@ class Program(NamedTuple):
     source: Ints  # (ops,) the leaf that a LOOKUP or DENSE operation reads
     slot: Places  # (ops,) where the value lies when slots are used again
     operand_slot: Places  # (edges,) slot[operand]
-    last_read: Bools  # (edges,) whether the operand is not read again, by no later edge
 
 
 class Layout(NamedTuple):
@@ -78,7 +77,9 @@ class LeafTables(NamedTuple):
     def first(self, leaves: int) -> "LeafTables":
         """The tables of the first few leaves."""
         end = self.offset[leaves]
-        return LeafTables(self.column[:leaves], self.offset[: leaves + 1], self.log_value[:end], self.dense[:leaves])
+        return LeafTables(
+            self.column[:leaves], self.offset[: leaves + 1], self.log_value[:end], self.dense[:leaves]
+        )
 
 
 class Compiled(NamedTuple):
@@ -88,7 +89,9 @@ class Compiled(NamedTuple):
     tables: LeafTables
     slots: int
     log_factor: float
-    constant: bool  # whether nothing depends on the row: the value is log_factor (-inf for a circuit that is zero)
+    constant: (
+        bool  # whether nothing depends on the row: the value is log_factor (-inf for a circuit that is zero)
+    )
     dense_node: Ints  # (dense lines,) the leaf node behind each line of dense values
     origin: Ints  # (edges,) the circuit's edge behind each edge to another operation
     leaf_origin: Ints  # (leaf edges,) the circuit's edge behind each leaf edge

@@ -5,11 +5,10 @@ rows). `table` is (leaf edges, 3): a leaf's value at state 0, at state 1 and whe
 missing, its edge's weight included.
 """
 
-import numpy as np
 from numba import njit
 
 from tractable.arrays import Floats, Ints
-from tractable.engine.program import Codes
+from tractable.engine.program import Codes, Places
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
@@ -58,7 +57,8 @@ def has_exponent(value: Floats, exponent: Floats, o: int) -> bool:
 def power(steps: float) -> float:
     """2**(256 * steps) for the few steps that matter; what is more than four steps smaller counts as nothing.
 
-    A term may lie 2**448 above its exponent and what it is added to 2**640 below its own, so four steps do matter.
+    A term may lie 2**448 above its exponent and what it is added to 2**640 below its own, so four steps do
+    matter.
     """
     if steps == 0.0:
         return 1.0
@@ -70,7 +70,7 @@ def power(steps: float) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def multiply_slots(value: Floats, o: int, operand: Ints, first: int, last: int) -> None:
+def multiply_slots(value: Floats, o: int, operand: Places, first: int, last: int) -> None:
     """Set slot `o` to the product of the slots of edges first to last; one where there are none."""
     width = value.shape[1]
     if first == last:
@@ -139,7 +139,7 @@ def multiply_leaves(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def add_slots(value: Floats, o: int, operand: Ints, weight: Floats, first: int, last: int) -> None:
+def add_slots(value: Floats, o: int, operand: Places, weight: Floats, first: int, last: int) -> None:
     """Set slot `o` to the weighted sum of the slots of edges first to last; zero where there are none."""
     width = value.shape[1]
     e = first
@@ -186,7 +186,7 @@ def add_leaves(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def add_terms(
-    flow: Floats, o: int, reader: Ints, weight: Floats, first: int, last: int, value: Floats, v: int
+    flow: Floats, o: int, reader: Places, weight: Floats, first: int, last: int, value: Floats, v: int
 ) -> None:
     """Set slot `o` to the weighted sum of the slots of edges first to last, times line `v` of `value`."""
     width = flow.shape[1]
@@ -205,7 +205,7 @@ def add_terms(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def total_slots(value: Floats, o: int, operand: Ints, first: int, last: int) -> None:
+def total_slots(value: Floats, o: int, operand: Places, first: int, last: int) -> None:
     """Set slot `o` to the sum of the slots of edges first to last, of which there is at least one."""
     width = value.shape[1]
     e = first
@@ -231,7 +231,7 @@ def total_slots(value: Floats, o: int, operand: Ints, first: int, last: int) -> 
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def raise_slots(value: Floats, o: int, operand: Ints, weight: Floats, first: int, last: int) -> None:
+def raise_slots(value: Floats, o: int, operand: Places, weight: Floats, first: int, last: int) -> None:
     """Set slot `o` to the largest weighted slot of edges first to last; zero where there are none."""
     width = value.shape[1]
     for r in range(width):
@@ -267,9 +267,7 @@ def raise_leaves(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def look_up(
-    value: Floats, o: int, code: Codes, column: int, table: Floats, offset: int
-) -> None:
+def look_up(value: Floats, o: int, code: Codes, column: int, table: Floats, offset: int) -> None:
     """Set slot `o` to the entries of a table that begins at `offset`."""
     for r in range(value.shape[1]):
         value[o, r] = table[offset + code[column, r]]

@@ -1,8 +1,9 @@
 """Numbers too small or large for a double: a double and, beside it, an exponent in steps of 2**256.
 
-A number is `value * 2**(256 * exponent)`. Values whose exponent is zero everywhere in a tile may be anything within
-2**-320 and 2**320; results that were given an exponent lie within 2**-128 and 2**128. Two such values, or one and a weight, can be multiplied
-without leaving the range of doubles. Exponents are held as doubles so that they fill the same vector lanes.
+A number is `value * 2**(256 * exponent)`. Values whose exponent is zero everywhere in a tile may be anything
+within 2**-320 and 2**320; results that were given an exponent lie within 2**-128 and 2**128. Two such values,
+or one and a weight, can be multiplied without leaving the range of doubles. Exponents are held as doubles so
+that they fill the same vector lanes.
 """
 
 from math import log
@@ -22,7 +23,9 @@ def split(log_value: Floats) -> tuple[Floats, Floats]:
     """Value and exponent of numbers given by their logarithms; no exponent where none is needed."""
     finite = np.where(np.isneginf(log_value), 0.0, log_value)
     exponent = np.where(np.abs(finite) < SAFE, 0.0, np.rint(finite / LOG_STEP))
-    rest = np.clip(finite - exponent * LOG_STEP, -SAFE, SAFE)  # rounding takes all digits of a logarithm like -1e200
+    rest = np.clip(
+        finite - exponent * LOG_STEP, -SAFE, SAFE
+    )  # rounding takes all digits of a logarithm like -1e200
     return np.where(np.isneginf(log_value), 0.0, np.exp(rest)), exponent
 
 

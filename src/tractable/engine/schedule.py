@@ -65,8 +65,8 @@ def _rank(op: int, start: Ints, operand: Ints, need: Ints, ranked: Ints) -> None
 
 
 @njit(cache=True, nogil=True)
-def slots(start: Ints, operand: Places) -> tuple[Ints, int, Bools]:
-    """Where each value lies, a place being free again after its last reader; the number of places; the last edges.
+def slots(start: Ints, operand: Places) -> tuple[Ints, int]:
+    """Where each value lies, a place being free again after its last reader; and the number of places.
 
     The operations are numbered in the order they run.
     """
@@ -74,7 +74,6 @@ def slots(start: Ints, operand: Places) -> tuple[Ints, int, Bools]:
     last_edge = np.full(size, -1, dtype=np.int64)
     for e in range(operand.size):
         last_edge[operand[e]] = e
-    last_read = np.zeros(operand.size, dtype=np.bool_)
     slot = np.empty(size, dtype=np.int64)
     free = np.empty(size, dtype=np.int64)
     spare, used = 0, 0
@@ -87,13 +86,12 @@ def slots(start: Ints, operand: Places) -> tuple[Ints, int, Bools]:
             used += 1
         for e in range(start[op], start[op + 1]):
             if last_edge[operand[e]] == e:
-                last_read[e] = True
                 free[spare] = slot[operand[e]]
                 spare += 1
         if last_edge[op] < 0:  # nobody reads it
             free[spare] = slot[op]
             spare += 1
-    return slot, used, last_read
+    return slot, used
 
 
 @njit(cache=True, nogil=True)
@@ -108,8 +106,9 @@ def bounds(
 ) -> None:
     """Fill the smallest and largest logarithm that an operation's non-zero values can take.
 
-    `leaf_edges` is (start, low, high) of the edges to leaves, weights included. Of a product only what drives it
-    one way counts, so that no partial product leaves the bounds either. Operations that read leaves are filled.
+    `leaf_edges` is (start, low, high) of the edges to leaves, weights included. Of a product only what drives
+    it one way counts, so that no partial product leaves the bounds either. Operations that read leaves are
+    filled.
     """
     leaf_start, leaf_low, leaf_high = leaf_edges
     for op in range(is_sum.size):

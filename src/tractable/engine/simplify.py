@@ -1,7 +1,8 @@
 """The first half of compiling: nodes to references, sums and products to operations.
 
-Every node becomes a reference: a kind, an identity and a coefficient (a logarithm). CONSTANT: the coefficient is
-all there is. LEAF: a table or dense leaf times the coefficient. OPERATION: an operation times the coefficient.
+Every node becomes a reference: a kind, an identity and a coefficient (a logarithm). CONSTANT: the coefficient
+is all there is. LEAF: a table or dense leaf times the coefficient. OPERATION: an operation times the
+coefficient.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,9 @@ _NODE_PRODUCT = 1
 
 
 class Operations(NamedTuple):
-    """Sums and products in the order of the circuit's nodes; of a sum the highest log weight is zero, when merging."""
+    """Sums and products in the order of the circuit's nodes; of a sum the highest log weight is zero, when
+    merging.
+    """
 
     kind: Bytes  # (ops,) 0 a sum, 1 a product
     origin: Ints  # (edges,) the circuit's edge
@@ -30,7 +33,9 @@ class Operations(NamedTuple):
 
 
 def simplify(graph: Graph, bottom: Bottom, merge: bool) -> tuple[Operations, int]:
-    """The operations, and the number of leaves with those that were merged. Fills the references of `bottom`."""
+    """The operations, and the number of leaves with those that were merged. Fills the references of
+    `bottom`.
+    """
     ops = (
         np.zeros(graph.nodes, np.uint8), np.zeros(graph.edges, np.int64), np.zeros(graph.nodes + 1, np.int64),
         np.zeros(graph.edges, np.uint8), np.zeros(graph.edges, np.int64), np.zeros(graph.edges),
@@ -39,7 +44,9 @@ def simplify(graph: Graph, bottom: Bottom, merge: bool) -> tuple[Operations, int
     tables = (bottom.tables.column, bottom.tables.offset, bottom.tables.log_value)
     leaves, made = _simplify(arrays, bottom.refs, tables, bottom.leaves, ops, merge)
     last = ops[2][made]
-    return Operations(ops[0][:made], ops[1][:last], ops[2][: made + 1], ops[3][:last], ops[4][:last], ops[5][:last]), leaves
+    return Operations(
+        ops[0][:made], ops[1][:last], ops[2][: made + 1], ops[3][:last], ops[4][:last], ops[5][:last]
+    ), leaves
 
 
 @njit(cache=True, nogil=True)
@@ -54,8 +61,8 @@ def _simplify(
     """Fill `refs` of the inner nodes, append merged leaves to `tables` and operations to `ops`.
 
     `graph` is (kind, start, child, log_weight); `refs` (kind, identity, coefficient), leaves filled already;
-    `tables` (column, offset, log_value); `ops` (kind, edge origin, start, edge kind, edge identity, edge log weight).
-    Answers with the numbers of leaves and operations.
+    `tables` (column, offset, log_value); `ops` (kind, edge origin, start, edge kind, edge identity, edge log
+    weight). Answers with the numbers of leaves and operations.
     """
     kind, start = graph[0], graph[1]
     made = 0
@@ -153,7 +160,7 @@ def _finish(
     made: int,
 ) -> int:
     """The node's reference: nothing, its only child, or an operation of its own."""
-    ref_kind, ref, coefficient = refs
+    ref_kind, ref, _ = refs
     op_kind, _, op_start, edge_kind, edge_ref, _ = ops
     if edge == first:
         ref_kind[node], ref[node] = CONSTANT, -1

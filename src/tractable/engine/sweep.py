@@ -40,8 +40,9 @@ def log_values(
 ) -> Floats:
     """The logarithm of the root's value for each row; a NaN is summed out, within its region if it has one.
 
-    Missing cells of the columns `best` take, leaf by leaf, their best value instead: an upper bound on the value of
-    any completion. With `maximise` sums, too, take their largest term, and all columns are `best`. Shape (rows,).
+    Missing cells of the columns `best` take, leaf by leaf, their best value instead: an upper bound on the
+    value of any completion. With `maximise` sums, too, take their largest term, and all columns are `best`.
+    Shape (rows,).
     """
     question = ask(graph, regions, best=every_column(graph) if maximise else best)
     return question_log_values(question, rows, maximise=maximise, threads=threads)

@@ -1,9 +1,9 @@
 """Top-down choices: one induced tree a draw, either at random or the best at every sum.
 
-All draws go down together: each operation, parents before children, holds a chain of the draws that have come to it, so
-that its values are read for all of them while they are near. A tile's values must hold all operations (see
-`sweep_up`). The random numbers of a draw depend on the seed and the draw's number alone, so that neither threads nor
-tiles change a sample.
+All draws go down together: each operation, parents before children, holds a chain of the draws that have come
+to it, so that its values are read for all of them while they are near. A tile's values must hold all
+operations (see `sweep_up`). The random numbers of a draw depend on the seed and the draw's number alone, so
+that neither threads nor tiles change a sample.
 """
 
 from typing import NamedTuple
@@ -61,7 +61,9 @@ def trace_batch(
         sweep_up(program, layout, inputs, base, tile, best, 0, program.kind.size)
         last = min(base + width, draws.lane.size)
         draws.lane[base:last] = np.arange(last - base)
-        part = Draws(draws.lane[base:last], draws.state[base:last], draws.line[base:last], draws.random[base:last])
+        part = Draws(
+            draws.lane[base:last], draws.state[base:last], draws.line[base:last], draws.random[base:last]
+        )
         trace(program, inputs, leaves, tile, part, best)
 
 
@@ -69,10 +71,17 @@ def trace_batch(
 def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: Draws, best: bool) -> None:  # noqa: C901
     """Fill the draws: from the root down, all children of a product and one of a sum.
 
-    A link is a draw at an operation: `who` it is and which link comes after it there. Unused ones are chained, too.
+    A link is a draw at an operation: `who` it is and which link comes after it there. Unused ones are
+    chained, too.
     """
     # Arrays are taken out of their tuples once: to do so costs more than a choice.
-    kind, care, start, operand, leaf_start = program.kind, program.care, program.start, program.operand, program.leaf_start
+    kind, care, start, operand, leaf_start = (
+        program.kind,
+        program.care,
+        program.start,
+        program.operand,
+        program.leaf_start,
+    )
     lane, state, line, random, code = draws.lane, draws.state, draws.line, draws.random, tile.code
     edge_column, binary, edge_weight, lookup = inputs.leaf_column, leaves.binary, leaves.edge, leaves.lookup
     source_column, source_offset, states = inputs.source_column, inputs.source_offset, leaves.states
@@ -83,11 +92,17 @@ def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: D
         link = head[op]
         while link >= 0:
             draw, behind = who[link], following[link]
-            r, first, last, leaf_first, leaf_last = lane[draw], start[op], start[op + 1], leaf_start[op], leaf_start[op + 1]
+            r, first, last, leaf_first, leaf_last = (
+                lane[draw],
+                start[op],
+                start[op + 1],
+                leaf_start[op],
+                leaf_start[op + 1],
+            )
             if kind[op] == SUM:
                 u = 0.5 if best else uniform(random, draw)
                 if care[op] != PLAIN:
-                    e = _choose_scaled(program, inputs, tile, op, r, u, best)
+                    e = choose(program, inputs, tile, op, r, u, best)
                 elif best:
                     e = _best(value, r, operand, weight, first, last)
                     top = weight[e] * value[operand[e], r] if e >= 0 else 0.0
@@ -102,7 +117,9 @@ def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: D
                 c = source_column[op]
                 u = 0.5 if best else uniform(random, draw)
                 x = int(code[c, r])
-                state[draw, c] = x if x < states[op] else _one_of(lookup, source_offset[op], states[op], u, best)
+                state[draw, c] = (
+                    x if x < states[op] else _one_of(lookup, source_offset[op], states[op], u, best)
+                )
             elif kind[op] == DENSE:
                 line[draw, source_column[op]] = source_offset[op]
             for e in range(leaf_first, leaf_last):
@@ -198,9 +215,7 @@ def _best_leaf(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _choose_scaled(
-    program: Program, inputs: Inputs, tile: Tile, op: int, lane: int, u: float, best: bool
-) -> int:
+def choose(program: Program, inputs: Inputs, tile: Tile, op: int, lane: int, u: float, best: bool) -> int:
     """An edge of a sum where exponents may count: terms are taken to the scale of the sum's own value."""
     own = tile.exponent[op, lane] if tile.scaled[op] else 0.0
     back, left = power(-own), u * tile.value[op, lane]
@@ -229,12 +244,14 @@ def _scaled_term(program: Program, tile: Tile, e: int, lane: int, own: float) ->
     if tile.value[a, lane] == 0.0:
         return 0.0
     steps = program.weight_exponent[e] + (tile.exponent[a, lane] if tile.scaled[a] else 0.0) - own
-    return program.weight[e] * tile.value[a, lane] * power(steps)
+    return float(program.weight[e] * tile.value[a, lane] * power(steps))
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def _one_of_two(code: int, states: int, zero: float, one: float, u: float) -> float:
-    """The state that a cell shows or, where it is missing, one of two by their weights: for u = 0.5 the heavier."""
+    """The state that a cell shows or, where it is missing, one of two by their weights: for u = 0.5 the
+    heavier.
+    """
     if code < states:
         return float(code)
     return 1.0 if u * (zero + one) > zero or (zero == 0.0 and one > 0.0) else 0.0

@@ -1,7 +1,7 @@
 """The upward sweep over one tile of rows: every operation's value, children before parents.
 
-Most operations are PLAIN: their bounds, known when the circuit is compiled, show that no exponent is ever needed.
-A CHECKED one works without exponents as long as its operands have none and its result stays in range.
+Most operations are PLAIN: their bounds, known when the circuit is compiled, show that no exponent is ever
+needed. A CHECKED one works without exponents as long as its operands have none and its result stays in range.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, PRODUCT, SUM, WIDE, Codes, Layout, Program
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, PRODUCT, SUM, WIDE, Codes, Layout, Places, Program
 from tractable.engine.rows import (
     CONTRACT,
     add_leaves,
@@ -68,7 +68,13 @@ def sweep_up(
     # Arrays are taken out of their tuples once: to do so costs more than a small operation.
     kind, care, start, weight = program.kind, program.care, program.start, program.weight
     leaf_start, code, column, table = program.leaf_start, tile.code, inputs.leaf_column, inputs.leaf_table
-    value, scaled, complete, slot, operand = tile.value, tile.scaled, inputs.complete, layout.slot, layout.operand
+    value, scaled, complete, slot, operand = (
+        tile.value,
+        tile.scaled,
+        inputs.complete,
+        layout.slot,
+        layout.operand,
+    )
     if begin == 0:
         code[:] = inputs.code[:, base : base + code.shape[1]]
     for op in range(begin, end):
@@ -98,7 +104,7 @@ def sweep_up(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _careful(
-    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
     """An operation whose value may need an exponent."""
     kind = program.kind[op]
@@ -113,8 +119,8 @@ def _careful(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _any_scaled(tile: Tile, operand: Ints, first: int, last: int) -> bool:
-    for e in range(first, last):
+def _any_scaled(tile: Tile, operand: Places, first: int, last: int) -> bool:
+    for e in range(first, last):  # noqa: SIM110 (a kernel knows no generators)
         if tile.scaled[operand[e]]:
             return True
     return False
@@ -122,7 +128,7 @@ def _any_scaled(tile: Tile, operand: Ints, first: int, last: int) -> bool:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _sum(
-    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
     first, last = program.start[op], program.start[op + 1]
     leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
@@ -149,7 +155,7 @@ def _give_exponent(tile: Tile, o: int) -> None:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _aligned_sum(
-    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
     """The sum, each row's terms brought to the largest exponent among them."""
     value, exponent = tile.value, tile.exponent
@@ -158,18 +164,7 @@ def _aligned_sum(
     leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
     for r in range(width):
         value[o, r] = 0.0
-        exponent[o, r] = -np.inf
-    for e in range(first, last):
-        a, k = operand[e], program.weight_exponent[e]
-        own = tile.scaled[a]
-        for r in range(width):
-            top = (exponent[a, r] if own else 0.0) + k
-            exponent[o, r] = top if (value[a, r] > 0.0) & (top > exponent[o, r]) else exponent[o, r]
-    for e in range(leaf_first, leaf_last):
-        c = inputs.leaf_column[e]
-        for r in range(width):
-            x = chosen(tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2])
-            exponent[o, r] = 0.0 if (x > 0.0) & (exponent[o, r] < 0.0) else exponent[o, r]
+    _largest_exponents(program, op, o, operand, inputs, tile)
     for e in range(first, last):
         a, w, k = operand[e], program.weight[e], program.weight_exponent[e]
         own = tile.scaled[a]
@@ -180,7 +175,9 @@ def _aligned_sum(
     for e in range(leaf_first, leaf_last):
         c = inputs.leaf_column[e]
         for r in range(width):
-            x = chosen(tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2])
+            x = chosen(
+                tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2]
+            )
             if x > 0.0:
                 x *= power(-exponent[o, r])
                 value[o, r] = max(value[o, r], x) if maximise else value[o, r] + x
@@ -191,15 +188,45 @@ def _aligned_sum(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _product(program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile) -> None:
+def _largest_exponents(
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, tile: Tile
+) -> None:
+    """Set a sum's exponents to the largest among its terms that are not zero; -inf where all are."""
+    value, exponent = tile.value, tile.exponent
+    width = value.shape[1]
     first, last = program.start[op], program.start[op + 1]
-    if _any_scaled(tile, operand, first, last) or not _checked_product(program, op, o, operand, inputs, base, tile):
+    leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+    for r in range(width):
+        exponent[o, r] = -np.inf
+    for e in range(first, last):
+        a, k = operand[e], program.weight_exponent[e]
+        own = tile.scaled[a]
+        for r in range(width):
+            top = (exponent[a, r] if own else 0.0) + k
+            exponent[o, r] = top if (value[a, r] > 0.0) & (top > exponent[o, r]) else exponent[o, r]
+    for e in range(leaf_first, leaf_last):
+        c = inputs.leaf_column[e]
+        for r in range(width):
+            x = chosen(
+                tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2]
+            )
+            exponent[o, r] = 0.0 if (x > 0.0) & (exponent[o, r] < 0.0) else exponent[o, r]
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _product(
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile
+) -> None:
+    first, last = program.start[op], program.start[op + 1]
+    if _any_scaled(tile, operand, first, last) or not _checked_product(
+        program, op, o, operand, inputs, base, tile
+    ):
         _scaled_product(program, op, o, operand, inputs, base, tile)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _checked_product(
-    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile
 ) -> bool:
     """Multiply without exponents, looking now and then whether that still holds; False when it does not."""
     first, last = program.start[op], program.start[op + 1]
@@ -226,7 +253,7 @@ def _checked_product(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _scaled_product(
-    program: Program, op: int, o: int, operand: Ints, inputs: Inputs, base: int, tile: Tile
+    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile
 ) -> None:
     value, exponent = tile.value, tile.exponent
     width = value.shape[1]
@@ -270,7 +297,9 @@ def _dense(op: int, o: int, inputs: Inputs, base: int, tile: Tile) -> None:
 def sweep_roots(
     program: Program, inputs: Inputs, tile: Tile, maximise: bool, root: Floats, root_exponent: Floats
 ) -> None:
-    """The root's value for every row of the batch, tile after tile. The batch is a whole number of tiles long."""
+    """The root's value for every row of the batch, tile after tile. The batch is a whole number of tiles
+    long.
+    """
     width = tile.value.shape[1]
     size = program.kind.size
     top = program.slot[size - 1]

@@ -1,6 +1,7 @@
 """From a table to a circuit. To add a learner: a file with a class, and a line in the table below."""
 
 from tractable.learners.chow_liu import ChowLiuLearner
+from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
 from tractable.learners.naive_bayes import NaiveBayesLearner
@@ -10,7 +11,7 @@ from tractable.progress import Progress, Watch
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
-        IndependentLearner, ChowLiuLearner, NaiveBayesLearner,
+        IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner,
     )
 }  # fmt: skip
 

@@ -11,13 +11,14 @@ from tractable.engine import log_values
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.eg import EG
+from tractable.parameters.hard_em import HardEM
 from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
 from tractable.parameters.online_em import OnlineEM
 from tractable.parameters.pgd import PGD
 from tractable.parameters.sma import SMA
 from tractable.progress import Watch
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (CCCP, OnlineEM, PGD, EG, SMA, ClosedForm)}
+METHODS: dict[str, type[Method]] = {method.name: method for method in (CCCP, OnlineEM, HardEM, PGD, EG, SMA, ClosedForm)}
 
 
 def fit(

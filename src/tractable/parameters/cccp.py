@@ -13,17 +13,11 @@ from tractable.parameters.method import Method, Rows, Step
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
-class CCCP(Method):
-    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks», NIPS 2016.
+class ExpectationMaximisation(Method):
+    """Each sum's weights become the use of its edges, each leaf is fitted to what it sees."""
 
-    Each sum's weights become the expected use of its edges (equation 7), each leaf is fitted to what it is expected to
-    see. Without smoothing the training log-likelihood never falls.
-    """
-
-    name: ClassVar[str] = "cccp"
-    title: ClassVar[str] = "concave-convex procedure (EM)"
+    hard: ClassVar[bool] = False  # whether a row counts for its best induced tree alone
 
     smoothing: float = 0.01  # imaginary rows at each sum, spread over its edges
     leaf_smoothing: float = 0.1  # imaginary rows at each leaf
@@ -36,10 +30,22 @@ class CCCP(Method):
         """One E and one M step each."""
         expecter = Expecter(graph)
         while True:
-            expected = expecter.expectations(graph, rows.values, rows.weights)
+            expected = expecter.expectations(graph, rows.values, rows.weights, hard=self.hard)
             yield Step(graph, rows.mean(expected.log_value))
             graph = replace(
                 graph,
                 log_weight=smoothed_weights(graph, expected, self.smoothing),
                 leaves=refitted_leaves(graph, expected, rows.values, self.leaf_smoothing),
             )
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CCCP(ExpectationMaximisation):
+    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks», NIPS 2016.
+
+    The multiplicative update of equation 7, which is EM. Without smoothing the training log-likelihood never falls.
+    """
+
+    name: ClassVar[str] = "cccp"
+    title: ClassVar[str] = "concave-convex procedure (EM)"

@@ -113,7 +113,8 @@ def _highest(logs: Floats, start: Ints) -> Ints:
     """Where the first of the highest is in each stretch of an array; the stretches begin at `start`."""
     length = np.diff(np.append(start, logs.size))
     at_top = np.flatnonzero(logs == np.repeat(np.maximum.reduceat(logs, start), length))
-    return at_top[np.searchsorted(at_top, start)]
+    first: Ints = at_top[np.searchsorted(at_top, start)]
+    return first
 
 
 def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
@@ -130,16 +131,19 @@ def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
     for _ in range(ROUNDS):
         if not active.size:
             break
-        changes = (missing[active] * space.counts).sum()
-        columns = (
-            [np.flatnonzero(space.columns)] if changes <= AT_ONCE else np.flatnonzero(space.columns)[:, None]
-        )
-        moved = [np.zeros(0, dtype=np.int64)]
-        for some_columns in columns:
-            for some in _chunks(active, int(space.counts[some_columns].sum()) * rows.shape[1]):
-                moved.append(_improve(space, missing, some_columns, current, score, some))
+        moved = [
+            _improve(space, missing, columns, current, score, some)
+            for columns in _turns(space, missing[active])
+            for some in _chunks(active, int(space.counts[columns].sum()) * rows.shape[1])
+        ]
         active = np.unique(np.concatenate(moved))
     return current
+
+
+def _turns(space: Space, missing: Bools) -> list[Ints]:
+    """The columns whose cells take turns; all columns at once where there are few changes to try."""
+    columns = np.flatnonzero(missing.any(axis=0))
+    return [columns] if (missing * space.counts).sum() <= AT_ONCE else list(columns[:, None])
 
 
 def _chunks(items: Ints, cells: int) -> list[Ints]:
@@ -158,7 +162,7 @@ def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score
     other = value != current[row, column]
     row, column, value = row[other], column[other], value[other]
     if not row.size:
-        return row
+        return np.zeros(0, dtype=np.int64)
     tried = current[row]
     tried[np.arange(row.size), column] = value
     logs = space.log_values(tried)
@@ -166,7 +170,8 @@ def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score
     better = best[logs[best] > score[row[best]] + 1e-12 * np.abs(logs[best])]
     current[row[better], column[better]] = value[better]
     score[row[better]] = logs[better]
-    return row[better]
+    moved: Ints = row[better]
+    return moved
 
 
 def _best_start(space: Space, rows: Floats, guess: Floats, seed: int) -> tuple[Floats, Floats]:

@@ -1,0 +1,121 @@
+"""A Chow-Liu tree whose columns get hidden copies: the copies form the tree, each column hangs on its own.
+
+Dang, Khosravi, Liang, Vergari and Van den Broeck, «Juice», 2021; Liu and Van den Broeck, «Tractable Regularization of
+Probabilistic Circuits», NeurIPS 2021.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
+from tractable.circuit.assemble import Edges, assemble, joined
+from tractable.data import Table
+from tractable.learners.chow_liu import chow_liu_forest
+from tractable.learners.encoding import Encoding, encode
+from tractable.learners.estimates import default_family, estimates, leaf_params
+from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.mixtures import first_sums
+from tractable.learners.trees import Forest
+from tractable.leaves import FAMILIES
+from tractable.parameters import fit
+from tractable.parameters.cccp import CCCP
+from tractable.parameters.online_em import OnlineEM
+from tractable.progress import Watch
+
+
+KEEP = 0.5  # how much of the random weights goes to the same state as above: hidden copies begin as one mixture
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HiddenChowLiuLearner(Learner):
+    """Hidden states along a Chow-Liu tree, fitted by EM: first on few rows at a time, then on all."""
+
+    name: ClassVar[str] = "hidden-chow-liu"
+    title: ClassVar[str] = "hidden Chow-Liu tree"
+
+    states: int = 16  # of each hidden variable
+    trees: int = 1  # that are mixed, each grown on rows drawn with replacement
+    batch: int = 1024  # rows at a time in the first pass
+    epochs: int = 40  # passes over all rows, few at a time
+    steps: int = 20  # of EM on all rows afterwards
+    smoothing: float = 0.1  # imaginary rows at each sum and each leaf
+    patience: int = 6  # passes without a better score on the validation rows before stopping
+
+    def __post_init__(self) -> None:
+        require_at_least(self, states=1, trees=1, batch=1, epochs=1, steps=0, smoothing=0, patience=1)
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        grown: list[Graph] = []
+        for seed in rng.integers(2**63, size=self.trees):
+            if not grown or not watch.should_stop():
+                grown.append(self._tree(table, np.random.default_rng(seed), valid, watch))
+        return grown[0] if len(grown) == 1 else mixture(grown)
+
+    def _tree(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        sample = table if self.trees == 1 else _bagged(table, rng)
+        encoding = encode(sample)
+        graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), self.states, rng)
+        online = OnlineEM(
+            iterations=self.epochs,
+            batch=self.batch,
+            smoothing=self.smoothing,
+            leaf_smoothing=self.smoothing,
+            patience=self.patience,
+        )
+        graph = fit(graph, sample, online, rng, valid=valid, watch=watch).graph
+        if self.steps == 0 or watch.should_stop():
+            return graph
+        whole = CCCP(iterations=self.steps, smoothing=self.smoothing, leaf_smoothing=self.smoothing, patience=2)
+        return fit(graph, sample, whole, rng, valid=valid, watch=watch).graph
+
+
+def _bagged(table: Table, rng: np.random.Generator) -> Table:
+    """As many rows, drawn with replacement."""
+    weights = table.row_weights
+    count = rng.multinomial(round(weights.sum()), weights / weights.sum())
+    return Table(table.schema, table.values[count > 0], count[count > 0].astype(np.float64))
+
+
+def hidden_tree(encoding: Encoding, forest: Forest, states: int, rng: np.random.Generator) -> Graph:
+    """The circuit with random parameters.
+
+    A column's hidden copy has, for each of its states, a product of the column's leaf and one sum of each child; and,
+    for each state of the copy above, a sum over those products. Nodes of one kind and column stand side by side, so
+    that the sums are dense blocks.
+    """
+    size = forest.parent.size
+    params = leaf_params(encoding, estimates(encoding, first_sums(encoding, states, rng)))
+    leaf, product, total = (np.zeros((size, states), dtype=np.int64) for _ in range(3))
+    lots: list[Edges] = []
+    kinds: list[Ints] = []
+    children = forest.children()
+    for column in forest.order[::-1].tolist():
+        first = states * len(kinds)
+        leaf[column], product[column], total[column] = (first + i * states + np.arange(states) for i in range(3))
+        kinds += [np.full(states, kind) for kind in (LEAF, PRODUCT, SUM)]
+        below = np.stack([leaf[column], *(total[child] for child in children[column])], axis=1)
+        lots.append(_edges(product[column], below, np.zeros(below.shape)))
+        lots.append(_edges(total[column], np.tile(product[column], (states, 1)), _random_log_weights(states, rng)))
+    root = np.array([states * len(kinds)])
+    roots = np.array([total[column, 0] for column in np.flatnonzero(forest.parent < 0)])
+    lots.append(_edges(root, roots[None, :], np.zeros((1, roots.size))))
+    blocks = [
+        LeafBlock(FAMILIES[default_family(v)], leaf[c], np.full(states, c), params[c])
+        for c, v in enumerate(encoding.schema)
+    ]
+    return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), joined(lots), blocks)
+
+
+def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:
+    """All edges from nodes to their children, (nodes, children)."""
+    return Edges(np.repeat(parent, child.shape[1]), child.ravel(), log_weight.ravel())
+
+
+def _random_log_weights(states: int, rng: np.random.Generator) -> Floats:
+    """Weights that keep to the state above more often than not. Shape (states above, states)."""
+    even = rng.dirichlet(np.ones(states), size=states)
+    return np.log(KEEP * np.eye(states) + (1 - KEEP) * even + 1e-9)
