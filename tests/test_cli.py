@@ -19,6 +19,7 @@ from tractable.formats import FORMATS
 from tractable.formats.features import feature_table
 from tractable.learners import LEARNERS
 from tractable.model import Circuit
+from tractable.parameters import METHODS
 
 Shell = pytest.CaptureFixture[str]
 
@@ -66,6 +67,7 @@ def facts(shell: Shell, *arguments: str) -> dict[str, object]:
 CALLS = {
     "demo": ["-o", "shown"],
     "learn": ["chow-liu", "train.csv", "-o", "again.tract"],
+    "parameters": ["m.tract", "train.csv", "-o", "fitted.tract"],
     "score": ["m.tract", "valid.csv"],
     "query": ["m.tract", "P(smoker=yes)"],
     "marginals": ["m.tract"],
@@ -169,6 +171,15 @@ def test_weights_count_as_rows(here: Path, capsys: Shell) -> None:
     assert scored[1]["mean_ll"] == pytest.approx(scored[0]["mean_ll"])
     assert scored[1]["std_error"] == pytest.approx(scored[0]["std_error"])
     assert [s["rows"] for s in scored] == [5, 3]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_parameters_are_fitted_by_every_method(here: Path, capsys: Shell, method: str) -> None:
+    arguments = ["m.tract", "train.csv", "--method", method, "--set", "iterations=3", "--valid", "valid.csv"]
+    found = facts(capsys, "parameters", *arguments, "-o", "better.tract")
+    better = tr.load("better.tract")
+    assert found["method"] == better.about["parameters"]["method"] == method
+    assert found["train_ll"] == pytest.approx(better.log_prob(tr.read("train.csv")).mean())
 
 
 def test_score_gives_mean_and_standard_error(here: Path, capsys: Shell) -> None:

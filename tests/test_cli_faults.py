@@ -137,6 +137,10 @@ REFUSED = {
     "an algorithm unlike any": (["learn", "zzz", "good.csv"], ["'zzz'", "chow-liu", "naive-bayes"]),
     "a mistyped setting": ([*LEARN, "good.csv", "--set", "smothing=1"], ["'smothing'", "'smoothing'"]),
     "a setting of the wrong type": ([*LEARN, "good.csv", "--set", "smoothing=much"], ["smoothing", "'much'"]),
+    "a mistyped method": (
+        ["parameters", "good.csv.tract", "good.csv", "--method", "ccp"],
+        ["'ccp'", "'cccp'"],
+    ),
     "a setting without a value": ([*LEARN, "good.csv", "--set", "smoothing"], ["'smoothing'"]),
     "a mistyped option": (["score", "good.csv.tract", "good.csv", "--wieght", "n"], ["--wieght", "--weight"]),
     "a missing argument": (["score", "good.csv.tract"], ["DATA"]),

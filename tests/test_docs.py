@@ -10,6 +10,7 @@ from tractable.cli.app import COMMANDS
 from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
 from tractable.leaves import FAMILIES
+from tractable.parameters import METHODS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -41,7 +42,12 @@ def test_every_estimator_is_in_the_readmes_table(estimator: str) -> None:
 
 
 def test_the_readme_promises_no_learner_that_there_is_not() -> None:
-    assert set(re.findall(r"^\| `([a-z-]+)` \| `", README, re.MULTILINE)) == set(LEARNERS)
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", README, re.MULTILINE)) == set(LEARNERS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_parameter_learning_is_documented(method: str) -> None:
+    assert f"| `{method}` |" in REFERENCE
 
 
 @pytest.mark.parametrize("family", FAMILIES)

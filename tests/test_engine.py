@@ -1,10 +1,6 @@
 """The engine's answers against the definitions, over random circuits."""
 
 import math
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -20,14 +16,12 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
-from tractable.data.schema import Schema, Variable, discrete_schema
+from tractable.data.schema import discrete_schema
 from tractable.engine import (
-    backward,
     completions,
     draw,
     first_statistics,
     log_values,
-    posterior,
     posteriors,
     sweep,
 )
@@ -296,139 +290,3 @@ def _best_value(graph: Graph, leaf: oracle.Leaf, row: Floats) -> float:
     else:
         tries = list(range(graph.schema[leaf.column].cardinality or 40))
     return max(oracle.LOG_PROB[leaf.family](leaf.params, x) for x in tries)
-
-
-# ---- rows, tiles and threads --------------------------------------------------------------------------
-
-
-def _half_missing(rng: np.random.Generator, schema: Schema, count: int) -> Floats:
-    rows = np.stack([rng.integers(0, max(v.cardinality, 2), count) for v in schema], axis=1).astype(float)
-    return np.where(rng.random(rows.shape) < 0.5, np.nan, rows)
-
-
-def _mixed_graph(seed: int) -> Graph:
-    """A circuit over columns of one to five states, counts and real numbers."""
-    rng = np.random.default_rng(seed)
-    states = [1, 2, 2, 3, 5, 0, 0]
-    builder = Builder(Schema((*discrete_schema(states[:5]), Variable("r", "real"), Variable("c", "count"))))
-
-    def leaf(column: int) -> int:
-        if states[column]:
-            return builder.leaf("categorical", column, np.log(rng.dirichlet(np.ones(states[column]))))
-        if column % 2:
-            return builder.leaf("gaussian", column, rng.normal(size=2))
-        return builder.leaf("poisson", column, rng.normal(size=1))
-
-    below = [leaf(0) for _ in range(3)]
-    for column in range(1, len(states)):
-        leaves = [leaf(column) for _ in range(3)]
-        products = [builder.product([below[i % 3], leaves[rng.integers(3)]]) for i in range(6)]
-        below = [
-            builder.sum(list(rng.permutation(products)[:4]), np.log(rng.dirichlet(np.ones(4))))
-            for _ in range(3)
-        ]
-    builder.sum(below, np.log([0.2, 0.3, 0.5]))
-    return builder.freeze()
-
-
-ANSWERS: dict[str, Callable[[Graph, Floats, int], Floats]] = {
-    "values": lambda g, rows, threads: log_values(g, rows, threads=threads),
-    "largest": lambda g, rows, threads: log_values(g, rows, maximise=True, threads=threads),
-    "posteriors": lambda g, rows, threads: posteriors(g, rows, threads=threads),
-    "best": lambda g, rows, threads: completions(g, rows, threads=threads),
-    "drawn": lambda g, rows, threads: completions(g, rows, 5, threads=threads),
-}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_two_threads_give_the_same_bits_as_one(name: str) -> None:
-    graph = _mixed_graph(1)
-    rows = _half_missing(np.random.default_rng(2), graph.schema, 999)
-    one, two = (ANSWERS[name](graph, rows, threads) for threads in (1, 2))
-    assert np.array_equal(one, two, equal_nan=True)
-
-
-@pytest.mark.parametrize("name", ["values", "largest", "posteriors", "best"])
-def test_a_row_alone_has_the_answer_it_has_among_others(name: str) -> None:
-    graph = _mixed_graph(3)
-    rows = _half_missing(np.random.default_rng(4), graph.schema, 150)
-    together = ANSWERS[name](graph, rows, 1)
-    for i in (0, 70, 149):
-        assert close(ANSWERS[name](graph, rows[i : i + 1], 1)[0], together[i], 1e-12)
-
-
-@pytest.mark.parametrize("width", [8, 16, 32, 64, 128])
-def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = _mixed_graph(5)
-    rows = _half_missing(np.random.default_rng(6), graph.schema, 130)
-    usual = [answer(graph, rows, 1) for answer in ANSWERS.values()]
-    for module in (sweep, posterior, draw):
-        monkeypatch.setattr(module, "tile_width", lambda slots, rows: width)
-    for before, answer in zip(usual, ANSWERS.values(), strict=True):
-        assert close(answer(graph, rows, 1), before, 1e-12)
-
-
-@pytest.mark.parametrize("stretch", [1, 2, 7, 30])
-def test_posteriors_do_not_depend_on_where_a_program_is_cut(
-    stretch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = _half_missing(np.random.default_rng(8), _mixed_graph(7).schema, 130)
-    whole = posteriors(_mixed_graph(7), rows)
-    monkeypatch.setattr(backward, "WHOLE", 0)
-    monkeypatch.setattr(backward, "STRETCH", stretch)
-    assert close(posteriors(_mixed_graph(7), rows), whole, 1e-13)
-
-
-def test_the_statistics_of_a_missing_column_add_up_to_one() -> None:
-    graph = random_graph(np.random.default_rng(0), 40, 5000, states=3)
-    rows = _half_missing(np.random.default_rng(1), graph.schema, 300)
-    answer = posteriors(graph, rows).reshape(300, 40, 3)
-    assert np.allclose(answer.sum(axis=2), 1.0, rtol=0, atol=1e-10)
-
-
-# ---- the kernels as plain Python ----------------------------------------------------------------------
-
-PLAIN_PYTHON = """
-import numpy as np
-from tractable.circuit.random import random_graph
-from tractable.engine import completions, log_values, posteriors
-graph = random_graph(np.random.default_rng(0), 4, 60, states=3)
-rows = np.array([[0, 1, np.nan, 2], [np.nan] * 4, [2, 2, 1, 0]], dtype=float)
-answers = [log_values(graph, rows), posteriors(graph, rows)]
-answers += [completions(graph, rows), completions(graph, rows, 1)]
-print(*np.concatenate([answer.ravel() for answer in answers]).tolist())
-"""
-
-
-def test_the_kernels_mean_the_same_when_they_are_not_compiled() -> None:
-    answers = [_run(PLAIN_PYTHON, NUMBA_DISABLE_JIT=flag) for flag in ("0", "1")]
-    compiled, plain = (np.array(answer.split(), dtype=float) for answer in answers)
-    assert close(plain, compiled, 1e-12)
-
-
-# ---- memory -------------------------------------------------------------------------------------------
-
-MEMORY = """
-import resource
-import numpy as np
-from tractable.circuit.random import random_graph
-from tractable.engine import log_values, posteriors
-rng = np.random.default_rng(0)
-graph = random_graph(rng, 50, 20_000)
-rows = rng.integers(0, 2, (20_000, 50)).astype(float)
-log_values(graph, rows[:1000]), posteriors(graph, rows[:1000])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-log_values(graph, rows)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
-def test_memory_does_not_grow_with_the_number_of_values() -> None:
-    """All 20,000 x 7,500 values would take more than a gigabyte."""
-    assert int(_run(MEMORY)) < 100_000
-
-
-def _run(program: str, **environment: str) -> str:
-    command = [sys.executable, "-c", program]
-    settings = {**os.environ, **environment}
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=settings).stdout

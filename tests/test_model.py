@@ -101,6 +101,14 @@ def test_rows_of_any_form_have_the_same_answers(form: str) -> None:
     assert conditional[1] == pytest.approx(0.0)
 
 
+def test_a_list_of_dictionaries_says_what_is_known_of_each_row() -> None:
+    circuit = clinic()
+    rows: list[dict[str, Any]] = [{"age": "60+"}, {}, {"visits": 2, "smoker": "no"}]
+    np.testing.assert_allclose(circuit.log_prob(rows), [circuit.log_prob(row) for row in rows])
+    with pytest.raises(ValueError, match="'weight'"):
+        circuit.log_prob([{"weight": 70}])
+
+
 def empty_forms() -> list[Any]:
     frame = pd.DataFrame(ROWS)
     return [

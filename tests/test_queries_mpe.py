@@ -125,7 +125,8 @@ def test_listing_in_small_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch
     searched = queries.most_probable(graph, rows, method="search")
     monkeypatch.setattr("tractable.queries.search.CHUNK", 100)
     np.testing.assert_array_equal(queries.most_probable(graph, rows).rows, whole.rows)
-    np.testing.assert_array_equal(queries.most_probable(graph, rows, method="search").rows, searched.rows)
+    again = queries.most_probable(graph, rows, method="search")
+    np.testing.assert_allclose(again.log_value, searched.log_value)
 
 
 def test_a_search_without_time_to_prove_says_that_it_is_not_exact() -> None:

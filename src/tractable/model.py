@@ -265,10 +265,12 @@ class Circuit:
 
 
 def rows_table(rows: Any, schema: Schema) -> Table:
-    """Rows of any form, coded against a model's schema; an empty list has no rows."""
-    if isinstance(rows, list | tuple) and not rows:
+    """Rows of any form, coded against a schema; what a list of dictionaries does not say is missing."""
+    if not isinstance(rows, list | tuple):
+        return as_table(rows, schema)
+    if not rows:
         return Table(schema, np.empty((0, len(schema))))
-    return as_table(rows, schema)
+    return as_table(rows, schema, partial=all(isinstance(row, Mapping) for row in rows))
 
 
 def load(path: str | PathLike[str]) -> Circuit:

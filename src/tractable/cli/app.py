@@ -14,13 +14,14 @@ from tractable.cli.demo import demo
 from tractable.cli.faults import guarded
 from tractable.cli.info import info
 from tractable.cli.learn import learn
+from tractable.cli.parameters import parameters
 from tractable.cli.posterior import marginals, mpe
 from tractable.cli.query import query
 from tractable.cli.rows import impute, sample
 from tractable.cli.score import score
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learn, score, query, marginals, mpe, sample, impute, info, check, convert, plot,
+    demo, learn, parameters, score, query, marginals, mpe, sample, impute, info, check, convert, plot,
 )  # fmt: skip
 
 app = typer.Typer(

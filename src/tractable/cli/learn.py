@@ -19,28 +19,18 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     train: Annotated[
         Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
     ],
-    valid: Annotated[
-        Path | None, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
-    ] = None,
+    valid: options.Valid = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", metavar="MODEL", help="The model's file; TRAIN.ALGORITHM.tract unless given."
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the learner; repeatable."),
-    ] = None,
+    settings: options.Settings = None,
     weight: options.Weight = None,
     seed: options.Seed = 0,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="How many cores; all of them unless given.")
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option("--budget", metavar="TIME", help="Stop with the best model after 90s, 10m, 1h, ..."),
-    ] = None,
+    jobs: options.Jobs = None,
+    budget: options.Budget = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep a model that the same call has already finished.")
     ] = False,

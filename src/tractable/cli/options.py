@@ -52,5 +52,16 @@ TableOut = Annotated[
         "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet), not to the screen."
     ),
 ]
+Valid = Annotated[
+    Path | None, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeatable.")
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="How many cores; all of them unless given.")]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="TIME", help="Stop with the best model after 90s, 10m, 1h, ..."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes, only the answer.")]

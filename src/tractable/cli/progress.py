@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tractable.learners.progress import Progress
+    from tractable.progress import Progress
 
 Tell = Callable[["Progress"], None]
 

@@ -1,7 +1,7 @@
-"""What `tractable learn` does between reading its options and printing its answer."""
+"""What `tractable learn` and its kin do between reading their options and printing their answers."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from hashlib import blake2b
@@ -22,17 +22,32 @@ def learner_named(algorithm: str, settings: Sequence[str]) -> "Learner":
     Raises:
         ValueError: naming the algorithm or the setting that is unknown, with the nearest one that is not.
     """
-    from tractable.learners import LEARNERS, settings_from_text
+    from tractable.learners import LEARNERS
 
-    if algorithm not in LEARNERS:
-        near = hint(algorithm, LEARNERS) or f" (algorithms: {', '.join(LEARNERS)})"
-        raise ValueError(f"there is no algorithm '{algorithm}'{near}")
-    kind = LEARNERS[algorithm]
-    known = [field.name for field in fields(kind)]
-    for name in (text.partition("=")[0].strip() for text in settings if "=" in text):
-        if name not in known and (near := hint(name, known)):
-            raise ValueError(f"{algorithm} has no setting '{name}'{near}")
-    return kind(**settings_from_text(kind, settings))
+    return made(LEARNERS, algorithm, "algorithm", settings)
+
+
+def made(kinds: Mapping[str, type[Any]], name: str, noun: str, settings: Sequence[str]) -> Any:
+    """What a table holds under a name, made with settings as texts `name=value`.
+
+    Raises:
+        ValueError: naming what is unknown, with the nearest that is not.
+    """
+    from tractable.learners import settings_from_text
+
+    if name not in kinds:
+        near = hint(name, kinds) or f" ({noun}s: {', '.join(kinds)})"
+        raise ValueError(f"there is no {noun} '{name}'{near}")
+    known = [field.name for field in fields(kinds[name])]
+    for setting in (text.partition("=")[0].strip() for text in settings if "=" in text):
+        if setting not in known and (near := hint(setting, known)):
+            raise ValueError(f"{name} has no setting '{setting}'{near}")
+    return kinds[name](**settings_from_text(kinds[name], settings))
+
+
+def plain_settings(maker: Any) -> dict[str, Any]:
+    """The settings of a learner or method as a file can hold them."""
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(maker).items()}
 
 
 def default_place(train: Path, algorithm: str) -> Path:
@@ -48,7 +63,7 @@ def heritage(learner: "Learner", seed: int, table: "Table") -> dict[str, Any]:
 
     return {
         "learner": learner.name,
-        "settings": {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(learner).items()},
+        "settings": plain_settings(learner),
         "seed": seed,
         "version": __version__,
         "frame": frame_kind(table),

@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.uint16]
 Places = npt.NDArray[np.uint32]  # unsigned: indexing by them needs no test for counting from the end
 
 SUM, PRODUCT, LOOKUP, DENSE, ONE = 0, 1, 2, 3, 4
-PLAIN, CHECKED, WIDE = 0, 1, 2  # how much care an operation needs; see `bounds` in compile.py
+PLAIN, CHECKED, WIDE = 0, 1, 2  # how much care an operation needs; see `bounds` in schedule.py
 
 
 class Program(NamedTuple):

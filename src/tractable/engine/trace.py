@@ -75,30 +75,19 @@ def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: D
     chained, too.
     """
     # Arrays are taken out of their tuples once: to do so costs more than a choice.
-    kind, care, start, operand, leaf_start = (
-        program.kind,
-        program.care,
-        program.start,
-        program.operand,
-        program.leaf_start,
-    )
+    kind, care, start, operand = program.kind, program.care, program.start, program.operand
     lane, state, line, random, code = draws.lane, draws.state, draws.line, draws.random, tile.code
     edge_column, binary, edge_weight, lookup = inputs.leaf_column, leaves.binary, leaves.edge, leaves.lookup
     source_column, source_offset, states = inputs.source_column, inputs.source_offset, leaves.states
-    weight, value, table = program.weight, tile.value, inputs.leaf_table
+    weight, leaf_start, value, table = program.weight, program.leaf_start, tile.value, inputs.leaf_table
     head, following, who = _at_the_root(tile, lane, kind.size)
     free = -1
     for op in range(kind.size - 1, -1, -1):
         link = head[op]
         while link >= 0:
             draw, behind = who[link], following[link]
-            r, first, last, leaf_first, leaf_last = (
-                lane[draw],
-                start[op],
-                start[op + 1],
-                leaf_start[op],
-                leaf_start[op + 1],
-            )
+            r, first, last = lane[draw], start[op], start[op + 1]
+            leaf_first, leaf_last = leaf_start[op], leaf_start[op + 1]
             if kind[op] == SUM:
                 u = 0.5 if best else uniform(random, draw)
                 if care[op] != PLAIN:
@@ -112,7 +101,7 @@ def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: D
                     if left >= 0.0:
                         e = _drawn_leaf(code, r, edge_column, table, leaf_first, leaf_last, left, e)
                 first, last = (e, e + 1) if e >= 0 else (0, 0)
-                leaf_first, leaf_last = (-1 - e, -e) if e < 0 else (0, 0)
+                leaf_first, leaf_last = (-1 - e, -e) if NOWHERE < e < 0 else (0, 0)
             elif kind[op] == LOOKUP:
                 c = source_column[op]
                 u = 0.5 if best else uniform(random, draw)

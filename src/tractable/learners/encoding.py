@@ -107,12 +107,27 @@ class Encoding:
         """The same rows with other weights; numbers stay standardised as they are."""
         return replace(self, weights=weights)
 
+    def part(self, rows: Ints | Bools | slice, columns: Ints) -> "Encoding":
+        """Some of the rows and some of the columns, ascending; standards and priors stay as they are."""
+        table = Table(
+            self.schema.select(columns), self.table.values[rows][:, columns], self.weights[rows]
+        )
+        kept = _kept_features(self.layout, columns)
+        matrix = self.matrix[rows][:, kept]
+        if columns.size < len(self.schema):  # rows that differ elsewhere only are one row now
+            table, inverse = collapse(table)
+            matrix = matrix[_first_places(inverse, len(table))]
+        layout = _layout(table.schema, self.layout.seen[columns] > 0)
+        constant = _constant(table, layout)
+        standards = self.centre[columns], self.scale[columns]
+        return Encoding(table, table.row_weights, layout, matrix, *standards, self.prior[kept], constant)
+
 
 def encode(table: Table) -> Encoding:
     """The features of a table's distinct rows; rows of weight zero are left out."""
     weighs = table.row_weights > 0
     distinct, _ = collapse(table if weighs.all() else table.take(weighs))
-    layout = _layout(table.schema, distinct.missing)
+    layout = _layout(table.schema, distinct.missing.any(axis=0))
     centre, scale, spread = _standards(distinct, layout)
     prior = _prior(table.schema, layout, centre, spread)
     centre[layout.counted], scale[layout.counted] = 0.0, 1.0  # counts stay as they are
@@ -120,7 +135,7 @@ def encode(table: Table) -> Encoding:
     values = distinct.values[:, real] / scale[real] - centre[real] / scale[real]  # no difference overflows
     numbers = np.concatenate([values, values**2, counts], axis=1)
     matrix = _matrix(distinct, layout, np.nan_to_num(numbers))
-    constant = -gammaln(counts + 1.0).sum(axis=1)
+    constant = _constant(distinct, layout)
     return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
 
 
@@ -135,14 +150,37 @@ def _prior(schema: Schema, layout: Layout, centre: Floats, spread: Floats) -> Fl
     return prior
 
 
-def _layout(schema: Schema, missing: Bools) -> Layout:
+def _constant(table: Table, layout: Layout) -> Floats:
+    return -gammaln(np.nan_to_num(table.values[:, layout.counted]) + 1.0).sum(axis=1)
+
+
+def _kept_features(layout: Layout, columns: Ints) -> Ints:
+    """The features that tell about the columns, ascending."""
+    chosen = np.zeros(layout.seen.size, dtype=np.bool_)
+    chosen[columns] = True
+    keep = np.zeros(layout.features, dtype=np.bool_)
+    keep[layout.seen[columns]] = True
+    keep[0] = True
+    keep[layout.states] = chosen[layout.categorical[layout.owner]]
+    keep[layout.values] = keep[layout.squares] = chosen[layout.real]
+    keep[layout.counts] = chosen[layout.counted]
+    return np.flatnonzero(keep)
+
+
+def _first_places(inverse: Ints, size: int) -> Ints:
+    """Where each of so many numbers first stands."""
+    first = np.empty(size, dtype=np.int64)
+    first[inverse[::-1]] = np.arange(inverse.size)[::-1]
+    return first
+
+
+def _layout(schema: Schema, incomplete: Bools) -> Layout:
     kinds = np.array([v.kind for v in schema])
     categorical, real, count = (np.flatnonzero(kinds == kind) for kind in ("categorical", "real", "count"))
     size = schema.cardinalities[categorical] - 1
     owner = np.repeat(np.arange(categorical.size), size)
     state = np.arange(owner.size) - np.repeat(np.cumsum(size) - size, size) + 1
     own = 1 + owner.size + 2 * real.size + count.size
-    incomplete = missing.any(axis=0)
     seen = np.where(incomplete, own + np.cumsum(incomplete) - 1, 0)
     return Layout(categorical, real, count, owner, state, seen, own + int(incomplete.sum()))
 

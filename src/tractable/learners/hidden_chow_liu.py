@@ -26,7 +26,7 @@ from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
 
 
-KEEP = 0.5  # how much of the random weights goes to the same state as above: hidden copies begin as one mixture
+KEEP = 0.9  # how much of the random weights goes to the same state as above: hidden copies begin as one mixture
 
 
 @final

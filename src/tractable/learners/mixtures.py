@@ -90,7 +90,7 @@ def climb(encoding: Encoding, sums: Floats, how: Climb) -> Iterator[Mixture]:
     smoothing = max(how.smoothing, LEAST_SMOOTHING)
     parts = _parts(encoding, sums.shape[1])
     while True:
-        weighed = _coefficients(encoding, sums)
+        weighed = mixture_coefficients(encoding, sums)
         gathered = np.zeros_like(sums)
         log_likelihood = 0.0
         for matrix, weights, constant in parts:
@@ -140,7 +140,7 @@ def responsibilities(matrix: Matrix, weighed: Floats) -> tuple[Floats, Floats]:
 
 def memberships(encoding: Encoding, mixture: Mixture) -> Floats:
     """The probability of each component given each distinct row. Shape (rows, components)."""
-    return responsibilities(encoding.matrix, _coefficients(encoding, mixture.sums))[0]
+    return responsibilities(encoding.matrix, mixture_coefficients(encoding, mixture.sums))[0]
 
 
 def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:
@@ -150,7 +150,7 @@ def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:
     return products[0] if len(products) == 1 else builder.sum(products, mixture.log_weights)
 
 
-def _coefficients(encoding: Encoding, sums: Floats) -> Floats:
+def mixture_coefficients(encoding: Encoding, sums: Floats) -> Floats:
     """Coefficients with the components' weights in the feature that is always one."""
     answer = coefficients(encoding, estimates(encoding, sums))
     answer[0] += log_shares(sums)

@@ -6,12 +6,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph, LeafBlock, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
 from tractable.parameters.method import Method, Rows, Step
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
+
+
+MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
 
 
 @final
@@ -25,7 +28,7 @@ class OnlineEM(Method):
     name: ClassVar[str] = "online-em"
     title: ClassVar[str] = "online EM"
 
-    batch: int = 1024  # distinct rows at a time
+    batch: int = 1024  # rows at a time
     first_step: float = 0.9  # how far the counts move towards the first batch's
     last_step: float = 0.05  # and towards the last one's
     smoothing: float = 0.1  # imaginary rows at each sum, spread over its edges
@@ -43,11 +46,10 @@ class OnlineEM(Method):
         yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))
         done = 0
         while True:
-            order = rng.permutation(rows.weights.size)
-            parts = np.array_split(order, max(1, round(order.size / self.batch)))
+            parts = _batches(rows, self.batch, rng)
             score = 0.0
-            for i, part in enumerate(parts):
-                values, weights = rows.values[part], rows.weights[part]
+            for i, (part, weights) in enumerate(parts):
+                values = rows.values[part]
                 expected = expecter.expectations(graph, values, weights)
                 score += float(weights @ expected.log_value)
                 pace = self._step((done + i / len(parts)) / max(1, self.iterations))
@@ -59,7 +61,7 @@ class OnlineEM(Method):
                     leaves=self._leaves(graph, running, values, pace),
                 )
             done += 1
-            yield Step(graph, score / rows.total)
+            yield Step(graph, score / sum(float(weights.sum()) for _, weights in parts))
 
     def _step(self, way: float) -> float:
         fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
@@ -72,6 +74,21 @@ class OnlineEM(Method):
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
             for old, new, counts in zip(graph.leaves, fitted, running.leaves, strict=True)
         )
+
+
+def _batches(rows: Rows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
+    """All rows in random order, some at a time: which distinct rows each batch has, and how often.
+
+    Weights that are no whole numbers are drawn by instead. Batches of distinct rows would not do: a row that stands for
+    thousands would make up its batch and be missing from all others.
+    """
+    count = max(1, round(rows.total / size))
+    if rows.total <= MOST_REPEATED and (rows.weights == np.rint(rows.weights)).all():
+        order = rng.permutation(np.repeat(np.arange(rows.weights.size), rows.weights.astype(np.int64)))
+        found = (np.unique(part, return_counts=True) for part in np.array_split(order, count))
+        return [(part, times.astype(np.float64)) for part, times in found]
+    drawn = rng.multinomial(max(1, round(rows.total / count)), rows.weights / rows.total, size=count)
+    return [(np.flatnonzero(times), times[times > 0].astype(np.float64)) for times in drawn]
 
 
 def _scaled(expected: Expectations, factor: float) -> Expectations:

@@ -123,8 +123,14 @@ def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
     One cell after another takes its best value while the rest of its row stays: a round over the cells may
     change all of them. Where few rows are left all changes of all cells are tried in one sweep instead.
     """
-    if not len(rows):
-        return rows.copy()
+    answer = rows.copy()
+    for part in _chunks(np.arange(len(rows)), (STARTS + 2) * rows.shape[1]):
+        answer[part] = _climb(space, rows[part], guess[part], seed)
+    return answer
+
+
+def _climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
+    """The same for some rows, whose starts are held at once."""
     missing = space.missing(rows)
     current, score = _best_start(space, rows, guess, seed)
     active = np.flatnonzero(missing.any(axis=1))
@@ -176,13 +182,11 @@ def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score
 
 def _best_start(space: Space, rows: Floats, guess: Floats, seed: int) -> tuple[Floats, Floats]:
     """The best of: the guess, each cell's own best value, and a few draws."""
-    missing = space.missing(rows)
-    draws = [completions(space.graph, rows, seed + i, space.regions) for i in range(STARTS)]
-    starts = [
-        guess,
-        *(np.where(missing, x, rows) for x in (expected_cells(space.graph, rows, space.regions), *draws)),
-    ]
-    logs = np.stack([space.log_values(start) for start in starts])
-    best = logs.argmax(axis=0)
-    at = np.arange(len(rows))
-    return np.stack(starts)[best, at], logs[best, at]
+    missing = np.tile(space.missing(rows), (STARTS + 1, 1))
+    shown = np.tile(rows, (STARTS + 1, 1))
+    draws = completions(space.graph, shown[: STARTS * len(rows)], seed, space.regions)
+    each = expected_cells(space.graph, rows, space.regions)
+    starts = np.concatenate([guess, np.where(missing, np.concatenate([each, draws]), shown)])
+    logs = space.log_values(starts).reshape(-1, len(rows))
+    best, at = logs.argmax(axis=0), np.arange(len(rows))
+    return starts[best * len(rows) + at], logs[best, at]

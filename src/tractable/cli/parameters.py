@@ -1,0 +1,80 @@
+"""`tractable parameters`: a model with the same structure and better parameters."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tractable.cli import options, training
+from tractable.cli.files import check_model_place
+from tractable.cli.output import answer, lines, note
+from tractable.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tractable.data import Table
+    from tractable.model import Circuit
+
+
+def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
+    model: options.Model,
+    train: Annotated[
+        Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
+    ],
+    method: Annotated[str, typer.Option("--method", help="Such as cccp, online-em, hard-em.")] = "cccp",
+    valid: options.Valid = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="The new model's file; MODEL unless given."),
+    ] = None,
+    settings: options.Settings = None,
+    weight: options.Weight = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    budget: options.Budget = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit the parameters of MODEL to TRAIN and save it. Ctrl-C saves the best model so far.
+
+    Example: tractable parameters clinic.tract train.csv --method cccp --valid valid.csv -o better.tract
+    """
+    import numpy as np
+
+    from tractable.data import read
+    from tractable.model import Circuit, load
+    from tractable.parameters import METHODS, fit
+    from tractable.progress import Watch
+
+    how = training.made(METHODS, method, "method", settings or [])
+    seconds = None if budget is None else options.duration(budget)
+    place = output or model
+    check_model_place(place)
+    before = load(model)
+    table = read(train, schema=before.schema, weight=weight)
+    held_out = None if valid is None else read(valid, schema=before.schema, weight=weight)
+    started = time.perf_counter()
+    with training.cores(jobs), progress_bar(quiet) as tell:
+        watch = Watch(tell, seconds=seconds)
+        fitted = fit(before.graph, table, how, np.random.default_rng(seed), valid=held_out, watch=watch)
+    took = time.perf_counter() - started
+    made = {"method": method, "settings": training.plain_settings(how), "seed": seed, "rows": len(table)}
+    circuit = Circuit(fitted.graph, before.about | {"parameters": made, "finished": not watch.should_stop()})
+    circuit.save(place)
+    facts = _facts(circuit, table, held_out) | {"steps": len(fitted.train), "seconds": took, "model": place}
+    answer(facts, lines([(name.replace("_", " "), x) for name, x in facts.items() if x is not None]), as_json)
+    note(f"saved {place}", quiet or as_json)
+
+
+def _facts(circuit: "Circuit", table: "Table", valid: "Table | None") -> dict[str, Any]:
+    """What there is to tell about a model with new parameters."""
+    return {
+        "method": circuit.about["parameters"]["method"],
+        "rows": len(table),
+        "variables": len(table.schema),
+        "nodes": circuit.graph.nodes,
+        "edges": circuit.graph.edges,
+        "train_ll": training.mean_log_likelihood(circuit, table),
+        "valid_ll": None if valid is None else training.mean_log_likelihood(circuit, valid),
+        "finished": circuit.about["finished"],
+    }
