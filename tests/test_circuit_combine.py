@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import circuits, deterministic_circuits, rows, schemas, tables
 
+import oracle
+from strategies import circuits, deterministic_circuits, rows, schemas, tables
 from tractable.arrays import Floats
 from tractable.circuit import (
     SUM,

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import circuits, deterministic_circuits, evidence, rows, wild_graphs
 
+import oracle
+from strategies import circuits, deterministic_circuits, evidence, rows, wild_graphs
 from tractable.arrays import Floats
 from tractable.circuit import (
     Builder,

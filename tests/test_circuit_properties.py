@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given
-from strategies import circuits, deterministic_circuits, wild_graphs
 
+import oracle
+from strategies import circuits, deterministic_circuits, wild_graphs
 from tractable.circuit import (
     Builder,
     Graph,

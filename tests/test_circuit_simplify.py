@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import circuits, rows, tables, wild_graphs
 
+import oracle
+from strategies import circuits, rows, tables, wild_graphs
 from tractable.arrays import Floats
 from tractable.circuit import (
     SUM,

@@ -5,12 +5,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import oracle
+import strategies
 from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
@@ -180,7 +180,7 @@ def _column_statistics(
     if not math.isnan(row[column]):
         shown = row[column]
         if variable.is_categorical:
-            return np.equal(np.arange(variable.cardinality), shown).astype(np.float64)
+            return np.where(np.arange(variable.cardinality) == shown, 1.0, 0.0)
         return np.array([shown, shown**2])
     if not variable.is_categorical:
         return np.array([_moment(graph, row, regions, column, power) / math.exp(total) for power in (1, 2)])

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_engine import close
 
+from test_engine import close
 from tractable.arrays import Floats
 from tractable.circuit.graph import PRODUCT, Graph
 from tractable.circuit.random import random_graph

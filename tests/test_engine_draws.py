@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import oracle
+import strategies
 from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph

@@ -3,13 +3,13 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
-import strategies  # noqa: F401 (loads the Hypothesis profile)
 from hypothesis import given
 from hypothesis import strategies as st
-from test_engine import close
 
+import oracle
+import strategies  # noqa: F401 (loads the Hypothesis profile)
+from test_engine import close
 from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_engine import close
 
+from test_engine import close
 from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from oracle import all_rows, log_total, log_values
 from strategies import arithmetic_circuits, circuits
-
 from tractable.circuit.builder import Builder
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from test_formats import small_network
 from test_formats_damage import mixture
-
 from tractable.formats import FORMATS, Document, write_circuit
 from tractable.formats.atomic import new_folder, write_bytes
 

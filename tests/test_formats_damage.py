@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
-from test_formats import ABOUT, assert_same_graph, small_network
 
+from test_formats import ABOUT, assert_same_graph, small_network
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.schema import discrete_schema

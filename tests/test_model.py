@@ -6,15 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import oracle
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import strategies
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import oracle
+import strategies
 import tractable as tr
 from tractable.circuit import Builder, Graph, random_graph
 

@@ -4,12 +4,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import oracle
+import strategies
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph, LeafBlock

@@ -4,12 +4,12 @@ import math
 from typing import get_args
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import oracle
+import strategies
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph

@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+import oracle
+import strategies
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph

@@ -3,13 +3,13 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+import oracle
+import strategies
 from tractable import queries
 from tractable.circuit import Builder, Graph
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable, discrete_schema

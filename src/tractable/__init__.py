@@ -3,20 +3,30 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tractable.data import Interval, Schema, States, Table, Variable, read
-from tractable.model import MPE, Circuit, load, mixture, product
-
 if TYPE_CHECKING:
-    from tractable.estimators import ChowLiuTree, Independent, NaiveBayesMixture
+    from tractable.data import Interval, Schema, States, Table, Variable, read
+    from tractable.estimators import ChowLiuTree, HiddenChowLiuTree, Independent, NaiveBayesMixture
+    from tractable.model import MPE, Circuit, load, mixture, product
+    from tractable.parameters import fit_parameters
 
 __version__ = "0.1.0"
 
-ESTIMATORS = ("ChowLiuTree", "Independent", "NaiveBayesMixture")
+ESTIMATORS = ("ChowLiuTree", "HiddenChowLiuTree", "Independent", "NaiveBayesMixture")
+
+# Names are loaded when first asked for: `tractable --help` needs none of them, and numba and scikit-learn take longer
+# to import than most commands take to run.
+_HOME = {
+    **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
+    **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
+    "fit_parameters": "tractable.parameters",
+    **dict.fromkeys(ESTIMATORS, "tractable.estimators"),
+}
 
 __all__ = [
     "MPE",
     "ChowLiuTree",
     "Circuit",
+    "HiddenChowLiuTree",
     "Independent",
     "Interval",
     "NaiveBayesMixture",
@@ -24,6 +34,7 @@ __all__ = [
     "States",
     "Table",
     "Variable",
+    "fit_parameters",
     "load",
     "mixture",
     "product",
@@ -32,7 +43,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Estimators are loaded when first named: scikit-learn takes as long to import as all the rest."""
-    if name in ESTIMATORS:
-        return getattr(import_module("tractable.estimators"), name)
-    raise AttributeError(f"module 'tractable' has no attribute '{name}'")
+    """A name of the package, from the room it lives in."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'tractable' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

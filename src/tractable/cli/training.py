@@ -24,7 +24,8 @@ def learner_named(algorithm: str, settings: Sequence[str]) -> "Learner":
     """
     from tractable.learners import LEARNERS
 
-    return made(LEARNERS, algorithm, "algorithm", settings)
+    learner: Learner = made(LEARNERS, algorithm, "algorithm", settings)
+    return learner
 
 
 def made(kinds: Mapping[str, type[Any]], name: str, noun: str, settings: Sequence[str]) -> Any:

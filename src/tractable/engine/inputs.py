@@ -50,7 +50,9 @@ def ask(
     code = compiled(graph, merge)
     if regions:
         return prepare(graph, code, regions, best)
-    return remember(graph, f"question, best={sorted(best)}, merge={merge}", lambda g: prepare(g, code, {}, best))
+    return remember(
+        graph, f"question, best={sorted(best)}, merge={merge}", lambda g: prepare(g, code, {}, best)
+    )
 
 
 def every_column(graph: Graph) -> frozenset[int]:
@@ -115,7 +117,9 @@ def allowed_log_values(tables: LeafTables, regions: Regions) -> Floats:
 def batch(question: Question, rows: Floats, width: int) -> Inputs:
     """The inputs of some rows; the last row is repeated to fill whole tiles of `width` rows."""
     size = -(-len(rows) // width) * width
-    padded = rows if size == len(rows) else np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
+    padded = (
+        rows if size == len(rows) else np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
+    )
     program, tables = question.code.program, question.code.tables
     source = np.maximum(program.source, 0)
     column = tables.column if tables.column.size else np.zeros(1, np.int64)

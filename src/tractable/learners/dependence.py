@@ -28,7 +28,9 @@ def _correlation_gains(encoding: Encoding, numbers: Ints) -> Floats:
     """Twice the same entry for each pair: -n/2 log(1 - r^2) over the rows in which both are seen."""
     values = encoding.table.values[:, numbers]
     seen = ~np.isnan(values)
-    x = np.where(seen, values / encoding.scale[numbers] - encoding.centre[numbers] / encoding.scale[numbers], 0.0)
+    x = np.where(
+        seen, values / encoding.scale[numbers] - encoding.centre[numbers] / encoding.scale[numbers], 0.0
+    )
     weighed = seen * encoding.weights[:, None]
     n = np.maximum(weighed.T @ seen, 1e-300)
     mean = (x.T @ weighed) / n
@@ -76,4 +78,3 @@ def _critical(threshold: float, freedom: Floats) -> Floats:
     bounds: Floats = chi2.isf(chi2.sf(threshold, 1), different)
     bounds[different == 1] = threshold
     return bounds[place].reshape(freedom.shape)
-

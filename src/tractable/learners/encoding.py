@@ -109,9 +109,7 @@ class Encoding:
 
     def part(self, rows: Ints | Bools | slice, columns: Ints) -> "Encoding":
         """Some of the rows and some of the columns, ascending; standards and priors stay as they are."""
-        table = Table(
-            self.schema.select(columns), self.table.values[rows][:, columns], self.weights[rows]
-        )
+        table = Table(self.schema.select(columns), self.table.values[rows][:, columns], self.weights[rows])
         kept = _kept_features(self.layout, columns)
         matrix = self.matrix[rows][:, kept]
         if columns.size < len(self.schema):  # rows that differ elsewhere only are one row now

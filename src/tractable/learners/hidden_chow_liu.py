@@ -25,8 +25,9 @@ from tractable.parameters.cccp import CCCP
 from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
 
-
-KEEP = 0.9  # how much of the random weights goes to the same state as above: hidden copies begin as one mixture
+KEEP = (
+    0.9  # how much of the random weights goes to the same state as above: hidden copies begin as one mixture
+)
 
 
 @final
@@ -69,7 +70,9 @@ class HiddenChowLiuLearner(Learner):
         graph = fit(graph, sample, online, rng, valid=valid, watch=watch).graph
         if self.steps == 0 or watch.should_stop():
             return graph
-        whole = CCCP(iterations=self.steps, smoothing=self.smoothing, leaf_smoothing=self.smoothing, patience=2)
+        whole = CCCP(
+            iterations=self.steps, smoothing=self.smoothing, leaf_smoothing=self.smoothing, patience=2
+        )
         return fit(graph, sample, whole, rng, valid=valid, watch=watch).graph
 
 
@@ -95,11 +98,15 @@ def hidden_tree(encoding: Encoding, forest: Forest, states: int, rng: np.random.
     children = forest.children()
     for column in forest.order[::-1].tolist():
         first = states * len(kinds)
-        leaf[column], product[column], total[column] = (first + i * states + np.arange(states) for i in range(3))
+        leaf[column], product[column], total[column] = (
+            first + i * states + np.arange(states) for i in range(3)
+        )
         kinds += [np.full(states, kind) for kind in (LEAF, PRODUCT, SUM)]
         below = np.stack([leaf[column], *(total[child] for child in children[column])], axis=1)
         lots.append(_edges(product[column], below, np.zeros(below.shape)))
-        lots.append(_edges(total[column], np.tile(product[column], (states, 1)), _random_log_weights(states, rng)))
+        lots.append(
+            _edges(total[column], np.tile(product[column], (states, 1)), _random_log_weights(states, rng))
+        )
     root = np.array([states * len(kinds)])
     roots = np.array([total[column, 0] for column in np.flatnonzero(forest.parent < 0)])
     lots.append(_edges(root, roots[None, :], np.zeros((1, roots.size))))

@@ -32,7 +32,9 @@ class Constant(Family):
         """One: a constant knows nothing of the data."""
         return np.zeros((len(weight), 1))
 
-    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+    def refit(
+        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
+    ) -> Floats:
         """A number is not changed by data."""
         return params
 

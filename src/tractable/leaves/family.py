@@ -38,7 +38,9 @@ class Family(ABC):
         is a number); a leaf whose weights are all zero gets that prior.
         """
 
-    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+    def refit(
+        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
+    ) -> Floats:
         """Parameters of maximum likelihood for leaves that stand already: what is no parameter stays as it is."""
         return self.fit(x, weight, variable, smoothing)
 

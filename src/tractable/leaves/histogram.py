@@ -59,7 +59,9 @@ class Histogram(Family):
         log_density = quiet_log(mass) - np.log(np.diff(edges))
         return np.hstack([np.broadcast_to(edges, (len(weight), edges.size)), log_density])
 
-    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+    def refit(
+        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
+    ) -> Floats:
         """Each leaf's weight in the bins that it has; values outside all of them count for none."""
         edges, old = _parts(params)
         bins = _bins(edges, np.broadcast_to(x, (len(edges), x.size)))
@@ -72,7 +74,9 @@ class Histogram(Family):
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
         """The densities mixed; both have the same bins."""
         edges, old = _parts(params)
-        return np.hstack([edges, np.logaddexp(quiet_log(1 - step) + old, quiet_log(step) + _parts(towards)[1])])
+        return np.hstack(
+            [edges, np.logaddexp(quiet_log(1 - step) + old, quiet_log(step) + _parts(towards)[1])]
+        )
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density of the bin that holds the value; -inf outside all bins."""

@@ -34,7 +34,9 @@ class Indicator(Family):
         counts = np.stack([weight[:, x == k].sum(axis=1) for k in range(variable.cardinality)], axis=1)
         return counts.argmax(axis=1)[:, None].astype(np.float64)
 
-    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+    def refit(
+        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
+    ) -> Floats:
         """A state is not changed by data."""
         return params
 

@@ -32,7 +32,9 @@ class Potential(Family):
         """Nothing: there is nothing to fit."""
         return np.zeros((len(weight), 0))
 
-    def refit(self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+    def refit(
+        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
+    ) -> Floats:
         """There is nothing to change."""
         return params
 

@@ -52,14 +52,18 @@ class GradientMethod(Method):
             slope = (expected.edge / rows.total - free.edge)[edges] * np.exp(-graph.log_weight[edges])
             graph = self._line_search(expecter, graph, rows, slope, score)
 
-    def _line_search(self, expecter: Expecter, graph: Graph, rows: Rows, slope: Floats, score: float) -> Graph:
+    def _line_search(
+        self, expecter: Expecter, graph: Graph, rows: Rows, slope: Floats, score: float
+    ) -> Graph:
         """The circuit after the largest step tried that raises the log-likelihood; unchanged when none does."""
         edges = sum_edges(graph)
         step = self.first_step
         for _ in range(self.trials):
             log_weight = graph.log_weight.copy()
             new = self.moved(log_weight[edges], slope, step)
-            log_weight[edges] = np.clip(new, log_weight[edges] - LARGEST_CHANGE, log_weight[edges] + LARGEST_CHANGE)
+            log_weight[edges] = np.clip(
+                new, log_weight[edges] - LARGEST_CHANGE, log_weight[edges] + LARGEST_CHANGE
+            )
             tried = replace(graph, log_weight=log_weight)
             if _score(expecter, tried, rows) > score:
                 return tried

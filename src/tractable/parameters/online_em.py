@@ -13,7 +13,6 @@ from tractable.engine.expectations import Expectations, Expecter, LeafCounts
 from tractable.parameters.method import Method, Rows, Step
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
 
-
 MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
 
 
@@ -67,7 +66,9 @@ class OnlineEM(Method):
         fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
         return float(self.last_step + (self.first_step - self.last_step) * fall)
 
-    def _leaves(self, graph: Graph, running: Expectations, values: Floats, pace: float) -> tuple[LeafBlock, ...]:
+    def _leaves(
+        self, graph: Graph, running: Expectations, values: Floats, pace: float
+    ) -> tuple[LeafBlock, ...]:
         """Leaves over states follow the running counts; leaves over numbers go a step towards the batch's own."""
         fitted = refitted_leaves(graph, running, values, self.leaf_smoothing)
         return tuple(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+
 from tractable.arrays import Floats
 from tractable.parameters.gradient import GradientMethod
 

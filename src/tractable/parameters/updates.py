@@ -39,7 +39,9 @@ def refitted_leaves(
 ) -> tuple[LeafBlock, ...]:
     """The leaves of maximum likelihood for what they were expected to see; `values` are the rows counted."""
     return tuple(
-        block if block.family.name in FIXED else replace(block, params=_refitted(graph, block, counts, values, smoothing))
+        block
+        if block.family.name in FIXED
+        else replace(block, params=_refitted(graph, block, counts, values, smoothing))
         for block, counts in zip(graph.leaves, expected.leaves, strict=True)
     )
 

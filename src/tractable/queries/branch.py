@@ -16,11 +16,13 @@ from tractable.engine import log_values, posteriors
 from tractable.engine.posterior import first_statistics
 from tractable.queries.search import Space
 
-TOGETHER = 32  # nodes that are opened at once
+TOGETHER = 512  # nodes that are opened at once
 MOST_NODES = 500_000  # that wait at once, or some minutes' work
 CLOSE = 1e-12  # a bound that is not higher than this, relatively, holds nothing better
 
-Decided = npt.NDArray[np.uint16]  # which option each cell takes, in the order of decision
+Choices = npt.NDArray[
+    np.uint16
+]  # which option each cell takes, in the order of decision; zero beyond the depth
 
 
 def branch_and_bound(space: Space, rows: Floats, guess: Floats) -> Floats:
@@ -46,48 +48,42 @@ class _Search:
     space: Space
     row: Floats  # (columns,)
     best: Floats  # (columns,) the best completion so far
-    waiting: list[tuple[float, int, Decided]] = field(
-        default_factory=list
-    )  # a heap: minus bound, number, node
+    order: Ints = field(init=False)  # (cells,) the columns to decide
+    waiting: list[tuple[float, int, int, Choices]] = field(default_factory=list)  # minus bound, number, depth
     opened: int = 0
 
-    def best_row(self) -> Floats:
-        order = self._decision_order()
-        if order.size:
-            self._run(order)
-        return self.best
+    def __post_init__(self) -> None:
+        self.order = self._decision_order()
 
-    def _run(self, order: Ints) -> None:
+    def best_row(self) -> Floats:
+        """The best completion, proved."""
         floor = float(self.space.log_values(self.best[None, :])[0])
-        self._push(np.inf, np.zeros(0, dtype=np.uint16))
+        if self.order.size:
+            self._push(np.inf, 0, np.zeros(self.order.size, dtype=np.uint16))
         while self.waiting and -self.waiting[0][0] > _beyond(floor):
-            nodes = [heapq.heappop(self.waiting)[2] for _ in range(min(TOGETHER, len(self.waiting)))]
-            for depth in sorted({node.size for node in nodes}):
-                children = self._children(order[depth], [node for node in nodes if node.size == depth])
-                floor = self._judge(order, children, floor)
+            nodes = [heapq.heappop(self.waiting) for _ in range(min(TOGETHER, len(self.waiting)))]
+            depth, choices = self._children(np.array([n[2] for n in nodes]), np.array([n[3] for n in nodes]))
+            floor = self._judge(depth, choices, floor)
             if self.opened > MOST_NODES:
                 raise ValueError(
                     f"method 'exact' gave up after {MOST_NODES:,} steps: too many cells are missing"
                 )
+        return self.best
 
-    def _judge(self, order: Ints, nodes: npt.NDArray[np.uint16], floor: float) -> float:
-        """Keep what may still beat `floor`; answers with the new one. `nodes` is (nodes, decided cells)."""
-        rows = self._rows(order, nodes)
-        if nodes.shape[1] < order.size:
-            bounds = self._bounds(rows)
-            for i in np.flatnonzero(bounds > _beyond(floor)):
-                self._push(float(bounds[i]), nodes[i].copy())
-            return floor
-        values = self.space.log_values(rows)
-        top = int(values.argmax())
-        if values[top] <= floor:
-            return floor
-        self.best = rows[top]
-        return float(values[top])
+    def _judge(self, depth: Ints, choices: Choices, floor: float) -> float:
+        """Keep what may still beat `floor`; answers with the new one."""
+        rows = self._rows(depth, choices)
+        bounds = self._bounds(rows)
+        top = int(np.where(depth == self.order.size, bounds, -np.inf).argmax())
+        if depth[top] == self.order.size and bounds[top] > floor:
+            self.best, floor = rows[top], float(bounds[top])
+        for i in np.flatnonzero((depth < self.order.size) & (bounds > _beyond(floor))):
+            self._push(float(bounds[i]), int(depth[i]), choices[i].copy())
+        return floor
 
-    def _push(self, bound: float, node: Decided) -> None:
+    def _push(self, bound: float, depth: int, choices: Choices) -> None:
         self.opened += 1
-        heapq.heappush(self.waiting, (-bound, self.opened, node))
+        heapq.heappush(self.waiting, (-bound, self.opened, depth, choices))
 
     def _decision_order(self) -> Ints:
         """The cells to decide, the nearly certain ones first: a wrong value there is cut off at once."""
@@ -97,18 +93,23 @@ class _Search:
         certainty = [statistics[first[c] : first[c + 1]].max() for c in cells]
         return cells[np.argsort(certainty)[::-1]]
 
-    def _children(self, column: int, parents: list[Decided]) -> npt.NDArray[np.uint16]:
-        options = np.arange(self.space.counts[column], dtype=np.uint16)
-        above = np.repeat(np.array(parents, dtype=np.uint16), options.size, axis=0)
-        return np.concatenate([above, np.tile(options, len(parents))[:, None]], axis=1)
+    def _children(self, depth: Ints, choices: Choices) -> tuple[Ints, Choices]:
+        """The nodes with their next cell decided in every way: how many are decided, and how."""
+        count = self.space.counts[self.order[depth]]
+        below, above = np.repeat(choices, count, axis=0), np.repeat(depth, count)
+        number = np.arange(above.size)
+        below[number, above] = number - np.repeat(np.cumsum(count) - count, count)
+        return above + 1, below
 
-    def _rows(self, order: Ints, nodes: npt.NDArray[np.uint16]) -> Floats:
-        rows = np.repeat(self.row[None, :], len(nodes), axis=0)
-        for c, choice in zip(order, nodes.T, strict=False):  # the undecided cells stay missing
-            rows[:, c] = self.space.options[c][choice]
+    def _rows(self, depth: Ints, choices: Choices) -> Floats:
+        """The rows of some nodes; the undecided cells stay missing."""
+        rows = np.repeat(self.row[None, :], len(choices), axis=0)
+        values = self.space.option_table[self.order, choices]
+        rows[:, self.order] = np.where(np.arange(self.order.size) < depth[:, None], values, np.nan)
         return rows
 
     def _bounds(self, rows: Floats) -> Floats:
+        """What no completion of a row exceeds; the value itself of one that is complete."""
         undecided = frozenset(np.flatnonzero(self.space.columns).tolist())
         return log_values(self.space.graph, rows, self.space.regions, best=undecided)
 

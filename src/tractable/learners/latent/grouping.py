@@ -10,14 +10,15 @@ from tractable.learners.latent.tree import Tree, tree_of
 from tractable.progress import Watch
 
 FAR = 1e6  # stands for an infinite spread
+SLACK = 1.5  # pairs that spread by this many times the least are families too: fewer rounds
 
 
 def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch: Watch) -> Tree:
     """A tree over the nodes that the distances are of: each family gets a hidden parent, and so on up.
 
     Distances from `reach` up are not relied on. Nodes are of one family where the differences of their
-    distances to others spread by no more than `relaxation`, and in any case the two that spread least. A column
-    that is the parent of its family is found at the end of a link of no length.
+    distances to others spread by no more than `relaxation`, and in any case the two that spread least and those
+    that spread little more. A column that is the parent of its family is found at the end of a link of no length.
     """
     columns = nodes = len(distance)
     active = np.arange(columns)
@@ -43,11 +44,11 @@ def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch:
 def _families(distance: Floats, reach: float, relaxation: float) -> tuple[Ints, Floats]:
     """The family of each node, numbered from 0 up, and its distance from a parent of the family."""
     spread, offset = np.empty_like(distance), np.empty_like(distance)
-    compare(distance, reach, spread, offset)
+    compare(distance, reach, np.array([relaxation, SLACK]), spread, offset)
     apart = squareform(np.minimum(spread, FAR), checks=False)
     if apart.min() >= FAR:  # no two nodes have others in common: the nearest are a family
         apart = squareform(distance, checks=False)
-    widest = max(apart.min(), min(relaxation, FAR))
+    widest = max(SLACK * apart.min(), min(relaxation, FAR))
     family = fcluster(linkage(apart, "complete"), widest, "distance").astype(np.int64) - 1
     same = family[:, None] == family
     np.fill_diagonal(same, False)

@@ -35,7 +35,9 @@ class _Growing:
     def __init__(self, distance: Floats, reach: float) -> None:
         self.columns = self.nodes = len(distance)
         self.reach = reach
-        self.distance = np.zeros((2 * self.columns, 2 * self.columns))  # a tree has fewer hidden nodes than leaves
+        self.distance = np.zeros(
+            (2 * self.columns, 2 * self.columns)
+        )  # a tree has fewer hidden nodes than leaves
         self.distance[: self.columns, : self.columns] = distance
         self.near: list[set[int]] = [set() for _ in distance]
         known = distance < reach

@@ -1,0 +1,153 @@
+"""Choi, Tan, Anandkumar and Willsky, «Learning Latent Tree Graphical Models», JMLR 2011."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import log
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import Graph, parameter_count
+from tractable.data import Table
+from tractable.learners.encoding import Encoding, encode
+from tractable.learners.latent.circuit import tree_circuit
+from tractable.learners.latent.distances import Pairs, information_distances, pair_counts, usual_states
+from tractable.learners.latent.start import first_tables, rooted
+from tractable.learners.latent.structure import Method, Search, latent_tree
+from tractable.learners.latent.tree import Tree
+from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.naive_bayes import mean_log_prob
+from tractable.learners.statistics import link_gains, link_parameters
+from tractable.parameters import fit
+from tractable.parameters.cccp import CCCP
+from tractable.progress import Watch
+
+MOST_STATES = 16  # of a hidden node whose number of states is not set
+COARSER = (1.0, 2.0, 4.0, 8.0, 16.0)  # times the shortest link that regularised trees may have
+
+
+class _Facts(NamedTuple):
+    """What the trees of one table are made from."""
+
+    encoding: Encoding
+    pairs: Pairs
+    distance: Floats  # (categorical columns, categorical columns)
+    teller: Ints  # (columns,) the categorical column that tells most about a number; -1 for none
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LatentTreeLearner(Learner):
+    """A tree of columns and hidden nodes, found from distances that add up along its paths; fitted by EM.
+
+    A number hangs on the node next to the categorical column that tells most about it.
+    """
+
+    name: ClassVar[str] = "latent-tree"
+    title: ClassVar[str] = "latent tree"
+
+    method: Method = (
+        "clrg"  # recursive grouping or neighbour joining; with cl: around the columns of a Chow-Liu tree
+    )
+    states: tuple[int, ...] = ()  # of hidden nodes: numbers to try; none stands for what most columns have
+    relaxation: float = 0.1  # grouping: how much differences of distances may spread within a family
+    shortest: float = 0.05  # a hidden node nearer than this to another becomes one with it
+    regularised: bool = False  # whether to try ever larger values of `shortest`
+    smoothing: float = 0.1  # imaginary rows in each distribution
+    steps: int = 100  # of EM, at most
+    tolerance: float = 1e-4  # EM stops when a step gains less than this many nats a row
+
+    def __post_init__(self) -> None:
+        if isinstance(self.states, int):  # one number stands for itself
+            object.__setattr__(self, "states", (self.states,))
+        if min(self.states, default=1) < 1:
+            raise ValueError(f"setting states of {self.name} are numbers from 1 up, not {self.states}")
+        if self.method not in Method.__args__:  # type: ignore[attr-defined]
+            raise ValueError(f"setting method of {self.name} is one of clrg, clnj, rg, nj, not {self.method}")
+        require_at_least(self, relaxation=0, shortest=0, smoothing=0, steps=1, tolerance=0)
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        facts = _facts(table)
+        best, best_score = None, -np.inf
+        for tree, states in self._candidates(facts, watch):
+            graph, train = self._fitted(tree, states, facts, (table, valid), rng, watch)
+            score = train - _price(graph, facts) if valid is None else mean_log_prob(graph, valid)
+            if best is None or score > best_score:
+                best, best_score = graph, score
+            if watch.should_stop():
+                break
+        assert best is not None
+        return best
+
+    def _candidates(self, facts: _Facts, watch: Watch) -> Iterator[tuple[Tree, int]]:
+        """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
+        states = self.states or (min(usual_states(facts.pairs), MOST_STATES),)
+        seen: set[int] = set()
+        for factor in COARSER if self.regularised else (1.0,):
+            how = Search(method=self.method, relaxation=self.relaxation, shortest=factor * self.shortest)
+            tree = _with_numbers(latent_tree(facts.distance, how, watch), facts)
+            if tree.hidden not in seen:
+                seen.add(tree.hidden)
+                yield from product([tree], states)
+
+    def _fitted(
+        self,
+        tree: Tree,
+        states: int,
+        facts: _Facts,
+        tables: tuple[Table, Table | None],
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> tuple[Graph, float]:
+        """The circuit after EM and its mean training log-likelihood."""
+        down = rooted(tree, facts.encoding.schema, states)
+        graph = tree_circuit(down, first_tables(down, facts.encoding, facts.pairs, self.smoothing, rng))
+        table, valid = tables
+        if not facts.encoding.total:
+            return graph, 0.0
+        how = CCCP(
+            iterations=self.steps,
+            tolerance=self.tolerance,
+            smoothing=self.smoothing,
+            leaf_smoothing=self.smoothing,
+        )
+        fitted = fit(graph, table, how, rng, valid=valid, watch=watch)
+        return fitted.graph, fitted.train[-1]
+
+
+def _facts(table: Table) -> _Facts:
+    encoding = encode(table)
+    pairs = pair_counts(encoding)
+    distance = information_distances(pairs, usual_states(pairs))
+    return _Facts(encoding, pairs, distance, _tellers(encoding))
+
+
+def _tellers(encoding: Encoding) -> Ints:
+    teller = np.full(len(encoding.schema), -1, dtype=np.int64)
+    numbers = np.concatenate([encoding.layout.real, encoding.layout.counted])
+    if numbers.size and encoding.layout.categorical.size:
+        gain = (link_gains(encoding) - link_parameters(encoding.schema))[:, numbers]
+        teller[numbers] = np.where(gain.max(axis=0) > 0, gain.argmax(axis=0), -1)
+    return teller
+
+
+def _with_numbers(tree: Tree, facts: _Facts) -> Tree:
+    """The tree over all columns: numbers hang on the hidden node next to their teller, or on the teller."""
+    categorical, all_columns = facts.encoding.layout.categorical, len(facts.encoding.schema)
+    name = np.concatenate([categorical, np.arange(all_columns, all_columns + tree.hidden)])
+    links, length = name[tree.links], tree.lengths
+    numbers = np.flatnonzero(facts.teller >= 0)
+    holder = np.arange(all_columns)
+    for ends in (links, links[:, ::-1]):
+        beside = (ends[:, 0] >= all_columns) & (ends[:, 1] < all_columns)
+        holder[ends[beside, 1]] = ends[beside, 0]
+    hung = np.stack([numbers, holder[facts.teller[numbers]]], axis=1)
+    lengths = np.concatenate([length, np.ones(numbers.size)])
+    return Tree(all_columns, all_columns + tree.hidden, np.concatenate([links, hung]), lengths)
+
+
+def _price(graph: Graph, facts: _Facts) -> float:
+    """Half the logarithm of the rows for each parameter (BIC), a row's share."""
+    return 0.5 * parameter_count(graph) * log(max(facts.encoding.total, 1.0)) / facts.encoding.rows

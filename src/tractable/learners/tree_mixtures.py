@@ -1,0 +1,97 @@
+"""Mixtures of Chow-Liu trees, fitted by expectation maximisation.
+
+A step gives each tree the rows as they belong to it: pair counts are matrix products, the tree is spanned anew.
+A row that hardly belongs to a tree is left out of its counts, which makes many trees cost little more than one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from tractable.arrays import Floats
+from tractable.circuit import Builder, Graph
+from tractable.data import Schema, Table
+from tractable.engine import log_values
+from tractable.learners.chow_liu import chow_liu_forest
+from tractable.learners.conditionals import forest_tables
+from tractable.learners.encoding import Encoding
+from tractable.learners.estimates import LEAST_SMOOTHING
+from tractable.learners.trees import Forest, forest_node
+
+NEGLIGIBLE = 1e-6  # a smaller part of a row is not counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeClimb:
+    """How to fit the trees."""
+
+    smoothing: float  # imaginary rows in each distribution of each tree
+    link_cost: float  # nats that a link must gain on a tree's rows for each parameter it adds
+
+
+class Tree(NamedTuple):
+    """A forest of columns and its distributions."""
+
+    forest: Forest
+    tables: list[Floats]
+
+    def circuit(self, schema: Schema) -> Graph:
+        """The tree as a circuit."""
+        builder = Builder(schema)
+        return builder.freeze(forest_node(builder, self.forest, self.tables))
+
+
+class TreeMixture(NamedTuple):
+    """Trees and the logarithms of their shares."""
+
+    trees: list[Tree]
+    log_weights: Floats  # (trees,)
+
+    def circuit(self, schema: Schema) -> Graph:
+        """The mixture as a circuit; a tree alone when there is one."""
+        if len(self.trees) == 1:
+            return self.trees[0].circuit(schema)
+        builder = Builder(schema)
+        roots = [forest_node(builder, tree.forest, tree.tables) for tree in self.trees]
+        return builder.freeze(builder.sum(roots, self.log_weights))
+
+    def joint_logs(self, table: Table) -> Floats:
+        """The log-probability of each row together with each tree. Shape (rows, trees)."""
+        circuits = [tree.circuit(table.schema) for tree in self.trees]
+        return np.stack([log_values(c, table.values) for c in circuits], axis=1) + self.log_weights
+
+    def mean_log_prob(self, table: Table) -> float:
+        """The mean log-likelihood of a table's rows."""
+        logs = np.logaddexp.reduce(self.joint_logs(table), axis=1)
+        return float(logs @ table.row_weights) / (table.total_weight or 1.0)
+
+
+def climb_trees(encoding: Encoding, share: Floats, how: TreeClimb) -> Iterator[tuple[TreeMixture, float]]:
+    """The trees of rows that belong to them by `share`, (rows, trees), then what EM makes of them, without end.
+
+    Each with the mean log-likelihood of the rows.
+    """
+    while True:
+        mixture = _fitted(encoding, share, how)
+        joint = mixture.joint_logs(encoding.table)
+        logs = np.logaddexp.reduce(joint, axis=1)
+        yield mixture, float(encoding.weights @ logs) / encoding.rows
+        share = np.exp(joint - logs[:, None])
+
+
+def _fitted(encoding: Encoding, share: Floats, how: TreeClimb) -> TreeMixture:
+    """The best tree of each column of `share`."""
+    trees = Parallel(prefer="threads")(delayed(_tree)(encoding, line, how) for line in share.T)
+    weight = encoding.weights @ share + max(how.smoothing, LEAST_SMOOTHING)
+    return TreeMixture(list(trees), np.log(weight / weight.sum()))
+
+
+def _tree(encoding: Encoding, share: Floats, how: TreeClimb) -> Tree:
+    counted = np.flatnonzero(share > NEGLIGIBLE)
+    rows = encoding.reweighted(encoding.weights * share)
+    rows = rows.part(counted, np.arange(len(encoding.schema))) if counted.size < share.size else rows
+    forest = chow_liu_forest(rows, how.smoothing, how.link_cost)
+    return Tree(forest, forest_tables(rows, forest, how.smoothing))
