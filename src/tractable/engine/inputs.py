@@ -77,7 +77,8 @@ def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats)
     """The three values of every leaf edge, its weight included."""
     first = (tables.offset[:-1] + np.arange(tables.column.size))[leaf]
     states = tables.states[leaf]
-    # Where there is a single state the second entry is read for a missing cell, and is the leaf's value there.
+    # Where there is a single state the second entry is read for a missing cell, and is the leaf's value
+    # there.
     table = np.stack([lookup[first], lookup[first + 1], lookup[first + states]], axis=1)
     return np.ascontiguousarray(table * weight[:, None])
 
@@ -125,8 +126,9 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
     column = tables.column if tables.column.size else np.zeros(1, np.int64)
     dense, exponent = _dense_values(question, padded)
     return Inputs(
-        not np.isnan(rows).any(), _codes(question.graph, padded), column[program.leaf].astype(np.uint32), question.leaf_table, column[source],
-        question.source_offset, question.lookup, question.lookup_exponent, dense, exponent,
+        not np.isnan(rows).any(), _codes(question.graph, padded), column[program.leaf].astype(np.uint32),
+        question.leaf_table, column[source], question.source_offset, question.lookup,
+        question.lookup_exponent, dense, exponent,
     )  # fmt: skip
 
 

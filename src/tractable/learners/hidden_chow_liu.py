@@ -1,7 +1,7 @@
 """A Chow-Liu tree whose columns get hidden copies: the copies form the tree, each column hangs on its own.
 
-Dang, Khosravi, Liang, Vergari and Van den Broeck, «Juice», 2021; Liu and Van den Broeck, «Tractable Regularization of
-Probabilistic Circuits», NeurIPS 2021.
+Dang, Khosravi, Liang, Vergari and Van den Broeck, «Juice», 2021; Liu and Van den Broeck, «Tractable
+Regularization of Probabilistic Circuits», NeurIPS 2021.
 """
 
 from dataclasses import dataclass
@@ -86,9 +86,9 @@ def _bagged(table: Table, rng: np.random.Generator) -> Table:
 def hidden_tree(encoding: Encoding, forest: Forest, states: int, rng: np.random.Generator) -> Graph:
     """The circuit with random parameters.
 
-    A column's hidden copy has, for each of its states, a product of the column's leaf and one sum of each child; and,
-    for each state of the copy above, a sum over those products. Nodes of one kind and column stand side by side, so
-    that the sums are dense blocks.
+    A column's hidden copy has, for each of its states, a product of the column's leaf and one sum of each
+    child; and, for each state of the copy above, a sum over those products. Nodes of one kind and column
+    stand side by side, so that the sums are dense blocks.
     """
     size = forest.parent.size
     params = leaf_params(encoding, estimates(encoding, first_sums(encoding, states, rng)))

@@ -33,15 +33,17 @@ class Family(ABC):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """Parameters of maximum likelihood for weighted values.
 
-        `x` is (rows,), `weight` is (leaves, rows), the answer is (leaves, width). `smoothing` is the number of
-        imaginary rows, spread evenly over the states (or drawn from the column's overall distribution when it
-        is a number); a leaf whose weights are all zero gets that prior.
+        `x` is (rows,), `weight` is (leaves, rows), the answer is (leaves, width). `smoothing` is the number
+        of imaginary rows, spread evenly over the states (or drawn from the column's overall distribution
+        when it is a number); a leaf whose weights are all zero gets that prior.
         """
 
     def refit(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """Parameters of maximum likelihood for leaves that stand already: what is no parameter stays as it is."""
+        """Parameters of maximum likelihood for leaves that stand already: what is no parameter stays as it
+        is.
+        """
         return self.fit(x, weight, variable, smoothing)
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:

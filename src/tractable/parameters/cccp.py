@@ -42,9 +42,11 @@ class ExpectationMaximisation(Method):
 @final
 @dataclass(frozen=True, kw_only=True)
 class CCCP(ExpectationMaximisation):
-    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks», NIPS 2016.
+    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks»,
+    NIPS 2016.
 
-    The multiplicative update of equation 7, which is EM. Without smoothing the training log-likelihood never falls.
+    The multiplicative update of equation 7, which is EM. Without smoothing the training log-likelihood never
+    falls.
     """
 
     name: ClassVar[str] = "cccp"

@@ -18,8 +18,8 @@ from tractable.parameters.updates import refitted_leaves, smoothed_weights
 class ClosedForm(Method):
     """Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, equation 9.
 
-    In a selective circuit a row that shows all cells uses at most one edge of each sum, whatever the weights: counting
-    them is all there is to do.
+    In a selective circuit a row that shows all cells uses at most one edge of each sum, whatever the
+    weights: counting them is all there is to do.
     """
 
     name: ClassVar[str] = "closed-form"

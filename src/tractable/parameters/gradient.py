@@ -1,4 +1,6 @@
-"""What the gradient methods share: the gradient of the mean log-likelihood, and a step that is shrunk until it helps."""
+"""What the gradient methods share: the gradient of the mean log-likelihood, and a step that is shrunk until
+it helps.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -55,7 +57,8 @@ class GradientMethod(Method):
     def _line_search(
         self, expecter: Expecter, graph: Graph, rows: Rows, slope: Floats, score: float
     ) -> Graph:
-        """The circuit after the largest step tried that raises the log-likelihood; unchanged when none does."""
+        """The circuit after the largest step tried that raises the log-likelihood; unchanged when none does.
+        """
         edges = sum_edges(graph)
         step = self.first_step
         for _ in range(self.trials):

@@ -1,4 +1,6 @@
-"""Circuits whose only parameters are the weights of sums: leaves over states become sums over indicators, and back."""
+"""Circuits whose only parameters are the weights of sums: leaves over states become sums over indicators, and
+back.
+"""
 
 from typing import NamedTuple
 

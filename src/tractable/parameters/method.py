@@ -30,7 +30,8 @@ class Rows(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A circuit on the way, and the mean training log-likelihood that it (or, in EM, the one before it) has."""
+    """A circuit on the way, and the mean training log-likelihood that it (or, in EM, the one before it) has.
+    """
 
     graph: Graph
     train: float

@@ -21,7 +21,8 @@ MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
 class OnlineEM(Method):
     """After each batch of rows the running counts move a step towards the batch's, and the parameters follow.
 
-    The step falls from the first to the last value along a half cosine; an iteration is one pass over all rows.
+    The step falls from the first to the last value along a half cosine; an iteration is one pass over all
+    rows.
     """
 
     name: ClassVar[str] = "online-em"
@@ -69,7 +70,9 @@ class OnlineEM(Method):
     def _leaves(
         self, graph: Graph, running: Expectations, values: Floats, pace: float
     ) -> tuple[LeafBlock, ...]:
-        """Leaves over states follow the running counts; leaves over numbers go a step towards the batch's own."""
+        """Leaves over states follow the running counts; leaves over numbers go a step towards the batch's
+        own.
+        """
         fitted = refitted_leaves(graph, running, values, self.leaf_smoothing)
         return tuple(
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
@@ -80,8 +83,8 @@ class OnlineEM(Method):
 def _batches(rows: Rows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
     """All rows in random order, some at a time: which distinct rows each batch has, and how often.
 
-    Weights that are no whole numbers are drawn by instead. Batches of distinct rows would not do: a row that stands for
-    thousands would make up its batch and be missing from all others.
+    Weights that are no whole numbers are drawn by instead. Batches of distinct rows would not do: a row that
+    stands for thousands would make up its batch and be missing from all others.
     """
     count = max(1, round(rows.total / size))
     if rows.total <= MOST_REPEATED and (rows.weights == np.rint(rows.weights)).all():

@@ -44,7 +44,7 @@ def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch:
 def _families(distance: Floats, reach: float, relaxation: float) -> tuple[Ints, Floats]:
     """The family of each node, numbered from 0 up, and its distance from a parent of the family."""
     spread, offset = np.empty_like(distance), np.empty_like(distance)
-    compare(distance, reach, np.array([relaxation, SLACK]), spread, offset)
+    compare(distance, reach, spread, offset)
     apart = squareform(np.minimum(spread, FAR), checks=False)
     if apart.min() >= FAR:  # no two nodes have others in common: the nearest are a family
         apart = squareform(distance, checks=False)
