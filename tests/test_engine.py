@@ -100,6 +100,18 @@ def test_no_rows_have_no_values() -> None:
     assert completions(graph, np.zeros((0, 3))).shape == (0, 3)
 
 
+def test_a_circuit_keeps_no_preparation_for_some_columns_alone() -> None:
+    graph = random_graph(np.random.default_rng(0), 4, 60)
+    rows = np.full((1, 4), np.nan)
+    log_values(graph, rows), log_values(graph, rows, best=frozenset(range(4)))
+    kept = set(graph.facts)
+    for column in range(4):
+        log_values(graph, rows, best=frozenset([column]))
+    assert set(graph.facts) == kept
+    assert ask(graph) is ask(graph)
+    assert ask(graph, best=frozenset(range(4))) is ask(graph, best=frozenset(range(4)))
+
+
 # ---- single nodes and constants -----------------------------------------------------------------------
 
 
@@ -181,9 +193,10 @@ def _column_statistics(
         shown = row[column]
         if variable.is_categorical:
             return np.where(np.arange(variable.cardinality) == shown, 1.0, 0.0)
-        return np.array([shown, shown**2])
+        return np.array([shown, 0.0])
     if not variable.is_categorical:
-        return np.array([_moment(graph, row, regions, column, power) / math.exp(total) for power in (1, 2)])
+        mean, square = (_moment(graph, row, regions, column, k) / math.exp(total) for k in (1, 2))
+        return np.array([mean, square - mean**2])
     region = regions.get(column)
     answer = np.zeros(variable.cardinality)
     for state in range(variable.cardinality):

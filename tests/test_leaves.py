@@ -122,7 +122,7 @@ def test_the_mass_of_a_region_is_the_sum_of_its_probabilities(case: Case) -> Non
 
 
 @every_case
-def test_moments_are_the_means_over_all_values(case: Case) -> None:
+def test_moments_are_the_mean_and_variance_over_all_values(case: Case) -> None:
     params, (points, each) = case.fit(), case.grid()
     p = np.exp(case.family.log_prob(params, points[None])) * each
     for region in [None, *case.regions]:
@@ -130,9 +130,10 @@ def test_moments_are_the_means_over_all_values(case: Case) -> None:
         if (share.sum(axis=1) == 0).any():
             continue  # an indicator outside
         share = share / share.sum(axis=1, keepdims=True)
-        mean, square = case.family.moments(params, region)
+        mean, variance = case.family.moments(params, region)
         np.testing.assert_allclose(mean, share @ points, atol=3 * ACCURACY)
-        np.testing.assert_allclose(square, share @ points**2, atol=10 * ACCURACY)
+        off = points - (share @ points)[:, None]
+        np.testing.assert_allclose(variance, (share * off**2).sum(axis=1), atol=10 * ACCURACY)
 
 
 @every_case
@@ -157,22 +158,55 @@ def test_no_value_is_more_probable_than_the_mode(case: Case) -> None:
 
 
 @every_random_case
-def test_rows_with_weights_fit_like_repeated_rows(case: Case) -> None:
+@pytest.mark.parametrize("smoothing", [0.0, 2.0])
+def test_rows_with_weights_fit_like_repeated_rows(case: Case, smoothing: float) -> None:
     x, weight = case.rows()
     for line in weight:
         repeated = np.repeat(x, line.astype(int))
-        once = case.family.fit(x, line[None], case.variable, 0.0)
-        again = case.family.fit(repeated, np.ones((1, repeated.size)), case.variable, 0.0)
+        once = case.family.fit(x, line[None], case.variable, smoothing)
+        again = case.family.fit(repeated, np.ones((1, repeated.size)), case.variable, smoothing)
         np.testing.assert_allclose(once, again, atol=1e-12)
 
 
-@every_case
+@every_random_case
 @pytest.mark.parametrize("smoothing", [0.0, 2.0])
-def test_many_leaves_fit_like_each_alone(case: Case, smoothing: float) -> None:
+def test_many_leaves_with_weights_fit_like_repeated_rows(case: Case, smoothing: float) -> None:
     x, weight = case.rows()
-    alone = [case.family.fit(x, line[None], case.variable, smoothing) for line in weight]
+    copies = np.arange(x.size) % 3 + 1
+    repeated = case.family.fit(
+        np.repeat(x, copies), np.repeat(weight, copies, axis=1), case.variable, smoothing
+    )
     np.testing.assert_allclose(
-        case.family.fit(x, weight, case.variable, smoothing), np.vstack(alone), atol=1e-12
+        case.family.fit(x, weight * copies, case.variable, smoothing), repeated, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["gaussian", "poisson"])
+@pytest.mark.parametrize("smoothing", [0.0, 2.0])
+def test_rows_that_weigh_nothing_take_no_part_in_a_number(name: str, smoothing: float) -> None:
+    case = next(case for case in RANDOM if case.family.name == name)
+    x, weight = case.rows()
+    more = np.append(x, [1e8, 0.0])
+    with_them = case.family.fit(more, np.pad(weight, ((0, 0), (0, 2))), case.variable, smoothing)
+    np.testing.assert_array_equal(with_them, case.family.fit(x, weight, case.variable, smoothing))
+
+
+@every_case
+def test_many_leaves_fit_like_each_alone(case: Case) -> None:
+    x, weight = case.rows()
+    for smoothing in (0.0, 2.0) if case.variable.is_categorical else (0.0,):
+        alone = [case.family.fit(x, line[None], case.variable, smoothing) for line in weight]
+        together = case.family.fit(x, weight, case.variable, smoothing)
+        np.testing.assert_allclose(together, np.vstack(alone), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "poisson"])
+def test_a_leaf_over_a_number_is_smoothed_towards_all_leaves_together(name: str) -> None:
+    case = next(case for case in RANDOM if case.family.name == name)
+    x, weight = case.rows()
+    overall = case.family.fit(x, weight.sum(axis=0, keepdims=True), case.variable, 0.0)
+    np.testing.assert_allclose(
+        case.family.fit(x, weight, case.variable, 1e12), np.repeat(overall, 5, axis=0), atol=1e-9
     )
 
 

@@ -112,6 +112,38 @@ def test_moments_of_a_count_given_a_number_are_sums() -> None:
     assert found.variance == pytest.approx(p @ (np.arange(60) - mean) ** 2 / p.sum())
 
 
+def told_by_a_state(*bells: tuple[float, float]) -> Graph:
+    """A number with a mean and an sd that depend on which of several states, all equally probable, there is."""
+    builder = Builder(Schema((Variable("x", "real"), discrete_schema([len(bells)])[0])))
+    parts = [
+        builder.product([builder.leaf("gaussian", 0, [mean, math.log(sd)]), builder.indicator(1, k)])
+        for k, (mean, sd) in enumerate(bells)
+    ]
+    return builder.freeze(builder.sum(parts, [-math.log(len(bells))] * len(bells)))
+
+
+def test_moments_keep_their_digits_far_from_zero() -> None:
+    near, far = (told_by_a_state((at - 1.0, 2.7), (at + 3.0, 0.5)) for at in (0.0, 1.7e9))
+    rows = np.array([[np.nan, np.nan], [np.nan, 0.0], [np.nan, 1.0], [1.7e9, 1.0]])
+    found = queries.marginals(far, rows)[0]
+    assert_close(found[:3, 0] - 1.7e9, queries.marginals(near, rows[:3])[0][:, 0])
+    assert_close(found[:, 1], [7.54 / 2 + 4.0, 2.7**2, 0.25, 0.0])
+    assert queries.moments(far, 0, nothing(far.schema)).variance == pytest.approx(7.77)
+
+
+def test_a_leaf_far_from_all_others_keeps_its_variance() -> None:
+    graph = told_by_a_state((-1e12, 1.0), (0.0, 1e-3), (1e12, 30.0), (1e200, 2.0))
+    rows = np.array([[np.nan, state] for state in range(4)])
+    assert_close(queries.marginals(graph, rows)[0], [[-1e12, 1.0], [0.0, 1e-6], [1e12, 900.0], [1e200, 4.0]])
+
+
+def test_moments_of_numeric_states_keep_their_digits_far_from_zero() -> None:
+    builder = Builder(Schema((Variable("year", states=(10**9, 10**9 + 1)),)))
+    builder.leaf("categorical", 0, np.log([0.25, 0.75]))
+    found = queries.moments(builder.freeze(), 0, Evidence(np.array([np.nan]), {}))
+    assert (found.mean, found.variance) == pytest.approx((1e9 + 0.75, 0.1875))
+
+
 @given(strategies.arithmetic_circuits(), st.data())
 def test_a_conditional_is_a_ratio(graph: Graph, data: st.DataObject) -> None:
     query, given_ = draw_evidence(data, graph.schema), draw_evidence(data, graph.schema)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, Variable, read
-    from tractable.estimators import ChowLiuTree, HiddenChowLiuTree, Independent, NaiveBayesMixture
+    from tractable.estimators import ChowLiuTree, HiddenChowLiuTree, Independent, LatentTree, NaiveBayesMixture
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.parameters import fit_parameters
 
 __version__ = "0.1.0"
 
-ESTIMATORS = ("ChowLiuTree", "HiddenChowLiuTree", "Independent", "NaiveBayesMixture")
+ESTIMATORS = ("ChowLiuTree", "HiddenChowLiuTree", "Independent", "LatentTree", "NaiveBayesMixture")
 
 # Names are loaded when first asked for: `tractable --help` needs none of them, and numba and scikit-learn take longer
 # to import than most commands take to run.
@@ -29,6 +29,7 @@ __all__ = [
     "HiddenChowLiuTree",
     "Independent",
     "Interval",
+    "LatentTree",
     "NaiveBayesMixture",
     "Schema",
     "States",

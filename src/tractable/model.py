@@ -304,9 +304,8 @@ def _labels(variable: Variable) -> tuple[State, ...]:
 
 
 def _mean_and_std(posterior: Floats) -> Floats:
-    """Means and standard deviations from the expectations of values and of their squares. Shape (rows, 2)."""
-    spread = np.sqrt(np.maximum(posterior[:, 1] - posterior[:, 0] ** 2, 0.0))
-    return np.stack([posterior[:, 0], spread], axis=1)
+    """Means and standard deviations from means and variances. Shape (rows, 2)."""
+    return np.stack([posterior[:, 0], np.sqrt(posterior[:, 1])], axis=1)
 
 
 def _seed(random_state: RandomState) -> int:

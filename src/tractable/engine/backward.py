@@ -18,6 +18,7 @@ from tractable.engine.program import PLAIN, SUM, Layout, Places, Program, own_pl
 
 STRETCH = 4096  # operations worked out together; with their tile they stay in cache
 WHOLE = 8192  # so many are not cut
+MATRICES = 65536  # nor so many where sums are matrices, which run through memory in order
 
 
 class Backward(NamedTuple):
@@ -38,6 +39,7 @@ class Backward(NamedTuple):
     product_start: Ints  # (ops + 1,) the edges from products
     product_slot: Places  # (edges from products,) the slot of the product above
     careful: Bools  # (ops,) whether a sum above may have exponents
+    matrix: Ints  # (ops,) at the last operand of a matrix of sums, one more than its first sum; zero elsewhere
 
 
 class Flows(NamedTuple):
@@ -57,9 +59,12 @@ def turned(program: Program) -> Backward:
     """The program's edges by their lower ends."""
     size = program.kind.size
     above = np.repeat(np.arange(size), np.diff(program.start))
-    cuts = np.append(np.arange(0, size, STRETCH if size > WHOLE else size), size)
+    matrix = _matrices(program)
+    whole = MATRICES if matrix.any() else WHOLE
+    cuts = np.append(np.arange(0, size, STRETCH if size > whole else size), size)
     up, again, places = _layouts(program, above, cuts)
-    slot, slots = _slots(program.operand.astype(np.int64), above, size)
+    own = cuts.size == 2 and bool(matrix.any())
+    slot, slots = (up.slot, size) if own else _slots(program.operand.astype(np.int64), above, size)
     from_sum = program.kind[above] == SUM
     start, edge = _by_operand(program, from_sum)
     product_start, product_edge = _by_operand(program, ~from_sum)
@@ -67,8 +72,22 @@ def turned(program: Program) -> Backward:
     return Backward(
         cuts, up, again, places, slot, slots, start, edge, reader, slot[reader], program.weight[edge],
         program.weight_exponent[edge], product_start, slot[above[product_edge]],
-        _careful(program, edge, reader),
+        _careful(program, edge, reader), matrix if own else np.zeros_like(matrix),
     )  # fmt: skip
+
+
+def _matrices(program: Program) -> Ints:
+    """Where the operands of a matrix of sums end that no other sum reads; one more than its first sum."""
+    ends = np.zeros(program.kind.size, dtype=np.int64)
+    readers = np.bincount(
+        program.operand, weights=np.repeat(program.kind == SUM, np.diff(program.start)), minlength=ends.size
+    )
+    for head in np.flatnonzero(program.matrix).tolist():
+        first, last = program.start[head], program.start[head + 1]
+        below = program.operand[first:last].astype(np.int64)
+        if (readers[below] == program.matrix[head]).all():
+            ends[below[-1]] = head + 1
+    return ends
 
 
 def reweighted(back: Backward, program: Program) -> Backward:
@@ -105,7 +124,7 @@ def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout,
         np.where(kept, number, first + x).astype(np.uint32) for x in (program.slot.astype(np.int64), passing)
     )
     places = 1 + int(max(up.max(), again.max()))
-    return Layout(up, up[program.operand]), Layout(again, again[program.operand]), places
+    return Layout(up, up[program.operand], False), Layout(again, again[program.operand], False), places
 
 
 def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:

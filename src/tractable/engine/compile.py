@@ -6,6 +6,7 @@ from tractable.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine import schedule
+from tractable.engine.blocks import LEAST, matrix_heads
 from tractable.engine.bottom import CONSTANT, LEAF, Bottom, leaf_bounds, read_leaves
 from tractable.engine.program import (
     CHECKED,
@@ -81,7 +82,8 @@ class _Listing:
         np.minimum.at(lightest, above, ops.log_weight)
         self.wide: Bools = lightest < -SAFE
         to_leaf = ops.edge_kind == LEAF
-        self.inline: Bools = to_leaf & small[np.where(to_leaf, ops.edge, 0)] & ~self.wide[above]
+        alone = small & ~_shared(ops, above, small.size)
+        self.inline: Bools = to_leaf & alone[np.where(to_leaf, ops.edge, 0)] & ~self.wide[above]
         read = np.zeros(small.size, dtype=np.bool_)
         read[ops.edge[to_leaf & ~self.inline]] = True
         if root_leaf >= 0:
@@ -103,7 +105,7 @@ class _Listing:
         theirs.
         """
         start, operand, edge = self._edges(~self.inline)
-        order = _best_order(start, operand, root)
+        order = _best_order(start, operand, root, np.concatenate([np.full(self.base, LOOKUP), self.ops.kind]))
         position = np.full(start.size - 1, -1, dtype=np.int64)
         position[order] = np.arange(order.size)
         new_start, picked = _rows(start, order)
@@ -118,8 +120,10 @@ class _Listing:
             weight_exponent=np.zeros(log_weight.size),
             leaf_start=leaf_start, leaf=leaf[leaf_picked], leaf_weight=np.exp(leaf_log_weight),
             stride=np.ones(order.size, dtype=np.int64), source=sources[order],
-            slot=_PLACES, operand_slot=_PLACES,
+            slot=_PLACES, operand_slot=_PLACES, matrix=_NONE,
         )  # fmt: skip
+        matrix = matrix_heads(program.kind, program.start, program.operand, program.leaf_start)
+        program = program._replace(matrix=matrix)
         program = _with_care(program, (log_weight, leaf_log_weight), low, high)
         return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
@@ -152,10 +156,23 @@ class _Listing:
         return kinds, sources
 
 
-def _best_order(start: Ints, operand: Ints, root: int) -> Ints:
-    """The order that needs fewer slots: depth first suits trees, that of the nodes' numbers suits layers."""
+def _shared(ops: Operations, above: Ints, leaves: int) -> Bools:
+    """The leaves that several sums read: to work them out once, and to make matrices of such sums, pays."""
+    read = ops.edge[(ops.edge_kind == LEAF) & (ops.kind[above] == SUM)]
+    return np.bincount(read, minlength=leaves) >= LEAST
+
+
+def _best_order(start: Ints, operand: Ints, root: int, kind: Ints) -> Ints:
+    """The order that needs fewer slots: depth first suits trees, that of the nodes' numbers suits layers.
+
+    Where most edges belong to matrices as the nodes are numbered, that order it is.
+    """
     depth_first = schedule.depth_first(start, operand, schedule.needs(start, operand), root)
     numbered = np.sort(depth_first)
+    new_start, new_operand = _reordered(start, operand, numbered)
+    heads = matrix_heads(kind[numbered], new_start, new_operand, np.zeros_like(new_start))
+    if 2 * (heads * np.diff(new_start)).sum() > operand.size:
+        return numbered
     used = [schedule.slots(*_reordered(start, operand, order))[1] for order in (depth_first, numbered)]
     return depth_first if used[0] <= used[1] else numbered
 
@@ -206,4 +223,5 @@ _PLACES: Places = np.zeros(0, dtype=np.uint32)
 _START: Ints = np.zeros(1, dtype=np.int64)
 _EMPTY = Program(
     _BYTES, _BYTES, _START, _PLACES, _FLOATS, _FLOATS, _START, _NONE, _FLOATS, _NONE, _NONE, _PLACES, _PLACES,
+    _NONE,
 )  # fmt: skip

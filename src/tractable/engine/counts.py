@@ -12,12 +12,13 @@ from numba import njit
 
 from tractable.arrays import Floats
 from tractable.engine.backward import Backward, Flows
-from tractable.engine.down import new_flows
-from tractable.engine.program import DENSE, LOOKUP, SUM, Codes, Places, Program
-from tractable.engine.rows import CONTRACT, chosen, power, total_slots
+from tractable.engine.blocks import pull
+from tractable.engine.down import any_exponent, new_flows
+from tractable.engine.program import DENSE, LOOKUP, SUM, WIDE, Codes, Places, Program
+from tractable.engine.rows import CONTRACT, add_slots, chosen, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
 
-SUMMED = {"contract", "reassoc"}  # sums over rows may be taken in the order that fills vector lanes
+SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes
 
 
 class Tally(NamedTuple):
@@ -78,22 +79,26 @@ def _sweep_down(  # noqa: C901, PLR0912
         back.careful,
         tile.value,
     )
-    leaf_start, leaf_column, code, place, flow = (
-        program.leaf_start, inputs.leaf_column, tile.code, back.again.slot, flows.value,
+    leaf_start, leaf_column, code, place, flow, table = (
+        program.leaf_start, inputs.leaf_column, tile.code, back.again.slot, flows.value, inputs.leaf_table,
     )  # fmt: skip
     edge_tally, leaf_tally = tally.edge, tally.leaf_edge
     width = value.shape[1]
+    pulled = program.kind.size  # from here on flows are there already, as part of a matrix
     for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
+        if back.matrix[op] > 0:
+            pulled = _pull_matrix(program, back, op, tile, flows, edge_tally)
         o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
         is_share = False
         if first == last:
             if product_first < product_last:
                 total_slots(flow, o, product_slot, product_first, product_last)
-        elif careful[op]:
+        elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
             _pull_scaled(back, op, tile, flows, edge_tally)
         else:
-            _pull(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
+            if op < pulled:
+                _pull(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
             is_share = kind[op] == SUM and product_first == product_last
             if not is_share:
                 for r in range(width):
@@ -110,17 +115,44 @@ def _sweep_down(  # noqa: C901, PLR0912
             if tile.scaled[v]:
                 flows.exponent[o] = tile.exponent[v]
         if leaf_start[op] < leaf_start[op + 1]:
-            if kind[op] == SUM:
+            if kind[op] == SUM and tile.scaled[v]:
                 _tally_terms(program, op, o, inputs, tile, flows, leaf_tally)
             else:
                 for e in range(leaf_start[op], leaf_start[op + 1]):
-                    _tally_states(flow, o, code, leaf_column[e], leaf_tally, e)
+                    zero, one, missing = _shown(flow, o, code, leaf_column[e])
+                    if kind[op] == SUM:  # its share is handed on in proportion to the leaf's terms
+                        zero, one, missing = zero * table[e, 0], one * table[e, 1], missing * table[e, 2]
+                    leaf_tally[e, 0] += zero
+                    leaf_tally[e, 1] += one
+                    leaf_tally[e, 2] += missing
         elif kind[op] == LOOKUP:
             _tally_entries(op, o, inputs, code, flow, tally.entry)
         elif kind[op] == DENSE:
             line = inputs.source_offset[op]
             for r in range(width):
                 tally.dense[line, base + r] = flow[o, r]
+
+
+@njit(cache=True, nogil=True)
+def _pull_matrix(
+    program: Program, back: Backward, end: int, tile: Tile, flows: Flows, tally: Floats
+) -> int:
+    """Pull the flows of a matrix's operands, of which `end` is the last, all at once; answers with the first.
+
+    Where an exponent is in the way it answers with one past `end`: they are to be pulled one by one.
+    """
+    head = back.matrix[end] - 1
+    sums, operands = program.matrix[head], program.start[head + 1] - program.start[head]
+    below = end + 1 - operands
+    for op in range(below, end + 1):
+        if tile.scaled[op]:
+            return end + 1
+    for op in range(head, head + sums):
+        if tile.scaled[op] or program.care[op] == WIDE:
+            return end + 1
+    places = (below, head)
+    pull(flows.value, tile.value, back.weight, back.start[below], (operands, sums), places, tally)
+    return below
 
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
@@ -138,27 +170,30 @@ def _pull(  # noqa: PLR0913, PLR0917
     """Set the flow of `o`, over its value, to the shares of the sums above, and add each edge's rows to the
     tally.
     """
+    add_slots(flow, o, slot, weight, first, last)
     width = value.shape[1]
-    for r in range(width):
-        flow[o, r] = 0.0
     e = first
-    while e + 1 < last:
-        a, b, v, w = slot[e], slot[e + 1], weight[e], weight[e + 1]
-        one, two = 0.0, 0.0
+    while e + 3 < last:
+        a, b, c, d = slot[e], slot[e + 1], slot[e + 2], slot[e + 3]
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
         for r in range(width):
-            flow[o, r] += v * flow[a, r] + w * flow[b, r]
-            one += flow[a, r] * value[op, r]
-            two += flow[b, r] * value[op, r]
-        tally[e] += v * one
-        tally[e + 1] += w * two
-        e += 2
-    if e < last:
-        a, v = slot[e], weight[e]
+            x = value[op, r]
+            one += flow[a, r] * x
+            two += flow[b, r] * x
+            three += flow[c, r] * x
+            four += flow[d, r] * x
+        tally[e] += weight[e] * one
+        tally[e + 1] += weight[e + 1] * two
+        tally[e + 2] += weight[e + 2] * three
+        tally[e + 3] += weight[e + 3] * four
+        e += 4
+    while e < last:
+        a = slot[e]
         one = 0.0
         for r in range(width):
-            flow[o, r] += v * flow[a, r]
             one += flow[a, r] * value[op, r]
-        tally[e] += v * one
+        tally[e] += weight[e] * one
+        e += 1
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
@@ -181,17 +216,15 @@ def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows, tally: Float
 
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _tally_states(flow: Floats, o: int, code: Codes, column: int, tally: Floats, e: int) -> None:
-    """Add the flow into a product's binary leaf to the states that the rows show."""
-    zero, one, missing = 0.0, 0.0, 0.0
+def _shown(flow: Floats, o: int, code: Codes, column: int) -> tuple[float, float, float]:
+    """How much of a flow falls on rows that show state 0, on those that show state 1, and on the others."""
+    all_rows, zero, one = 0.0, 0.0, 0.0
     for r in range(flow.shape[1]):
         x = flow[o, r]
+        all_rows += x
         zero += x if code[column, r] == 0 else 0.0
         one += x if code[column, r] == 1 else 0.0
-        missing += x if code[column, r] > 1 else 0.0
-    tally[e, 0] += zero
-    tally[e, 1] += one
-    tally[e, 2] += missing
+    return zero, one, max(0.0, all_rows - zero - one)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)

@@ -7,7 +7,9 @@ where a product has a zero child it is zero, exactly. What a sum hands to those 
 over its value.
 
 What arrives at the leaves is collected as statistics of their columns: for a categorical column the
-probability of each state, for a number its first two moments.
+probability of each state, for a number its mean and variance. Those two belong to the mixture of the leaves
+so far, and each leaf is mixed in: unlike the sums of values and of their squares they keep all digits far
+from zero.
 """
 
 from typing import NamedTuple
@@ -26,10 +28,10 @@ class Shares(NamedTuple):
     """What a flow that reaches a leaf says about its column."""
 
     first: Ints  # (columns + 1,) a column's first statistic
-    number: Bools  # (columns,) whether the column's statistics are moments
+    number: Bools  # (columns,) whether the column's statistics are mean and variance
     leaf: Floats  # (leaf edges, 2) of each state; for a sum's edge to be multiplied by flow / value
     lookup: Floats  # (entries,) of each state of a leaf, where its table stands in `Inputs.lookup`
-    dense: Floats  # (dense leaves, 2) the moments
+    dense: Floats  # (dense leaves, 2) mean and variance
 
 
 class Arrived(NamedTuple):
@@ -37,6 +39,7 @@ class Arrived(NamedTuple):
 
     wanted: Bools  # (columns,) whether any row asks for a column's
     part: Floats  # (statistics + 1, rows) a column of one state writes zeros past itself
+    flow: Floats  # (columns, rows) what has arrived at a number's leaves
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
@@ -46,7 +49,9 @@ def sweep_posteriors(
     """The statistics of every column for every row of the batch. `out` is (rows, statistics)."""
     width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
     flows = new_flows(back, width)
-    arrived = Arrived(_missing_somewhere(rows), np.zeros((out.shape[1] + 1, width)))
+    arrived = Arrived(
+        _missing_somewhere(rows), np.zeros((out.shape[1] + 1, width)), np.zeros((rows.shape[1], width))
+    )
     root = np.zeros(width)
     for base in range(0, len(rows), width):
         sweep_up(program, back.up, inputs, base, tile, False, 0, ops)
@@ -54,6 +59,7 @@ def sweep_posteriors(
             root[r] = 1.0 if tile.value[back.up.slot[ops - 1], r] > 0.0 else 0.0
         flows.value[back.slot[ops - 1]] = root
         arrived.part[:] = 0.0
+        arrived.flow[:] = 0.0
         for k in range(stretches - 1, -1, -1):
             if stretches > 1:
                 sweep_up(program, back.again, inputs, base, tile, False, back.cuts[k], back.cuts[k + 1])
@@ -195,15 +201,30 @@ def _collect(
     op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flow: Floats, arrived: Arrived
 ) -> None:
     """Add the flow of an operation that reads a leaf to the statistics of its column."""
-    part, offset = arrived.part, inputs.source_offset[op]
-    is_lookup = program.kind[op] == LOOKUP
-    column = inputs.source_column[op]
-    first = shares.first[column]
-    if arrived.wanted[column]:
-        for s in range(shares.first[column + 1] - first):
-            x = shares.lookup[offset + s] if is_lookup else shares.dense[offset, s]
-            for r in range(part.shape[1]):
-                part[first + s, r] += flow[o, r] * x
+    column, offset = inputs.source_column[op], inputs.source_offset[op]
+    if not arrived.wanted[column]:
+        return
+    part, first = arrived.part, shares.first[column]
+    if program.kind[op] == DENSE:
+        _mix_in(shares.dense[offset], flow[o], arrived.flow[column], part[first : first + 2])
+        return
+    for s in range(shares.first[column + 1] - first):
+        x = shares.lookup[offset + s]
+        for r in range(part.shape[1]):
+            part[first + s, r] += flow[o, r] * x
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _mix_in(leaf: Floats, flow: Floats, before: Floats, mixture: Floats) -> None:
+    """Add a leaf to the mean and the variance of a mixture, of which so much has flowed in before."""
+    for r in range(flow.size):
+        if flow[r] > 0.0:
+            total = before[r] + flow[r]
+            old, new = before[r] / total, flow[r] / total
+            apart = leaf[0] - mixture[0, r]
+            mixture[0, r] += new * apart
+            mixture[1, r] = old * mixture[1, r] + new * (leaf[1] + old * apart * apart)
+            before[r] = total
 
 
 @njit(cache=True, nogil=True)
@@ -221,6 +242,6 @@ def _write(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats
                 elif np.isnan(x):
                     out[r, s] = part[s, r]
                 elif shares.number[c]:
-                    out[r, s] = x if s == first else x * x
+                    out[r, s] = x if s == first else 0.0
                 else:
                     out[r, s] = 1.0 if x == s - first else 0.0

@@ -46,12 +46,15 @@ class Question:
 def ask(
     graph: Graph, regions: Regions | None = None, *, best: frozenset[int] = frozenset(), merge: bool = True
 ) -> Question:
-    """Prepare a circuit for rows; without regions the preparation is kept with the circuit."""
+    """Prepare a circuit for rows.
+
+    Without regions, and with no column or all of them `best`, the preparation is kept with the circuit.
+    """
     code = compiled(graph, merge)
-    if regions:
-        return prepare(graph, code, regions, best)
+    if regions or best not in (frozenset(), every_column(graph)):
+        return prepare(graph, code, regions or {}, best)
     return remember(
-        graph, f"question, best={sorted(best)}, merge={merge}", lambda g: prepare(g, code, {}, best)
+        graph, f"question, best={bool(best)}, merge={merge}", lambda g: prepare(g, code, {}, best)
     )
 
 
@@ -66,8 +69,9 @@ def prepare(graph: Graph, code: Compiled, regions: Regions, best: frozenset[int]
     missing = _log_missing(tables, regions, best)
     entries = tables.offset[1:] + np.arange(tables.column.size)  # the place after a leaf's states
     full = np.empty(tables.log_value.size + missing.size)
-    full[entries] = missing
-    full[np.setdiff1d(np.arange(full.size), entries, assume_unique=True)] = tables.log_value
+    is_state = np.ones(full.size, dtype=np.bool_)
+    is_state[entries] = False
+    full[entries], full[is_state] = missing, tables.log_value
     lookup, exponent = split(full)
     table = _edge_tables(program.leaf, program.leaf_weight, tables, lookup)
     return Question(graph, code, regions, best, table, lookup, exponent, missing)

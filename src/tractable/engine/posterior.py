@@ -16,8 +16,7 @@ from tractable.engine.sweep import in_parts, new_tile, tile_width
 def first_statistics(schema: Schema) -> Ints:
     """Where each column's statistics begin, and where the last one's end. Shape (columns + 1,).
 
-    A categorical column has one for each state, a number's two: the expectations of the value and of its
-    square.
+    A categorical column has one for each state, a number's two: its mean and its variance.
     """
     size = np.where(schema.cardinalities > 0, schema.cardinalities, 2)
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
@@ -28,7 +27,8 @@ def posteriors(
 ) -> Floats:
     """The statistics of every column given each row. Shape (rows, statistics); see `first_statistics`.
 
-    A column that a row shows has probability one at its state. Where the row itself is impossible all is NaN.
+    A column that a row shows has probability one at its state, or its value for a mean and no variance. Where
+    the row itself is impossible all is NaN.
     """
     question = ask(graph, regions)
     code = question.code
@@ -75,7 +75,7 @@ def _edge_shares(question: Question, lookup: Floats) -> Floats:
 
 
 def _moments(question: Question) -> Floats:
-    """The first two moments of the leaves over numbers; a potential has none."""
+    """The mean and variance of the leaves over numbers; a potential has none. Shape (dense leaves, 2)."""
     moments = np.zeros((question.code.dense_node.size, 2))
     for block, line in dense_blocks(question.graph, question.code):
         if block.family.name == "potential":

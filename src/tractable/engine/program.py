@@ -38,6 +38,9 @@ class Program(NamedTuple):
     source: Ints  # (ops,) the leaf that a LOOKUP or DENSE operation reads
     slot: Places  # (ops,) where the value lies when slots are used again
     operand_slot: Places  # (edges,) slot[operand]
+    matrix: (
+        Ints  # (ops,) how many sums from here on are a matrix times the operations they share; see blocks.py
+    )
 
 
 class Layout(NamedTuple):
@@ -45,11 +48,12 @@ class Layout(NamedTuple):
 
     slot: Places  # (ops,)
     operand: Places  # (edges,) the slot of the operation below
+    own: bool  # whether every operation keeps the place of its number
 
 
 def own_places(program: Program) -> Layout:
     """The layout in which every operation keeps a place of its own."""
-    return Layout(np.arange(program.kind.size, dtype=np.uint32), program.operand)
+    return Layout(np.arange(program.kind.size, dtype=np.uint32), program.operand, True)
 
 
 class LeafTables(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.engine.blocks import multiply
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, PRODUCT, SUM, WIDE, Codes, Layout, Places, Program
 from tractable.engine.rows import (
     CONTRACT,
@@ -68,6 +69,7 @@ def sweep_up(
     # Arrays are taken out of their tuples once: to do so costs more than a small operation.
     kind, care, start, weight = program.kind, program.care, program.start, program.weight
     leaf_start, code, column, table = program.leaf_start, tile.code, inputs.leaf_column, inputs.leaf_table
+    matrix = program.matrix
     value, scaled, complete, slot, operand = (
         tile.value,
         tile.scaled,
@@ -77,7 +79,13 @@ def sweep_up(
     )
     if begin == 0:
         code[:] = inputs.code[:, base : base + code.shape[1]]
+    done = begin  # operations before it are worked out, as part of a matrix
     for op in range(begin, end):
+        if layout.own and matrix[op] > 0 and not maximise and op + matrix[op] <= end and op >= done:
+            if _matrix(program, op, tile):
+                done = op + matrix[op]
+        if op < done:
+            continue
         o, first, last = slot[op], start[op], start[op + 1]
         leaf_first, leaf_last = leaf_start[op], leaf_start[op + 1]
         scaled[o] = False
@@ -100,6 +108,25 @@ def sweep_up(
         else:
             for r in range(value.shape[1]):
                 value[o, r] = 1.0
+
+
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def _matrix(program: Program, head: int, tile: Tile) -> bool:
+    """Work out the sums from `head` on together, unless an exponent is in the way; every place is its number."""
+    sums, first = program.matrix[head], program.start[head]
+    operands, below = program.start[head + 1] - first, program.operand[first]
+    for op in range(below, below + operands):
+        if tile.scaled[op]:
+            return False
+    for op in range(head, head + sums):
+        if program.care[op] == WIDE:
+            return False
+    multiply(tile.value, program.weight, first, sums, head, operands, below)
+    for op in range(head, head + sums):
+        tile.scaled[op] = False
+        if program.care[op] != PLAIN and out_of_range(tile.value, op):
+            _give_exponent(tile, op)
+    return True
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
@@ -303,7 +330,7 @@ def sweep_roots(
     width = tile.value.shape[1]
     size = program.kind.size
     top = program.slot[size - 1]
-    layout = Layout(program.slot, program.operand_slot)
+    layout = Layout(program.slot, program.operand_slot, False)
     for base in range(0, root.size, width):
         sweep_up(program, layout, inputs, base, tile, maximise, 0, size)
         own = tile.scaled[top]

@@ -88,3 +88,51 @@ class NaiveBayesMixture(TableEstimator):
         self.tolerance = tolerance
         self.penalty = penalty
         self.random_state = random_state
+
+
+class LatentTree(TableEstimator):
+    """A tree of columns and hidden nodes, fitted by EM.
+
+    Parameters
+    ----------
+    method : {"clrg", "clnj", "rg", "nj"}
+        Recursive grouping (rg) or neighbour joining (nj); with cl around each column of a Chow-Liu tree.
+    states : int or tuple of int
+        Numbers of states of hidden nodes to try; the best on validation rows is kept, or without any the
+        best by BIC. Without any number, a hidden node has as many states as the column nearest to it.
+    relaxation : float
+        How much differences of distances may spread within a family, in recursive grouping.
+    shortest : float
+        A hidden node nearer than this to another becomes one with it.
+    regularised : bool
+        Whether to try ever larger values of `shortest`, and so fewer hidden nodes.
+    smoothing : float
+        Imaginary rows in each distribution.
+    steps : int
+        Steps of EM, at most.
+    random_state : int, RandomState or None
+        Decides where EM begins, if hidden nodes have more states than columns.
+    """
+
+    _learner: ClassVar[type[Learner]] = LEARNERS["latent-tree"]
+
+    def __init__(
+        self,
+        *,
+        method: str = "clnj",
+        states: int | tuple[int, ...] = (),
+        relaxation: float = 0.05,
+        shortest: float = 0.01,
+        regularised: bool = False,
+        smoothing: float = 0.1,
+        steps: int = 200,
+        random_state: RandomState = None,
+    ) -> None:
+        self.method = method
+        self.states = states
+        self.relaxation = relaxation
+        self.shortest = shortest
+        self.regularised = regularised
+        self.smoothing = smoothing
+        self.steps = steps
+        self.random_state = random_state

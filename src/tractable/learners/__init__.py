@@ -3,6 +3,7 @@
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
 from tractable.learners.independent import IndependentLearner
+from tractable.learners.latent_tree import LatentTreeLearner
 from tractable.learners.learner import Learner
 from tractable.learners.naive_bayes import NaiveBayesLearner
 from tractable.learners.settings import settings_from_text
@@ -11,7 +12,7 @@ from tractable.progress import Progress, Watch
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
-        IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner,
+        IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner, LatentTreeLearner,
     )
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import log
-from typing import ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple, final, get_args
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
 
-MOST_STATES = 16  # of a hidden node whose number of states is not set
-COARSER = (1.0, 2.0, 4.0, 8.0, 16.0)  # times the shortest link that regularised trees may have
+TOLERANCE = 1e-4  # EM stops when a step gains less than this many nats a row
+COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # times the shortest link, that regularised trees are tried with
 
 
 class _Facts(NamedTuple):
     """What the trees of one table are made from."""
 
+    table: Table
+    valid: Table | None
     encoding: Encoding
     pairs: Pairs
     distance: Floats  # (categorical columns, categorical columns)
@@ -48,31 +50,29 @@ class LatentTreeLearner(Learner):
     name: ClassVar[str] = "latent-tree"
     title: ClassVar[str] = "latent tree"
 
-    method: Method = (
-        "clrg"  # recursive grouping or neighbour joining; with cl: around the columns of a Chow-Liu tree
-    )
-    states: tuple[int, ...] = ()  # of hidden nodes: numbers to try; none stands for what most columns have
-    relaxation: float = 0.1  # grouping: how much differences of distances may spread within a family
-    shortest: float = 0.05  # a hidden node nearer than this to another becomes one with it
+    method: Method = "clnj"  # grouping (rg) or joining (nj); cl: around each column of a Chow-Liu tree
+    states: tuple[int, ...] = ()  # of hidden nodes: numbers to try; none: as many as the nearest column
+    relaxation: float = 0.05  # grouping: how much differences of distances may spread within a family
+    shortest: float = 0.01  # a hidden node nearer than this to another becomes one with it
     regularised: bool = False  # whether to try ever larger values of `shortest`
     smoothing: float = 0.1  # imaginary rows in each distribution
-    steps: int = 100  # of EM, at most
-    tolerance: float = 1e-4  # EM stops when a step gains less than this many nats a row
+    steps: int = 200  # of EM, at most
 
     def __post_init__(self) -> None:
         if isinstance(self.states, int):  # one number stands for itself
             object.__setattr__(self, "states", (self.states,))
         if min(self.states, default=1) < 1:
             raise ValueError(f"setting states of {self.name} are numbers from 1 up, not {self.states}")
-        if self.method not in Method.__args__:  # type: ignore[attr-defined]
-            raise ValueError(f"setting method of {self.name} is one of clrg, clnj, rg, nj, not {self.method}")
-        require_at_least(self, relaxation=0, shortest=0, smoothing=0, steps=1, tolerance=0)
+        if self.method not in get_args(Method):
+            known = ", ".join(get_args(Method))
+            raise ValueError(f"setting method of {self.name} is one of {known}, not {self.method}")
+        require_at_least(self, relaxation=0, shortest=0, smoothing=0, steps=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
-        facts = _facts(table)
+        facts = _facts(table, valid)
         best, best_score = None, -np.inf
         for tree, states in self._candidates(facts, watch):
-            graph, train = self._fitted(tree, states, facts, (table, valid), rng, watch)
+            graph, train = self._fitted(tree, states, facts, rng, watch)
             score = train - _price(graph, facts) if valid is None else mean_log_prob(graph, valid)
             if best is None or score > best_score:
                 best, best_score = graph, score
@@ -81,47 +81,39 @@ class LatentTreeLearner(Learner):
         assert best is not None
         return best
 
-    def _candidates(self, facts: _Facts, watch: Watch) -> Iterator[tuple[Tree, int]]:
+    def _candidates(self, facts: _Facts, watch: Watch) -> Iterator[tuple[Tree, int | None]]:
         """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
-        states = self.states or (min(usual_states(facts.pairs), MOST_STATES),)
         seen: set[int] = set()
         for factor in COARSER if self.regularised else (1.0,):
             how = Search(method=self.method, relaxation=self.relaxation, shortest=factor * self.shortest)
             tree = _with_numbers(latent_tree(facts.distance, how, watch), facts)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
-                yield from product([tree], states)
+                yield from product([tree], self.states or (None,))
 
     def _fitted(
-        self,
-        tree: Tree,
-        states: int,
-        facts: _Facts,
-        tables: tuple[Table, Table | None],
-        rng: np.random.Generator,
-        watch: Watch,
+        self, tree: Tree, states: int | None, facts: _Facts, rng: np.random.Generator, watch: Watch
     ) -> tuple[Graph, float]:
         """The circuit after EM and its mean training log-likelihood."""
         down = rooted(tree, facts.encoding.schema, states)
         graph = tree_circuit(down, first_tables(down, facts.encoding, facts.pairs, self.smoothing, rng))
-        table, valid = tables
         if not facts.encoding.total:
             return graph, 0.0
         how = CCCP(
             iterations=self.steps,
-            tolerance=self.tolerance,
+            tolerance=TOLERANCE,
             smoothing=self.smoothing,
             leaf_smoothing=self.smoothing,
         )
-        fitted = fit(graph, table, how, rng, valid=valid, watch=watch)
+        fitted = fit(graph, facts.table, how, rng, valid=facts.valid, watch=watch)
         return fitted.graph, fitted.train[-1]
 
 
-def _facts(table: Table) -> _Facts:
+def _facts(table: Table, valid: Table | None) -> _Facts:
     encoding = encode(table)
     pairs = pair_counts(encoding)
     distance = information_distances(pairs, usual_states(pairs))
-    return _Facts(encoding, pairs, distance, _tellers(encoding))
+    return _Facts(table, valid, encoding, pairs, distance, _tellers(encoding))
 
 
 def _tellers(encoding: Encoding) -> Ints:

@@ -30,6 +30,7 @@ class MixtureOfTreesLearner(Learner):
 
     components: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # numbers of components to try, smallest first
     smoothing: float = 0.5  # imaginary rows in each distribution of each tree
+    sharing: float = 30.0  # imaginary rows in each of several trees that are like those of the whole table
     link_cost: float = 0.0  # nats that a link must gain on a tree's rows for each parameter it adds
     restarts: int = 4  # random beginnings of the naive Bayes mixture, of which the best is followed
     begin_steps: int = 20  # of EM on the naive Bayes mixture
@@ -45,7 +46,7 @@ class MixtureOfTreesLearner(Learner):
             raise ValueError(
                 f"setting components of {self.name} are numbers from 1 up, not {self.components}"
             )
-        require_at_least(self, smoothing=0, link_cost=0, restarts=1, begin_steps=0, steps=1)
+        require_at_least(self, smoothing=0, sharing=0, link_cost=0, restarts=1, begin_steps=0, steps=1)
         require_at_least(self, tolerance=0, patience=1, penalty=0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
@@ -66,7 +67,7 @@ class MixtureOfTreesLearner(Learner):
         """The mixture that EM leads to, the best of its way on validation rows, and its mean score."""
         begin = Climb(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
         share = memberships(encoding, fit_mixture(encoding, size, rng, begin, watch))
-        how = TreeClimb(smoothing=self.smoothing, link_cost=self.link_cost)
+        how = TreeClimb(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
         best, best_score, since, before = None, -np.inf, 0, -np.inf
         for step, (mixture, train) in enumerate(climb_trees(encoding, share, how)):
             score = train if valid is None else mixture.mean_log_prob(valid)

@@ -22,6 +22,7 @@ from tractable.learners.estimates import LEAST_SMOOTHING
 from tractable.learners.trees import Forest, forest_node
 
 NEGLIGIBLE = 1e-6  # a smaller part of a row is not counted
+SAMPLE = 1000  # rows that stand for the whole table in every tree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class TreeClimb:
     """How to fit the trees."""
 
     smoothing: float  # imaginary rows in each distribution of each tree
+    sharing: float  # imaginary rows in each tree that are like those of the whole table
     link_cost: float  # nats that a link must gain on a tree's rows for each parameter it adds
 
 
@@ -84,14 +86,25 @@ def climb_trees(encoding: Encoding, share: Floats, how: TreeClimb) -> Iterator[t
 
 def _fitted(encoding: Encoding, share: Floats, how: TreeClimb) -> TreeMixture:
     """The best tree of each column of `share`."""
-    trees = Parallel(prefer="threads")(delayed(_tree)(encoding, line, how) for line in share.T)
+    common = _common(encoding, how.sharing if share.shape[1] > 1 else 0.0)
+    weighed = (encoding.weights * line + common for line in share.T)
+    trees = Parallel(prefer="threads")(delayed(_tree)(encoding, weights, how) for weights in weighed)
     weight = encoding.weights @ share + max(how.smoothing, LEAST_SMOOTHING)
     return TreeMixture(list(trees), np.log(weight / weight.sum()))
 
 
-def _tree(encoding: Encoding, share: Floats, how: TreeClimb) -> Tree:
-    counted = np.flatnonzero(share > NEGLIGIBLE)
-    rows = encoding.reweighted(encoding.weights * share)
-    rows = rows.part(counted, np.arange(len(encoding.schema))) if counted.size < share.size else rows
+def _common(encoding: Encoding, weight: float) -> Floats:
+    """Weights, adding up to `weight`, of some rows from all over the table."""
+    size = len(encoding.weights)
+    chosen = np.unique(np.linspace(0, size - 1, min(size, SAMPLE)).astype(np.int64))
+    answer = np.zeros(size)
+    answer[chosen] = encoding.weights[chosen]
+    return answer * (weight / (answer.sum() or 1.0))
+
+
+def _tree(encoding: Encoding, weights: Floats, how: TreeClimb) -> Tree:
+    """The best tree of the rows as they weigh."""
+    counted = np.flatnonzero(weights > NEGLIGIBLE * encoding.weights)
+    rows = encoding.reweighted(weights).part(counted, np.arange(len(encoding.schema)))
     forest = chow_liu_forest(rows, how.smoothing, how.link_cost)
     return Tree(forest, forest_tables(rows, forest, how.smoothing))

@@ -42,7 +42,7 @@ def best_forest(gain: Floats, categorical: Bools) -> Forest:
     columns = np.flatnonzero(categorical)
     parent = np.full(len(gain), -1, dtype=np.int64)
     order: list[int] = []
-    for tree in rooted_trees(maximum_spanning_links(gain[np.ix_(columns, columns)]), columns.size):
+    for tree in _rooted_trees(maximum_spanning_links(gain[np.ix_(columns, columns)]), columns.size):
         for column, above in tree:
             order.append(int(columns[column]))
             parent[columns[column]] = columns[above] if above >= 0 else -1
@@ -66,7 +66,7 @@ def maximum_spanning_links(gain: Floats) -> Ints:
     return links[np.lexsort((links[:, 1], links[:, 0]))]
 
 
-def rooted_trees(links: Ints, size: int) -> list[list[tuple[int, int]]]:
+def _rooted_trees(links: Ints, size: int) -> list[list[tuple[int, int]]]:
     """Each tree as (node, node above it) from its centre down; the centre, under -1, keeps it shallow."""
     both = np.concatenate([links, links[:, ::-1]])
     graph = sparse.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(size, size))

@@ -64,7 +64,7 @@ class Bernoulli(Family):
         return draw_state(both_states(params), uniform, allowed_states(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """The probability of the second state, twice: a code of zero or one is its own square."""
+        """The probability of the second state, and that times the probability of the first."""
         return code_moments(both_states(params), allowed_states(region))
 
     def entropy(self, params: Floats) -> Floats:

@@ -68,7 +68,7 @@ class Categorical(Family):
         return draw_state(params, uniform, allowed_states(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """The expected code and its square; those of the first state allowed where all are impossible."""
+        """Mean and variance of the code; those of the first state allowed where all are impossible."""
         return code_moments(params, allowed_states(region))
 
     def entropy(self, params: Floats) -> Floats:
@@ -111,10 +111,11 @@ def draw_state(log_p: Floats, uniform: Floats, allowed: Bools | None) -> Floats:
 
 
 def code_moments(log_p: Floats, allowed: Bools | None) -> tuple[Floats, Floats]:
-    """The expectations of the code of a state allowed and of its square. Shapes (leaves,)."""
+    """The mean and the variance of the code of a state allowed. Shapes (leaves,)."""
     log_p = restricted(log_p, allowed)
     code = np.arange(log_p.shape[1], dtype=np.float64)
     p = shares(log_p)
     impossible = np.isneginf(log_p).all(axis=1)
     p[impossible] = code == best_state(log_p[impossible], allowed)[:, None]
-    return p @ code, p @ code**2
+    mean = p @ code
+    return mean, (p * (code - mean[:, None]) ** 2).sum(axis=1)

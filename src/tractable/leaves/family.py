@@ -34,8 +34,8 @@ class Family(ABC):
         """Parameters of maximum likelihood for weighted values.
 
         `x` is (rows,), `weight` is (leaves, rows), the answer is (leaves, width). `smoothing` is the number
-        of imaginary rows, spread evenly over the states (or drawn from the column's overall distribution
-        when it is a number); a leaf whose weights are all zero gets that prior.
+        of imaginary rows, spread evenly over the states (or, over a number, like the rows as they
+        weigh in all leaves together); a leaf whose weights are all zero gets that prior.
         """
 
     def refit(
@@ -71,9 +71,9 @@ class Family(ABC):
 
     @abstractmethod
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """The expectations of the value and of its square (inside `region`). Shapes (leaves,).
+        """The mean and the variance (inside `region`), each accurate however far from zero the values lie.
 
-        For a categorical column the value is the state's code.
+        Shapes (leaves,). For a categorical column the value is the state's code.
         """
 
     @abstractmethod

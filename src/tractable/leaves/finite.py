@@ -19,6 +19,13 @@ def state_weights(state: Ints, weight: Floats, states: int) -> Floats:
     return np.asarray(weight @ one_hot, dtype=np.float64)
 
 
+def overall_shares(weight: Floats) -> Floats:
+    """Each row's part of the weight over all leaves: all equal where none weighs anything. Shape (rows,)."""
+    total = weight.sum(axis=0)
+    whole = total.sum()
+    return total / whole if whole > 0 else np.full(total.size, 1 / max(1, total.size))
+
+
 def smoothed(counts: Floats, smoothing: float) -> Floats:
     """Probabilities of maximum likelihood after `smoothing` more rows, spread evenly over the states.
 

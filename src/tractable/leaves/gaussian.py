@@ -10,11 +10,13 @@ from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
 from tractable.leaves.family import Family
-from tractable.leaves.finite import quiet_log
+from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
 
 MIN_SPREAD = 1e-3  # a fitted sd is at least this part of its column's: no point gets an infinite density
 MAX_LOG_SD = 700.0  # beyond this, the sd or its inverse is no double
+ROUNDING = 1e-12  # values whose sd is this part of their mean differ by rounding only
+LEAST_SPREAD = 1e-100  # below this part of the largest value, an sd has no square to divide by
 FIRST_UNIFORM = 2.0**-53  # stands for zero, whose quantile is -inf
 MAX_SD_OUT = 1e300  # stands for an overflow
 FAR = 1e4  # this many sd out, or over an interval of so few sd, the bell is an exponential to all the
@@ -45,8 +47,9 @@ class Gaussian(Family):
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """Weighted mean and sd; the imaginary rows have the column's own mean and sd."""
-        z, centre, scale = _standardised(x)
-        overall = float(np.mean(z**2)) if z.size else 1.0
+        row_share = overall_shares(weight)
+        z, centre, scale = _standardised(x, row_share)
+        overall = float(row_share @ z**2) if z.size else 1.0
         total = weight.sum(axis=1) + smoothing
         empty = total == 0
         total = np.where(empty, 1.0, total)
@@ -84,37 +87,38 @@ class Gaussian(Family):
             return _draw_within(params, uniform, *limits(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and mean square of the part of the bell over the region."""
+        """Mean and variance of the part of the bell over the region."""
         sd = np.exp(params[:, 1])
         with np.errstate(over="ignore"):
             if region is None:
-                return params[:, 0].copy(), params[:, 0] ** 2 + sd**2
+                return params[:, 0].copy(), sd**2
             anchor, start, length = _window(params, region)
             share = _relative_density(_sd_out(params, anchor), start, length) * SHARES
             share /= share.sum(axis=1, keepdims=True)
             step = start[:, None] + length[:, None] * POINTS
             mean_step = (share * step).sum(axis=1)
             variance = (share * (step - mean_step[:, None]) ** 2).sum(axis=1)
-            mean = anchor + sd * mean_step
-            return mean, mean**2 + (sd * np.sqrt(variance)) ** 2
+            return anchor + sd * mean_step, (sd * np.sqrt(variance)) ** 2
 
     def entropy(self, params: Floats) -> Floats:
         """It grows with the log sd only."""
         return params[:, 1] + 0.5 * log(2 * pi * e)
 
 
-def _standardised(x: Floats) -> tuple[Floats, float, float]:
+def _standardised(x: Floats, row_share: Floats) -> tuple[Floats, float, float]:
     """Values with mean zero and sd one, and the mean and sd they had; a constant column gets a sd of its own.
 
-    Dividing by the largest value first keeps the squares of huge values finite.
+    Dividing by the largest value first keeps the squares of huge values finite. Rows that weigh nothing
+    take no part.
     """
+    x = np.where(row_share > 0, x, 0.0)
     largest = float(np.abs(x).max(initial=0.0)) or 1.0
     z = x / largest
-    centre = float(z.mean()) if z.size else 0.0
-    z = z - centre
-    spread = float(np.sqrt(np.mean(z**2))) if z.size else 1.0
-    if spread <= 1e-12:  # the values differ by rounding only, and the largest of them is one
-        return np.zeros_like(x), centre * largest, largest
+    centre = float(row_share @ z)
+    z = np.where(row_share > 0, z - centre, 0.0)
+    spread = float(np.sqrt(row_share @ z**2)) if z.size else 1.0
+    if spread <= max(ROUNDING * abs(centre), LEAST_SPREAD):
+        return np.zeros_like(x), centre * largest, abs(centre) * largest or 1.0
     return z / spread, centre * largest, spread * largest
 
 

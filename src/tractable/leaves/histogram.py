@@ -107,16 +107,16 @@ class Histogram(Family):
         return np.where(np.isneginf(log_mass).all(axis=1), _nearest(params, region), value)
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and mean square; those of a point of the region near the bins where it has no mass."""
+        """Mean and variance; those of a point of the region near the bins where it has no mass."""
         left, length = _overlap(params, region)
         log_mass = _log_masses(params, region)
         share, point = shares(log_mass), _nearest(params, region)
         middle = left + length / 2
         with np.errstate(over="ignore"):
             mean = (share * middle).sum(axis=1)
-            square = (share * np.where(share > 0, middle**2 + length**2 / 12, 0.0)).sum(axis=1)
+            spread = np.where(share > 0, (middle - mean[:, None]) ** 2 + length**2 / 12, 0.0)
             impossible = np.isneginf(log_mass).all(axis=1)
-            return np.where(impossible, point, mean), np.where(impossible, point**2, square)
+            return np.where(impossible, point, mean), (share * spread).sum(axis=1)
 
     def entropy(self, params: Floats) -> Floats:
         """The mean of the negative log-density."""

@@ -58,8 +58,8 @@ class Indicator(Family):
         return params[:, 0].copy()
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """The state's code and its square."""
-        return params[:, 0].copy(), params[:, 0] ** 2
+        """The state's code, which does not vary."""
+        return params[:, 0].copy(), np.zeros(len(params))
 
     def entropy(self, params: Floats) -> Floats:
         """None."""

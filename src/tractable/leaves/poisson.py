@@ -9,18 +9,16 @@ from scipy.special import gammaln, pdtr, pdtrik
 from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
+from tractable.leaves.counts import LARGE, LEAST_LOG_RATE, TINY, far_from, moments_within
 from tractable.leaves.family import Family
-from tractable.leaves.finite import quiet_log
+from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
 
 MAX_LOG_RATE = 36.0  # above this, not every whole number near the rate is a double
 LAST_UNIFORM = 1 - 2.0**-40  # nearer to one, rounding decides where the distribution function is passed
 BUSY = 1e4  # a rate from which on scipy's inverse is not to be trusted
 MANY = 200.0  # a rate from which on the entropy's expansion has all the digits that count
-LARGE = 1e3  # counts from which on Stirling's formula has all the digits that count
 LARGEST = 1e100  # stands for an infinite count
-LEAST_LOG_RATE = -1e300  # stands for -inf, of which no multiple is NaN
-TINY = 1e-300  # stands for zero where we divide
 LOG_FACTORIAL: Floats = gammaln(np.arange(LARGE + 1) + 1)  # of 0, 1, ..., LARGE
 
 
@@ -47,7 +45,7 @@ class Poisson(Family):
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """The log of the weighted mean; the imaginary rows have the column's own mean."""
-        overall = float(x.mean()) if x.size else 1.0
+        overall = float(overall_shares(weight) @ x) if x.size else 1.0
         total = weight.sum(axis=1) + smoothing
         empty = total == 0
         rate = (weight @ x + smoothing * overall) / np.where(empty, 1.0, total)
@@ -75,24 +73,13 @@ class Poisson(Family):
         return _draw_within(params, uniform, *_whole_limits(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and mean square; those of the number nearest the rate where the region is impossible.
+        """Mean and variance, which are the rate; within a region those of its counts.
 
-        k P(k) is the rate times P(k - 1), so both are ratios of masses of shifted intervals.
+        Where the region is impossible they are those of the count nearest the rate.
         """
         if region is None:
-            rate = np.exp(params[:, 0])
-            return rate, rate**2 + rate
-        low, high = (np.full(len(params), limit) for limit in _whole_limits(region))
-        mass = _log_mass(params, low, high)
-        possible = mass > -np.inf
-        base = np.where(possible, mass, 0.0)
-        mean = np.exp(params[:, 0] + _log_mass(params, low - 1, high - 1) - base)
-        pairs = np.exp(2 * params[:, 0] + _log_mass(params, low - 2, high - 2) - base)
-        nearest = self.mode(params, region)
-        mean = np.clip(np.where(possible, mean, nearest), low, high)
-        with np.errstate(over="ignore"):
-            square = np.where(possible, pairs + mean, nearest**2)
-            return mean, np.clip(square, mean**2, high**2)  # rounding must not take them out of bounds
+            return np.exp(params[:, 0]), np.exp(params[:, 0])
+        return moments_within(params[:, 0], self.mode(params, region), *_whole_limits(region))
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy: a sum, or for a large rate its asymptotic expansion."""
@@ -200,7 +187,7 @@ def _draw_within(params: Floats, uniform: Floats, low: float, high: float) -> Fl
     """Quantiles of the counts between two limits, by bisection where there is mass to speak of."""
     rate = np.exp(params[:, 0])
     nearest = np.clip(np.floor(rate), low, high)
-    reach = np.ceil(12 * np.sqrt(np.maximum(nearest, rate)) + 60)
+    reach = far_from(nearest, rate)
     lows, first, last = np.full(len(params), low), nearest - reach, nearest + reach
     first, last = np.maximum(first, low), np.minimum(last, high)
     mass = _log_mass(params, lows, np.full(len(params), high))

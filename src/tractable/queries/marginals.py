@@ -21,8 +21,7 @@ def marginals(
 ) -> list[Floats]:
     """Each column's posterior given each row, in one sweep up and one down.
 
-    A categorical column has shape (rows, states); a real or count column (rows, 2): the expectations of the
-    value and of its square.
+    A categorical column has shape (rows, states); a real or count column (rows, 2): mean and variance.
 
     Raises:
         ValueError: if a row has probability zero.

@@ -33,10 +33,9 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
     posterior = marginals(graph, given.row[None, :], given.regions)[column][0]
     if variable.is_categorical:
         states = _numbers(variable)
-        first, second = posterior @ states, posterior @ states**2
-    else:
-        first, second = posterior
-    return Moments(float(first), max(0.0, float(second - first**2)))
+        mean = posterior @ states
+        return Moments(float(mean), float(posterior @ (states - mean) ** 2))
+    return Moments(*posterior.tolist())
 
 
 def _numbers(variable: Variable) -> Floats:

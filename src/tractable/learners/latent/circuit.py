@@ -1,8 +1,8 @@
 """A latent tree as a circuit.
 
-A node with children has a product for each of its states (of what the children are given it, and if it is a column
-the state's indicator) and for each state of its parent a sum over them; a node without children is a column and has
-a leaf for each state of its parent.
+A node with children has a product for each of its states (of what the children are given it, and if it is a
+column the state's indicator) and for each state of its parent a sum over them; a node without children is a
+column and has a leaf for each state of its parent.
 """
 
 import numpy as np

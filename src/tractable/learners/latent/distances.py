@@ -1,12 +1,12 @@
 """How far apart columns are: a measure that adds up along the paths of a latent tree.
 
 Two columns with joint probabilities J and own probabilities p and q have the normalised joint
-J[a, b] / sqrt(p[a] q[b]). Its greatest singular value is one; the others tell how dependent the columns are, and
-the distance is less the sum of their logarithms. Where all columns and hidden nodes have as many states, this is
--log(|det J| / sqrt(det diag p det diag q)); for two states it is -log |correlation|. Columns with more states than
-the hidden nodes between them have a joint of that lower rank: only so many singular values, `rank`, are taken,
-and as many as the smaller column has. Distances then add up where every node on the path has at least `rank`
-states and every hidden one exactly as many.
+J[a, b] / sqrt(p[a] q[b]). Its greatest singular value is one; the others tell how dependent the columns are,
+and the distance is less the sum of their logarithms. Where all columns and hidden nodes have equally many
+states, this is -log(|det J| / sqrt(det diag p det diag q)); for two states it is -log |correlation|. Columns
+with more states than the hidden nodes between them have a joint of that lower rank: only so many singular
+values, `rank`, are taken, and as many as the smaller column has. Distances then add up where every column on
+the path has at least `rank` states and every hidden node exactly as many.
 
 A column is infinitely far from those that it hardly depends on: where the singular values are no greater than
 chance would make them.
@@ -50,7 +50,7 @@ def pair_counts(encoding: Encoding) -> Pairs:
 
 
 def _readings(encoding: Encoding, states: Ints, first: Ints) -> "sparse.csr_array":
-    """How features add up to states: the first state is what the others leave. Shape (all states, features)."""
+    """How features add up to states, the first being what the others leave. Shape (all states, features)."""
     layout = encoding.layout
     feature = np.arange(layout.states.start, layout.states.stop)
     line = np.concatenate([first[layout.owner] + layout.state, first, first[layout.owner]])
@@ -102,11 +102,13 @@ def _distances(tables: Floats, rank: int) -> Floats:
 def _chance(one: Floats, other: Floats, total: Floats) -> Floats:
     """About the greatest singular value that independent columns have in so many rows; one at most."""
     freedom = sum(np.sqrt(np.maximum((own > 0).sum(axis=1) - 1.0, 0.0)) for own in (one, other))
-    return np.clip(freedom / np.sqrt(np.maximum(total, 1e-9)), 1e-12, 1.0)
+    chance: Floats = np.clip(freedom / np.sqrt(np.maximum(total, 1e-9)), 1e-12, 1.0)
+    return chance
 
 
 def _singular_values(normalised: Floats) -> Floats:
     """All but the greatest, which is one. Shape (tables, smaller number of states - 1)."""
     if normalised.shape[2] == 2:  # there is one other, and all squares add up to the squared entries
-        return np.sqrt(np.maximum((normalised**2).sum(axis=(1, 2)) - 1.0, 0.0))[:, None]
-    return np.linalg.svd(normalised, compute_uv=False)[:, 1:]
+        rest: Floats = np.maximum((normalised**2).sum(axis=(1, 2), keepdims=True)[:, 0] - 1.0, 0.0)
+        return np.sqrt(rest)
+    return np.linalg.svd(normalised, compute_uv=False)[:, 1:].astype(np.float64)

@@ -17,8 +17,8 @@ def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch:
     """A tree over the nodes that the distances are of: each family gets a hidden parent, and so on up.
 
     Distances from `reach` up are not relied on. Nodes are of one family where the differences of their
-    distances to others spread by no more than `relaxation`, and in any case the two that spread least and those
-    that spread little more. A column that is the parent of its family is found at the end of a link of no length.
+    distances to others spread by no more than `relaxation`, and in any case the two that spread least and
+    those that spread little more. A column that is the parent of its family ends up at a link of no length.
     """
     columns = nodes = len(distance)
     active = np.arange(columns)

@@ -1,4 +1,4 @@
-"""Neighbour joining (Saitou and Nei, 1987): two nodes at a time that are near each other and far from the rest."""
+"""Neighbour joining (Saitou and Nei, 1987): two nodes at a time, near each other and far from the rest."""
 
 import numpy as np
 
@@ -49,5 +49,6 @@ def _closest(distance: Floats, far: Floats) -> tuple[int, int]:
 def _to_hub(distance: Floats) -> Floats:
     """How far nodes are from a hub that all hang on: exact for three, the least squares of more."""
     left = len(distance)
-    far = distance.sum(axis=1)
-    return (far - far.sum() / (2 * (left - 1))) / (left - 2)
+    far: Floats = distance.sum(axis=1)
+    hung: Floats = (far - far.sum() / (2 * (left - 1))) / (left - 2)
+    return hung

@@ -13,7 +13,7 @@ from tractable.progress import Watch
 def grown_from_chow_liu(
     distance: Floats, reach: float, solve: Callable[[Floats], Tree], watch: Watch
 ) -> Tree:
-    """The Chow-Liu tree of the distances, each inner column and its neighbours replaced by what `solve` makes.
+    """The Chow-Liu tree of the distances, each inner column and its neighbours replaced by `solve`.
 
     Columns from `reach` up apart are not linked. When `watch` says to stop, the rest stays a Chow-Liu tree.
     """

@@ -9,11 +9,12 @@ from tractable.data import Schema
 from tractable.learners.conditionals import forest_tables
 from tractable.learners.encoding import Encoding
 from tractable.learners.latent.distances import Pairs
-from tractable.learners.latent.tree import Tree, paths
-from tractable.learners.trees import Forest, rooted_trees
+from tractable.learners.latent.tree import Tree, from_the_middle, paths
+from tractable.learners.trees import Forest
 
 BLUR = 0.1  # how much of each distribution is spread evenly
 NOISE = 0.3  # how far random factors go, as the standard deviation of their logarithm
+MOST_STATES = 16  # of a hidden node whose number of states is not set
 
 
 class Rooted(NamedTuple):
@@ -29,25 +30,20 @@ class Rooted(NamedTuple):
         return node >= len(self.schema)
 
 
-def rooted(tree: Tree, schema: Schema, states: int) -> Rooted:
-    """The tree from its middle down, each hidden node with so many states."""
-    parent = np.full(tree.nodes, -1, dtype=np.int64)
-    order: list[int] = []
-    for part in rooted_trees(tree.links, tree.nodes):
-        for node, above in part:
-            order.append(node)
-            parent[node] = above
-    sizes = np.concatenate([schema.cardinalities, np.full(tree.hidden, states)])
+def rooted(tree: Tree, schema: Schema, states: int | None) -> Rooted:
+    """The tree from its middle down, each hidden node with so many states, or as the column nearest to it."""
     away = np.where(schema.cardinalities > 0, paths(tree)[0][:, : tree.columns], np.inf)
     like = np.arange(tree.nodes)
     like[tree.columns :] = away[tree.columns :].argmin(axis=1)
-    return Rooted(Forest(parent, np.array(order, dtype=np.int64)), sizes, like, schema)
+    sizes = schema.cardinalities[like]
+    sizes[tree.columns :] = np.minimum(sizes[tree.columns :], MOST_STATES) if states is None else states
+    return Rooted(Forest(*from_the_middle(tree)), sizes, like, schema)
 
 
 def first_tables(
     tree: Rooted, encoding: Encoding, pairs: Pairs, smoothing: float, rng: np.random.Generator
 ) -> list[Floats]:
-    """For each node a line for each state of its parent, or one: log-probabilities, or a number's parameters."""
+    """For each node a line for each state of its parent, or one: log-probabilities or a leaf's parameters."""
     position = np.cumsum(tree.schema.cardinalities > 0) - 1  # of a column among the categorical ones
     numbers = _number_tables(tree, encoding, smoothing)
     answer = []
@@ -55,14 +51,14 @@ def first_tables(
         if node in numbers:
             answer.append(numbers[node])
             continue
-        own = int(tree.like[node])
         above = -1 if parent < 0 else int(position[tree.like[parent]])
-        table = _shares(pairs, above, int(position[own]), smoothing)
+        table = _shares(pairs, above, int(position[tree.like[node]]), smoothing)
         lines = 1 if parent < 0 else int(tree.states[parent])
-        table = _stretched(table, lines, int(tree.states[node]))
+        shape = (lines, int(tree.states[node]))
+        if shape != table.shape:
+            table = _stretched(table, shape, rng)
         if tree.is_hidden(node) or (parent >= 0 and tree.is_hidden(parent)):
-            table = table * np.exp(NOISE * rng.standard_normal(table.shape))
-            table = (1 - BLUR) * table / table.sum(axis=1, keepdims=True) + BLUR / table.shape[1]
+            table = (1 - BLUR) * table + BLUR / table.shape[1]
         answer.append(np.log(table))
     return answer
 
@@ -82,7 +78,7 @@ def _number_tables(tree: Rooted, encoding: Encoding, smoothing: float) -> dict[i
 def _shares(pairs: Pairs, above: int, own: int, smoothing: float) -> Floats:
     """The probabilities of one column's states in each state of another, or of any; itself tells all."""
     counts = np.diag(pairs.table(own, own))
-    alone = (counts + max(smoothing, 1e-9) / counts.size) / (counts.sum() + max(smoothing, 1e-9))
+    alone: Floats = (counts + max(smoothing, 1e-9) / counts.size) / (counts.sum() + max(smoothing, 1e-9))
     if above < 0:
         return alone[None, :]
     if above == own:
@@ -92,9 +88,9 @@ def _shares(pairs: Pairs, above: int, own: int, smoothing: float) -> Floats:
     return shares
 
 
-def _stretched(table: Floats, lines: int, states: int) -> Floats:
-    """The table with another number of lines and states: those of a column in turn, over and over."""
-    wide = table[np.ix_(np.arange(lines) % table.shape[0], np.arange(states) % table.shape[1])]
-    wide = wide + 1e-9
+def _stretched(table: Floats, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    """The table with other numbers of lines and states: its own in turn, at random a little different."""
+    wide = table[np.ix_(np.arange(shape[0]) % table.shape[0], np.arange(shape[1]) % table.shape[1])]
+    wide = (wide + 1e-9) * np.exp(NOISE * rng.standard_normal(shape))
     stretched: Floats = wide / wide.sum(axis=1, keepdims=True)
     return stretched

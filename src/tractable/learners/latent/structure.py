@@ -20,9 +20,9 @@ Method: TypeAlias = Literal["clrg", "clnj", "rg", "nj"]
 class Search:
     """How to find a tree."""
 
-    method: Method = "clrg"  # recursive grouping or neighbour joining, of all columns or from a Chow-Liu tree
-    relaxation: float = 0.1  # how much differences of distances may spread within a family
-    shortest: float = 0.05  # a hidden node nearer than this to another node becomes one with it
+    method: Method = "clnj"  # recursive grouping or neighbour joining, of all columns or from a Chow-Liu tree
+    relaxation: float = 0.05  # how much differences of distances may spread within a family
+    shortest: float = 0.01  # a hidden node nearer than this to another node becomes one with it
 
 
 def latent_tree(distance: Floats, how: Search, watch: Watch | None = None) -> Tree:

@@ -1,6 +1,6 @@
 """Trees whose nodes are columns, or hidden."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -41,6 +41,20 @@ def paths(tree: Tree) -> tuple[Floats, Ints]:
     graph = sparse.csr_array((tree.lengths, (tree.links[:, 0], tree.links[:, 1])), shape=shape)
     length, before = csgraph.dijkstra(graph, directed=False, return_predecessors=True)
     return length, before.astype(np.int64)
+
+
+def from_the_middle(tree: Tree) -> tuple[Ints, Ints]:
+    """The parent of each node, -1 for a root, and all nodes, parents first; roots are in the middle."""
+    hops, before = paths(replace(tree, lengths=np.ones(len(tree.links))))
+    known = np.isfinite(hops)
+    label = known.argmax(axis=1)  # the lowest node of the same tree
+    most = hops.max(axis=1, where=known, initial=0.0)
+    parent, depth = np.full(tree.nodes, -1, dtype=np.int64), np.zeros(tree.nodes)
+    for lowest in np.unique(label).tolist():
+        nodes = np.flatnonzero(label == lowest)
+        root = nodes[most[nodes].argmin()]
+        parent[nodes], depth[nodes] = np.maximum(before[root, nodes], -1), hops[root, nodes]
+    return parent, np.argsort(depth, kind="stable")
 
 
 def contracted(tree: Tree, shortest: float) -> Tree:

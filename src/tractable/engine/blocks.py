@@ -1,0 +1,66 @@
+"""Sums that are a matrix: several over the same operations, as in mixtures and trees of hidden variables.
+
+Where both the sums and what they add stand side by side, their values are one matrix product, and so are, on the way
+down, their flows and the rows expected through their edges.
+"""
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Bytes, Floats, Ints
+from tractable.engine.program import SUM, Places
+
+LEAST = 4  # sums, and operands, that are worth a matrix product
+
+
+def matrix_heads(kind: Bytes, start: Ints, operand: Places, leaf_start: Ints) -> Ints:
+    """How many sums make up the matrix that begins at an operation; zero where none does. Shape (ops,)."""
+    degree = np.diff(start)
+    heads = np.zeros(kind.size, dtype=np.int64)
+    can = (kind == SUM) & (degree >= LEAST) & (np.diff(leaf_start) == 0)
+    if not can.any():
+        return heads
+    first = np.zeros(kind.size, dtype=np.int64)
+    first[degree > 0] = operand[start[:-1][degree > 0]]
+    place = np.arange(operand.size) - np.repeat(start[:-1], degree)
+    apart = operand != np.repeat(first, degree) + place
+    can &= np.bincount(np.repeat(np.arange(kind.size), degree), weights=apart, minlength=kind.size) == 0
+    goes_on = can[1:] & can[:-1] & (degree[1:] == degree[:-1]) & (first[1:] == first[:-1])
+    begins = np.flatnonzero(can & ~np.concatenate([[False], goes_on]))
+    ends = np.flatnonzero(can & ~np.concatenate([goes_on, [False]]))
+    length = ends - begins + 1
+    heads[begins[length >= LEAST]] = length[length >= LEAST]
+    return heads
+
+
+@njit(cache=True, nogil=True)
+def multiply(
+    value: Floats, weight: Floats, first: int, sums: int, head: int, operands: int, below: int
+) -> None:
+    """Set the values of sums from `head` on to their matrix of weights times the values from `below` on."""
+    matrix = weight[first : first + sums * operands].reshape(sums, operands)
+    np.dot(matrix, value[below : below + operands], value[head : head + sums])
+
+
+@njit(cache=True, nogil=True)
+def pull(
+    flow: Floats,
+    value: Floats,
+    weight: Floats,
+    first: int,
+    shape: tuple[int, int],
+    places: tuple[int, int],
+    tally: Floats,
+) -> None:
+    """The way down: flows (over values) of the operands from the shares of the sums, and the rows of each edge.
+
+    `shape` is (operands, sums), `places` where either begin; the edges from `first` on are in that order.
+    """
+    (operands, sums), (below, head) = shape, places
+    matrix = weight[first : first + operands * sums].reshape(operands, sums)
+    shares = flow[head : head + sums]
+    np.dot(matrix, shares, flow[below : below + operands])
+    rows = np.dot(value[below : below + operands], shares.T)
+    for i in range(operands):
+        for j in range(sums):
+            tally[first + i * sums + j] += matrix[i, j] * rows[i, j]
