@@ -20,7 +20,15 @@ from tractable.data import Schema, Table, Variable, clinic, to_frame
 from tractable.estimators import TableEstimator
 from tractable.learners import LEARNERS, Progress, Watch
 
-ESTIMATORS: list[type[TableEstimator]] = [tr.Independent, tr.ChowLiuTree, tr.NaiveBayesMixture]
+ESTIMATORS: list[type[TableEstimator]] = [
+    tr.Independent,
+    tr.ChowLiuTree,
+    tr.NaiveBayesMixture,
+    tr.LearnSPN,
+    tr.MixtureOfTrees,
+    tr.LatentTree,
+    tr.HiddenChowLiuTree,
+]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 every_check = [
     pytest.param(instance, check, id=f"{type(instance).__name__} {getattr(check, 'func', check).__name__}")
@@ -119,7 +127,7 @@ def test_a_state_that_was_never_seen_is_named(estimator: type[TableEstimator]) -
     frame = small_frame()
     model = estimator().fit(frame)
     with pytest.raises(ValueError, match=r"row 3: column 'fièvre' has no state 'low'"):
-        model.score(frame.assign(**{"fièvre": ["none", "high", None, "low"] * 30}))
+        model.score(frame.assign(**{"fièvre": np.array(["none", "high", None, "low"] * 30, dtype=object)}))
 
 
 @every_estimator

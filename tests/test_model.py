@@ -225,6 +225,15 @@ def test_posteriors_of_numbers_have_a_mean_and_a_spread() -> None:
     assert circuit.marginals()["height"]["mean"] == pytest.approx((3 * 165 + 5 * 178) / 8)
 
 
+def test_a_spread_keeps_its_digits_far_from_zero() -> None:
+    builder = Builder(tr.Schema((tr.Variable("second", "real"),)))
+    builder.leaf("gaussian", 0, [1.7e9, math.log(2.7)])
+    circuit = tr.Circuit(builder.freeze())
+    assert circuit.variance("second") == pytest.approx(2.7**2)
+    assert circuit.marginals()["second"] == pytest.approx({"mean": 1.7e9, "std": 2.7})
+    assert circuit.marginals(rows=[{"second": None}])["second"] == pytest.approx(np.array([[1.7e9, 2.7]]))
+
+
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table), ("numpy", np.ndarray)],

@@ -5,16 +5,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, Variable, read
-    from tractable.estimators import ChowLiuTree, HiddenChowLiuTree, Independent, LatentTree, NaiveBayesMixture
+    from tractable.estimators import (
+        ChowLiuTree,
+        HiddenChowLiuTree,
+        Independent,
+        LatentTree,
+        LearnSPN,
+        MixtureOfTrees,
+        NaiveBayesMixture,
+    )
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.parameters import fit_parameters
 
 __version__ = "0.1.0"
 
-ESTIMATORS = ("ChowLiuTree", "HiddenChowLiuTree", "Independent", "LatentTree", "NaiveBayesMixture")
+ESTIMATORS = (
+    "ChowLiuTree",
+    "HiddenChowLiuTree",
+    "Independent",
+    "LatentTree",
+    "LearnSPN",
+    "MixtureOfTrees",
+    "NaiveBayesMixture",
+)
 
-# Names are loaded when first asked for: `tractable --help` needs none of them, and numba and scikit-learn take longer
-# to import than most commands take to run.
+# Names are loaded when first asked for: `tractable --help` needs none of them, and numba and scikit-learn
+# take longer to import than most commands take to run.
 _HOME = {
     **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
@@ -30,6 +46,8 @@ __all__ = [
     "Independent",
     "Interval",
     "LatentTree",
+    "LearnSPN",
+    "MixtureOfTrees",
     "NaiveBayesMixture",
     "Schema",
     "States",

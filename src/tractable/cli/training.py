@@ -92,12 +92,13 @@ def finished(model: Path, about: dict[str, Any]) -> "Circuit | None":
 
 @contextmanager
 def cores(jobs: int | None) -> Iterator[None]:
-    """Use so many cores, both for sweeps over circuits and for learners' own parallel work."""
-    if jobs is None:
-        yield
-        return
+    """Use so many cores (all, for None), for sweeps over circuits as for learners' own parallel work."""
     from joblib import parallel_config
 
+    if jobs is None:  # sweeps take all cores unless told otherwise
+        with parallel_config(n_jobs=-1):
+            yield
+        return
     before = os.environ.get("TRACTABLE_THREADS")
     os.environ["TRACTABLE_THREADS"] = str(jobs)
     try:

@@ -39,7 +39,7 @@ class Backward(NamedTuple):
     product_start: Ints  # (ops + 1,) the edges from products
     product_slot: Places  # (edges from products,) the slot of the product above
     careful: Bools  # (ops,) whether a sum above may have exponents
-    matrix: Ints  # (ops,) at the last operand of a matrix of sums, one more than its first sum; zero elsewhere
+    matrix: Ints  # (ops,) one more than a matrix's first sum, at its last operand; zero elsewhere
 
 
 class Flows(NamedTuple):

@@ -1,7 +1,7 @@
 """Sums that are a matrix: several over the same operations, as in mixtures and trees of hidden variables.
 
-Where both the sums and what they add stand side by side, their values are one matrix product, and so are, on the way
-down, their flows and the rows expected through their edges.
+Where both the sums and what they add stand side by side, their values are one matrix product, and so are,
+on the way down, their flows and the rows expected through their edges.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ def pull(
     places: tuple[int, int],
     tally: Floats,
 ) -> None:
-    """The way down: flows (over values) of the operands from the shares of the sums, and the rows of each edge.
+    """The way down: the operands' flows (over values) from the shares of the sums, and the rows of each edge.
 
     `shape` is (operands, sums), `places` where either begin; the edges from `first` on are in that order.
     """

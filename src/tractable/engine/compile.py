@@ -105,7 +105,9 @@ class _Listing:
         theirs.
         """
         start, operand, edge = self._edges(~self.inline)
-        order = _best_order(start, operand, root, np.concatenate([np.full(self.base, LOOKUP), self.ops.kind]))
+        order = _best_order(
+            start, operand, root, np.concatenate([np.full(self.base, LOOKUP, dtype=np.uint8), self.ops.kind])
+        )
         position = np.full(start.size - 1, -1, dtype=np.int64)
         position[order] = np.arange(order.size)
         new_start, picked = _rows(start, order)
@@ -162,7 +164,7 @@ def _shared(ops: Operations, above: Ints, leaves: int) -> Bools:
     return np.bincount(read, minlength=leaves) >= LEAST
 
 
-def _best_order(start: Ints, operand: Ints, root: int, kind: Ints) -> Ints:
+def _best_order(start: Ints, operand: Ints, root: int, kind: Bytes) -> Ints:
     """The order that needs fewer slots: depth first suits trees, that of the nodes' numbers suits layers.
 
     Where most edges belong to matrices as the nodes are numbered, that order it is.

@@ -134,9 +134,7 @@ def _sweep_down(  # noqa: C901, PLR0912
 
 
 @njit(cache=True, nogil=True)
-def _pull_matrix(
-    program: Program, back: Backward, end: int, tile: Tile, flows: Flows, tally: Floats
-) -> int:
+def _pull_matrix(program: Program, back: Backward, end: int, tile: Tile, flows: Flows, tally: Floats) -> int:
     """Pull the flows of a matrix's operands, of which `end` is the last, all at once; answers with the first.
 
     Where an exponent is in the way it answers with one past `end`: they are to be pulled one by one.

@@ -55,7 +55,7 @@ class Tile(NamedTuple):
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def sweep_up(
+def sweep_up(  # noqa: C901, PLR0912
     program: Program,
     layout: Layout,
     inputs: Inputs,
@@ -81,9 +81,14 @@ def sweep_up(
         code[:] = inputs.code[:, base : base + code.shape[1]]
     done = begin  # operations before it are worked out, as part of a matrix
     for op in range(begin, end):
-        if layout.own and matrix[op] > 0 and not maximise and op + matrix[op] <= end and op >= done:
-            if _matrix(program, op, tile):
-                done = op + matrix[op]
+        if (
+            layout.own
+            and matrix[op] > 0
+            and not maximise
+            and op + matrix[op] <= end
+            and _matrix(program, op, tile)
+        ):
+            done = op + matrix[op]
         if op < done:
             continue
         o, first, last = slot[op], start[op], start[op + 1]
@@ -112,7 +117,7 @@ def sweep_up(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _matrix(program: Program, head: int, tile: Tile) -> bool:
-    """Work out the sums from `head` on together, unless an exponent is in the way; every place is its number."""
+    """Work out the sums from `head` on together, unless an exponent is in the way. Places are numbers."""
     sums, first = program.matrix[head], program.start[head]
     operands, below = program.start[head + 1] - first, program.operand[first]
     for op in range(below, below + operands):

@@ -1,6 +1,18 @@
 """The scikit-learn face of the learners."""
 
 from tractable.estimators.base import TableEstimator
+from tractable.estimators.hidden_chow_liu import HiddenChowLiuTree
 from tractable.estimators.joint import ChowLiuTree, Independent, LatentTree, NaiveBayesMixture
+from tractable.estimators.learnspn import LearnSPN
+from tractable.estimators.mixture_of_trees import MixtureOfTrees
 
-__all__ = ["ChowLiuTree", "Independent", "LatentTree", "NaiveBayesMixture", "TableEstimator"]
+__all__ = [
+    "ChowLiuTree",
+    "HiddenChowLiuTree",
+    "Independent",
+    "LatentTree",
+    "LearnSPN",
+    "MixtureOfTrees",
+    "NaiveBayesMixture",
+    "TableEstimator",
+]

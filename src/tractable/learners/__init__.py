@@ -5,6 +5,8 @@ from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.latent_tree import LatentTreeLearner
 from tractable.learners.learner import Learner
+from tractable.learners.learnspn import LearnSPNLearner
+from tractable.learners.mixture_of_trees import MixtureOfTreesLearner
 from tractable.learners.naive_bayes import NaiveBayesLearner
 from tractable.learners.settings import settings_from_text
 from tractable.progress import Progress, Watch
@@ -13,6 +15,7 @@ LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
         IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner, LatentTreeLearner,
+        LearnSPNLearner, MixtureOfTreesLearner,
     )
 }  # fmt: skip
 

@@ -69,8 +69,8 @@ def _climbed(encoding: Encoding, size: int, rng: np.random.Generator, how: Clust
 def _sums(encoding: Encoding, label: Ints, size: int) -> Floats:
     """The statistics of each cluster, an average row included. Shape (features, clusters)."""
     sums = encoding.sums((label[:, None] == np.arange(size)).astype(np.float64))
-    total = sums.sum(axis=1, keepdims=True)
-    return sums + IMAGINARY * total / encoding.rows
+    average: Floats = sums.sum(axis=1, keepdims=True) / encoding.rows
+    return sums + IMAGINARY * average
 
 
 def _log_likelihood(encoding: Encoding, sums: Floats) -> float:
@@ -81,8 +81,8 @@ def _log_likelihood(encoding: Encoding, sums: Floats) -> float:
 
 def _closeness(encoding: Encoding, sums: Floats) -> Floats:
     """Coefficients of minus the squared distance to each cluster's centre, but for a constant a row."""
-    centre = sums / sums[0]
+    centre: Floats = sums / sums[0]
     centre[encoding.layout.squares] = 0.0
-    answer = 2.0 * centre
+    answer: Floats = 2.0 * centre
     answer[0] = -(centre[1:] ** 2).sum(axis=0)
     return answer

@@ -38,7 +38,8 @@ def _correlation_gains(encoding: Encoding, numbers: Ints) -> Floats:
     both = ((x * encoding.weights[:, None]).T @ x) / n - mean * mean.T
     spread = variance * variance.T
     explained = np.divide(both**2, spread, out=np.zeros_like(both), where=spread > 1e-24)
-    return -0.5 * n * np.log1p(-np.minimum(explained, MOST_EXPLAINED))
+    gain: Floats = -0.5 * n * np.log1p(-np.minimum(explained, MOST_EXPLAINED))
+    return gain
 
 
 def dependent_groups(encoding: Encoding, gain: Floats, threshold: float) -> list[Ints]:
@@ -58,7 +59,8 @@ def _freedom(encoding: Encoding) -> Floats:
     parameters = link_parameters(encoding.schema)
     widest = np.maximum(encoding.schema.cardinalities - 1.0, 1.0)
     share = np.maximum(_states_seen(encoding) - 1.0, 1.0) / widest
-    return np.maximum(np.maximum(parameters, parameters.T) * np.outer(share, share), 1.0)
+    freedom: Floats = np.maximum(np.maximum(parameters, parameters.T) * np.outer(share, share), 1.0)
+    return freedom
 
 
 def _states_seen(encoding: Encoding) -> Floats:
@@ -75,6 +77,6 @@ def _states_seen(encoding: Encoding) -> Floats:
 def _critical(threshold: float, freedom: Floats) -> Floats:
     """The threshold as significant for each number of degrees of freedom as it is for one."""
     different, place = np.unique(freedom, return_inverse=True)
-    bounds: Floats = chi2.isf(chi2.sf(threshold, 1), different)
+    bounds = np.asarray(chi2.isf(chi2.sf(threshold, 1), different), dtype=np.float64)
     bounds[different == 1] = threshold
     return bounds[place].reshape(freedom.shape)

@@ -125,7 +125,8 @@ def encode(table: Table) -> Encoding:
     """The features of a table's distinct rows; rows of weight zero are left out."""
     weighs = table.row_weights > 0
     distinct, _ = collapse(table if weighs.all() else table.take(weighs))
-    layout = _layout(table.schema, distinct.missing.any(axis=0))
+    incomplete: Bools = np.logical_or.reduce(distinct.missing, axis=0)
+    layout = _layout(table.schema, incomplete)
     centre, scale, spread = _standards(distinct, layout)
     prior = _prior(table.schema, layout, centre, spread)
     centre[layout.counted], scale[layout.counted] = 0.0, 1.0  # counts stay as they are
@@ -149,7 +150,8 @@ def _prior(schema: Schema, layout: Layout, centre: Floats, spread: Floats) -> Fl
 
 
 def _constant(table: Table, layout: Layout) -> Floats:
-    return -gammaln(np.nan_to_num(table.values[:, layout.counted]) + 1.0).sum(axis=1)
+    constant: Floats = -gammaln(np.nan_to_num(table.values[:, layout.counted]) + 1.0).sum(axis=1)
+    return constant
 
 
 def _kept_features(layout: Layout, columns: Ints) -> Ints:

@@ -25,10 +25,6 @@ from tractable.parameters.cccp import CCCP
 from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
 
-KEEP = (
-    0.9  # how much of the random weights goes to the same state as above: hidden copies begin as one mixture
-)
-
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +35,13 @@ class HiddenChowLiuLearner(Learner):
     title: ClassVar[str] = "hidden Chow-Liu tree"
 
     states: int = 16  # of each hidden variable
-    trees: int = 1  # that are mixed, each grown on rows drawn with replacement
+    trees: int = 6  # that are mixed
+    bagged: bool = False  # whether each of several trees is grown on rows drawn with replacement
+    keep: float = (
+        0.9  # how much of the first weights goes to the state above: hidden copies begin as one mixture
+    )
     batch: int = 1024  # rows at a time in the first pass
-    epochs: int = 40  # passes over all rows, few at a time
+    epochs: int = 30  # passes over all rows, few at a time
     steps: int = 20  # of EM on all rows afterwards
     smoothing: float = 0.1  # imaginary rows at each sum and each leaf
     patience: int = 6  # passes without a better score on the validation rows before stopping
@@ -57,9 +57,12 @@ class HiddenChowLiuLearner(Learner):
         return grown[0] if len(grown) == 1 else mixture(grown)
 
     def _tree(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
-        sample = table if self.trees == 1 else _bagged(table, rng)
+        sample = _bagged(table, rng) if self.bagged else table
         encoding = encode(sample)
-        graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), self.states, rng)
+        states = max(1, min(self.states, len(encoding.weights)))
+        graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.keep, rng)
+        if not encoding.total:
+            return graph  # there is nothing to learn from
         online = OnlineEM(
             iterations=self.epochs,
             batch=self.batch,
@@ -83,7 +86,9 @@ def _bagged(table: Table, rng: np.random.Generator) -> Table:
     return Table(table.schema, table.values[count > 0], count[count > 0].astype(np.float64))
 
 
-def hidden_tree(encoding: Encoding, forest: Forest, states: int, rng: np.random.Generator) -> Graph:
+def hidden_tree(
+    encoding: Encoding, forest: Forest, states: int, keep: float, rng: np.random.Generator
+) -> Graph:
     """The circuit with random parameters.
 
     A column's hidden copy has, for each of its states, a product of the column's leaf and one sum of each
@@ -105,7 +110,9 @@ def hidden_tree(encoding: Encoding, forest: Forest, states: int, rng: np.random.
         below = np.stack([leaf[column], *(total[child] for child in children[column])], axis=1)
         lots.append(_edges(product[column], below, np.zeros(below.shape)))
         lots.append(
-            _edges(total[column], np.tile(product[column], (states, 1)), _random_log_weights(states, rng))
+            _edges(
+                total[column], np.tile(product[column], (states, 1)), _random_log_weights(states, keep, rng)
+            )
         )
     root = np.array([states * len(kinds)])
     roots = np.array([total[column, 0] for column in np.flatnonzero(forest.parent < 0)])
@@ -122,7 +129,7 @@ def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:
     return Edges(np.repeat(parent, child.shape[1]), child.ravel(), log_weight.ravel())
 
 
-def _random_log_weights(states: int, rng: np.random.Generator) -> Floats:
-    """Weights that keep to the state above more often than not. Shape (states above, states)."""
+def _random_log_weights(states: int, keep: float, rng: np.random.Generator) -> Floats:
+    """Random weights of which a part keeps to the state above. Shape (states above, states)."""
     even = rng.dirichlet(np.ones(states), size=states)
-    return np.log(KEEP * np.eye(states) + (1 - KEEP) * even + 1e-9)
+    return np.log(keep * np.eye(states) + (1 - keep) * even + 1e-9)

@@ -13,9 +13,8 @@ from tractable.engine import log_values
 from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.mixtures import Climb, Mixture, fit_mixture, mixture_node
+from tractable.learners.sizes import best_size
 from tractable.progress import Watch
-
-PATIENCE = 2  # sizes in a row that may be no better before the search ends
 
 
 @final
@@ -47,26 +46,15 @@ class NaiveBayesLearner(Learner):
         how = Climb(
             smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
         )
-        with threadpool_limits(1, user_api="blas"):  # products this narrow lose more by threads than they win
-            return self._best_size(encoding, valid, rng, how, watch)
 
-    def _best_size(
-        self, encoding: Encoding, valid: Table | None, rng: np.random.Generator, how: Climb, watch: Watch
-    ) -> Graph:
-        """The mixture whose size scores best; larger ones are not tried once they score worse."""
-        best, best_score, worse = None, -np.inf, 0
-        sizes = sorted(set(self.components))
-        for done, size in enumerate(sizes):
+        def scored(size: int) -> tuple[Graph, float]:
             graph, mixture = _fitted(encoding, size, rng, how, watch)
-            score = self._score(graph, mixture, encoding) if valid is None else mean_log_prob(graph, valid)
-            worse = 0 if score > best_score else worse + 1
-            if best is None or score > best_score:
-                best, best_score = graph, score
-            watch.report("number of components", done + 1, len(sizes), best_score)
-            if worse >= PATIENCE or watch.should_stop() or size >= len(encoding.weights):
-                break
-        assert best is not None
-        return best
+            if valid is not None:
+                return graph, mean_log_prob(graph, valid)
+            return graph, self._score(graph, mixture, encoding)
+
+        with threadpool_limits(1, user_api="blas"):  # products this narrow lose more by threads than they win
+            return best_size(self.components, scored, watch, largest=len(encoding.weights))
 
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
         """The log-likelihood of a row less its share of the price of the parameters."""

@@ -1,7 +1,8 @@
 """A table cut by columns into independent parts and by rows into clusters, again and again.
 
-The cuts are a tree of regions, found largest region first, so that time runs out where least is lost. Regions
-small enough to become leaves know their leaf: the same tree, cut off at several sizes, gives several circuits.
+The cuts are a tree of regions, found largest region first, so that time runs out where least is lost.
+Regions small enough to become leaves know their leaf: the same tree, cut off at several sizes, gives several
+circuits.
 """
 
 from collections.abc import Sequence

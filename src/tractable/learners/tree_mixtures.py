@@ -1,7 +1,7 @@
 """Mixtures of Chow-Liu trees, fitted by expectation maximisation.
 
-A step gives each tree the rows as they belong to it: pair counts are matrix products, the tree is spanned anew.
-A row that hardly belongs to a tree is left out of its counts, which makes many trees cost little more than one.
+A step gives each tree the rows as they belong to it: pair counts are matrix products, the tree is spanned
+anew. A row that hardly belongs to a tree is left out of its counts: many trees cost little more than one.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ class TreeMixture(NamedTuple):
 
 
 def climb_trees(encoding: Encoding, share: Floats, how: TreeClimb) -> Iterator[tuple[TreeMixture, float]]:
-    """The trees of rows that belong to them by `share`, (rows, trees), then what EM makes of them, without end.
+    """Trees of the rows that belong to them by `share`, (rows, trees), and what EM makes of them, endlessly.
 
     Each with the mean log-likelihood of the rows.
     """

@@ -34,7 +34,7 @@ def far_from(nearest: Floats, rate: Floats) -> Floats:
 def _ends(log_rate: Floats, nearest: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """The first and last of the counts within the limits that are not negligible. Shapes (leaves,).
 
-    Going away from the nearest one, the first step down is the least: its log is the difference to the rate's.
+    Going away from the nearest one, the first step is the least; its log is a difference to the log rate.
     """
     far = far_from(nearest, np.exp(log_rate))
     rate = np.maximum(log_rate, LEAST_LOG_RATE)
@@ -45,7 +45,7 @@ def _ends(log_rate: Floats, nearest: Floats, low: float, high: float) -> tuple[F
 
 
 def _negligible_after(fall: Floats) -> Floats:
-    """After how many steps, each down by at least `fall`, a log-probability is negligible. Shape (leaves,)."""
+    """After how many steps, each by a factor of exp(-fall) or less, all is negligible. Shape (leaves,)."""
     return np.ceil(NEGLIGIBLE / np.maximum(fall, TINY))
 
 

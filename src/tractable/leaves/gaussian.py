@@ -56,7 +56,8 @@ class Gaussian(Family):
         mean = weight @ z / total
         square = np.where(empty, overall, (weight @ z**2 + smoothing * overall) / total)
         variance = np.maximum(square - mean**2, MIN_SPREAD**2)
-        return np.stack([mean * scale + centre, 0.5 * np.log(variance) + log(scale)], axis=1)
+        log_sd = np.clip(0.5 * np.log(variance) + log(scale), -MAX_LOG_SD, MAX_LOG_SD)
+        return np.stack([mean * scale + centre, log_sd], axis=1)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density."""

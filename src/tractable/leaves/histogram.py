@@ -74,9 +74,8 @@ class Histogram(Family):
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
         """The densities mixed; both have the same bins."""
         edges, old = _parts(params)
-        return np.hstack(
-            [edges, np.logaddexp(quiet_log(1 - step) + old, quiet_log(step) + _parts(towards)[1])]
-        )
+        keep, move = quiet_log(np.array([1 - step, step]))
+        return np.hstack([edges, np.logaddexp(keep + old, move + _parts(towards)[1])])
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density of the bin that holds the value; -inf outside all bins."""

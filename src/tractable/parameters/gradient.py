@@ -57,8 +57,7 @@ class GradientMethod(Method):
     def _line_search(
         self, expecter: Expecter, graph: Graph, rows: Rows, slope: Floats, score: float
     ) -> Graph:
-        """The circuit after the largest step tried that raises the log-likelihood; unchanged when none does.
-        """
+        """The circuit after the largest step tried that raises the log-likelihood; the same if none does."""
         edges = sum_edges(graph)
         step = self.first_step
         for _ in range(self.trials):

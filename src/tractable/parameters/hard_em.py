@@ -9,8 +9,7 @@ from tractable.parameters.cccp import ExpectationMaximisation
 @final
 @dataclass(frozen=True, kw_only=True)
 class HardEM(ExpectationMaximisation):
-    """Climbs the value of each row's best induced tree rather than of all together; its scores are of those.
-    """
+    """Climbs the value of each row's best induced tree rather than of all together; so do its scores."""
 
     name: ClassVar[str] = "hard-em"
     title: ClassVar[str] = "hard EM"

@@ -30,8 +30,7 @@ class Rows(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A circuit on the way, and the mean training log-likelihood that it (or, in EM, the one before it) has.
-    """
+    """A circuit on the way, and its mean training log-likelihood."""
 
     graph: Graph
     train: float

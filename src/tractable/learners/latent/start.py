@@ -37,7 +37,9 @@ def rooted(tree: Tree, schema: Schema, states: int | None) -> Rooted:
     like[tree.columns :] = away[tree.columns :].argmin(axis=1)
     sizes = schema.cardinalities[like]
     sizes[tree.columns :] = np.minimum(sizes[tree.columns :], MOST_STATES) if states is None else states
-    return Rooted(Forest(*from_the_middle(tree)), sizes, like, schema)
+    return Rooted(
+        Forest(*from_the_middle(tree, np.flatnonzero(schema.cardinalities == 0))), sizes, like, schema
+    )
 
 
 def first_tables(

@@ -43,12 +43,16 @@ def paths(tree: Tree) -> tuple[Floats, Ints]:
     return length, before.astype(np.int64)
 
 
-def from_the_middle(tree: Tree) -> tuple[Ints, Ints]:
-    """The parent of each node, -1 for a root, and all nodes, parents first; roots are in the middle."""
+def from_the_middle(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[Ints, Ints]:
+    """The parent of each node, -1 for a root, and all nodes, parents first; roots are in the middle.
+
+    Of `leaves`, which have one neighbour at most, none becomes the root of a tree of two.
+    """
     hops, before = paths(replace(tree, lengths=np.ones(len(tree.links))))
     known = np.isfinite(hops)
     label = known.argmax(axis=1)  # the lowest node of the same tree
     most = hops.max(axis=1, where=known, initial=0.0)
+    most[list(leaves)] += 0.5
     parent, depth = np.full(tree.nodes, -1, dtype=np.int64), np.zeros(tree.nodes)
     for lowest in np.unique(label).tolist():
         nodes = np.flatnonzero(label == lowest)

@@ -1,0 +1,61 @@
+"""The scikit-learn face of hidden Chow-Liu trees."""
+
+from typing import ClassVar
+
+from tractable.estimators.base import RandomState, TableEstimator
+from tractable.learners import LEARNERS, Learner
+
+
+class HiddenChowLiuTree(TableEstimator):
+    """Hidden states along Chow-Liu trees, several of which are mixed, fitted by EM.
+
+    Parameters
+    ----------
+    states : int
+        States of each hidden variable.
+    trees : int
+        Trees that are mixed.
+    bagged : bool
+        Whether each tree is grown on rows drawn with replacement.
+    keep : float
+        How much of the first weights goes to the state above: hidden copies begin as one mixture.
+    batch : int
+        Rows at a time in the first passes.
+    epochs : int
+        Passes over all rows, few at a time.
+    steps : int
+        Steps of EM on all rows afterwards.
+    smoothing : float
+        Imaginary rows at each sum and each leaf.
+    patience : int
+        Passes without a better score on the validation rows before stopping.
+    random_state : int, RandomState or None
+        Decides where EM begins and the order of the rows.
+    """
+
+    _learner: ClassVar[type[Learner]] = LEARNERS["hidden-chow-liu"]
+
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        states: int = 16,
+        trees: int = 6,
+        bagged: bool = False,
+        keep: float = 0.9,
+        batch: int = 1024,
+        epochs: int = 30,
+        steps: int = 20,
+        smoothing: float = 0.1,
+        patience: int = 6,
+        random_state: RandomState = None,
+    ) -> None:
+        self.states = states
+        self.trees = trees
+        self.bagged = bagged
+        self.keep = keep
+        self.batch = batch
+        self.epochs = epochs
+        self.steps = steps
+        self.smoothing = smoothing
+        self.patience = patience
+        self.random_state = random_state
