@@ -107,7 +107,7 @@ def test_columns_of_every_kind_may_be_mixed() -> None:
     rng = np.random.default_rng(0)
     kind = rng.integers(3, size=300)
     values = np.stack([kind, rng.normal(kind * 5.0), rng.poisson(1 + kind * 4)], axis=1).astype(np.float64)
-    learner = LEARNERS["hidden-chow-liu"](states=3, trees=1, epochs=8)  # type: ignore[call-arg]
+    learner = LEARNERS["hidden-chow-liu"](states=(3,), trees=1, epochs=8)  # type: ignore[call-arg]
     graph = learner.learn(Table(schema, values), np.random.default_rng(0))
     independent = LEARNERS["independent"]().learn(Table(schema, values), np.random.default_rng(0))
     assert log_prob(graph, values).mean() > log_prob(independent, values).mean() + 0.5

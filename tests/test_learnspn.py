@@ -12,7 +12,7 @@ from tractable.learners.clusters import Clustering, cluster_rows
 from tractable.learners.dependence import dependent_groups, pair_gains
 from tractable.learners.encoding import encode
 from tractable.learners.learnspn import LearnSPNLearner
-from tractable.learners.naive_bayes import mean_log_prob
+from tractable.learners.scores import mean_log_prob
 from tractable.progress import Watch
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options, training
+from tractable.cli.curve import check_curve_place, save_curve
 from tractable.cli.files import check_model_place
 from tractable.cli.output import answer, lines, note
 from tractable.cli.progress import progress_bar
@@ -26,6 +27,10 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="OUT", help="The new model's file; MODEL unless given."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the training curve: .svg, .png or .pdf."),
     ] = None,
     settings: options.Settings = None,
     weight: options.Weight = None,
@@ -50,6 +55,8 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     seconds = None if budget is None else options.duration(budget)
     place = output or model
     check_model_place(place)
+    if plot is not None:
+        check_curve_place(plot)
     before = load(model)
     table = read(train, schema=before.schema, weight=weight)
     held_out = None if valid is None else read(valid, schema=before.schema, weight=weight)
@@ -61,7 +68,10 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     made = {"method": method, "settings": training.plain_settings(how), "seed": seed, "rows": len(table)}
     circuit = Circuit(fitted.graph, before.about | {"parameters": made, "finished": not watch.should_stop()})
     circuit.save(place)
-    facts = _facts(circuit, table, held_out) | {"steps": len(fitted.train), "seconds": took, "model": place}
+    if plot is not None:
+        save_curve(fitted, how.title, plot)
+    run = {"steps": len(fitted.train), "seconds": took, "model": place, "plot": plot}
+    facts = _facts(circuit, table, held_out) | run
     answer(facts, lines([(name.replace("_", " "), x) for name, x in facts.items() if x is not None]), as_json)
     note(f"saved {place}", quiet or as_json)
 

@@ -18,7 +18,7 @@ from tractable.engine.program import SUM, LeafTables, own_places
 from tractable.engine.scaling import join
 from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
 
-PART = 2048  # rows of one part; fixed, so that the sums over parts do not depend on the number of threads
+PART = 512  # rows of one part; fixed, so that the sums over parts do not depend on the number of threads
 
 
 class LeafCounts(NamedTuple):

@@ -11,8 +11,8 @@ class HiddenChowLiuTree(TableEstimator):
 
     Parameters
     ----------
-    states : int
-        States of each hidden variable.
+    states : int or tuple of int
+        Numbers of states of the hidden variables to try; the best on validation rows is kept, else the first.
     trees : int
         Trees that are mixed.
     bagged : bool
@@ -38,8 +38,8 @@ class HiddenChowLiuTree(TableEstimator):
     def __init__(  # noqa: PLR0913
         self,
         *,
-        states: int = 16,
-        trees: int = 6,
+        states: int | tuple[int, ...] = (16, 32),
+        trees: int = 4,
         bagged: bool = False,
         keep: float = 0.9,
         batch: int = 1024,

@@ -18,6 +18,7 @@ from tractable.learners.encoding import Encoding, encode
 from tractable.learners.estimates import default_family, estimates, leaf_params
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.mixtures import first_sums
+from tractable.learners.scores import mean_log_prob
 from tractable.learners.trees import Forest
 from tractable.leaves import FAMILIES
 from tractable.parameters import fit
@@ -34,8 +35,11 @@ class HiddenChowLiuLearner(Learner):
     name: ClassVar[str] = "hidden-chow-liu"
     title: ClassVar[str] = "hidden Chow-Liu tree"
 
-    states: int = 16  # of each hidden variable
-    trees: int = 6  # that are mixed
+    states: tuple[int, ...] = (
+        16,
+        32,
+    )  # of each hidden variable; validation rows choose, else the first is
+    trees: int = 4  # that are mixed
     bagged: bool = False  # whether each of several trees is grown on rows drawn with replacement
     keep: float = (
         0.9  # how much of the first weights goes to the state above: hidden copies begin as one mixture
@@ -47,19 +51,39 @@ class HiddenChowLiuLearner(Learner):
     patience: int = 6  # passes without a better score on the validation rows before stopping
 
     def __post_init__(self) -> None:
-        require_at_least(self, states=1, trees=1, batch=1, epochs=1, steps=0, smoothing=0, patience=1)
+        if isinstance(self.states, int):  # one number stands for itself
+            object.__setattr__(self, "states", (self.states,))
+        if not self.states or min(self.states) < 1:
+            raise ValueError(f"setting states of {self.name} are numbers from 1 up, not {self.states}")
+        require_at_least(self, trees=1, batch=1, epochs=1, steps=0, smoothing=0, patience=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
-        grown: list[Graph] = []
-        for seed in rng.integers(2**63, size=self.trees):
-            if not grown or not watch.should_stop():
-                grown.append(self._tree(table, np.random.default_rng(seed), valid, watch))
+        seeds = rng.integers(2**63, size=self.trees)
+        states, first = self._best_states(table, int(seeds[0]), valid, watch)
+        grown = [first]
+        for seed in seeds[1:]:
+            if not watch.should_stop():
+                grown.append(self._tree(table, states, int(seed), valid, watch))
         return grown[0] if len(grown) == 1 else mixture(grown)
 
-    def _tree(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:
+        """The number of states whose tree scores best on the validation rows, and that tree."""
+        best: tuple[float, int, Graph] | None = None
+        for states in self.states if valid is not None else self.states[:1]:
+            graph = self._tree(table, states, seed, valid, watch)
+            score = 0.0 if valid is None else mean_log_prob(graph, valid)
+            if best is None or score > best[0]:
+                best = (score, states, graph)
+            if watch.should_stop():
+                break
+        assert best is not None
+        return best[1], best[2]
+
+    def _tree(self, table: Table, states: int, seed: int, valid: Table | None, watch: Watch) -> Graph:
+        rng = np.random.default_rng(seed)
         sample = _bagged(table, rng) if self.bagged else table
         encoding = encode(sample)
-        states = max(1, min(self.states, len(encoding.weights)))
+        states = max(1, min(states, len(encoding.weights)))
         graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.keep, rng)
         if not encoding.total:
             return graph  # there is nothing to learn from

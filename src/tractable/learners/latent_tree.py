@@ -18,7 +18,7 @@ from tractable.learners.latent.start import first_tables, rooted
 from tractable.learners.latent.structure import Method, Search, latent_tree
 from tractable.learners.latent.tree import Tree
 from tractable.learners.learner import Learner, require_at_least
-from tractable.learners.naive_bayes import mean_log_prob
+from tractable.learners.scores import mean_log_prob
 from tractable.learners.statistics import link_gains, link_parameters
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP

@@ -12,8 +12,8 @@ from tractable.data import Table
 from tractable.learners.clusters import Clustering
 from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least
-from tractable.learners.naive_bayes import mean_log_prob
 from tractable.learners.regions import Cutting, Leaf, cut_table, region_circuit
+from tractable.learners.scores import mean_log_prob
 from tractable.progress import Watch
 
 

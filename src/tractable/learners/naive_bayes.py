@@ -8,11 +8,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Builder, Graph, parameter_count
-from tractable.data import Table, collapse
-from tractable.engine import log_values
+from tractable.data import Table
 from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.mixtures import Climb, Mixture, fit_mixture, mixture_node
+from tractable.learners.scores import mean_log_prob
 from tractable.learners.sizes import best_size
 from tractable.progress import Watch
 
@@ -68,9 +68,3 @@ def _fitted(
     mixture = fit_mixture(encoding, size, rng, how, watch)
     builder = Builder(encoding.schema)
     return builder.freeze(mixture_node(builder, encoding, mixture)), mixture
-
-
-def mean_log_prob(graph: Graph, table: Table) -> float:
-    """The mean log-likelihood of a table's rows under a normalised circuit."""
-    distinct, _ = collapse(table)
-    return float(log_values(graph, distinct.values) @ distinct.row_weights) / (table.total_weight or 1.0)

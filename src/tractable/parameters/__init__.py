@@ -20,6 +20,7 @@ from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
 from tractable.parameters.online_em import OnlineEM
 from tractable.parameters.pgd import PGD
 from tractable.parameters.sma import SMA
+from tractable.parameters.start import randomised
 from tractable.progress import Watch
 
 METHODS: dict[str, type[Method]] = {
@@ -104,4 +105,4 @@ def _rows(table: Table) -> Rows:
     return Rows(distinct.values[some], distinct.row_weights[some])
 
 
-__all__ = ["METHODS", "Fitted", "Method", "fit", "fit_parameters"]
+__all__ = ["METHODS", "Fitted", "Method", "fit", "fit_parameters", "randomised"]

@@ -1,0 +1,50 @@
+"""A picture of how the log-likelihood went while parameters were learned, drawn with matplotlib."""
+
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tractable.cli.files import check_place
+
+if TYPE_CHECKING:
+    from tractable.parameters import Fitted
+
+PICTURES = (".svg", ".png", ".pdf")
+TRAIN_COLOUR, VALID_COLOUR = "#4c78a8", "#c44e52"
+
+
+def check_curve_place(path: Path) -> None:
+    """Refuse a curve that could not be drawn or written, before any work is done for it.
+
+    Raises:
+        ValueError: naming the suffix, the folder or the extra that is wanting.
+    """
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"'{path}': a curve is drawn as one of {', '.join(PICTURES)}")
+    check_place(path)
+    if find_spec("matplotlib") is None:
+        raise ValueError("--plot needs matplotlib, which comes with the extra: pip install 'tractable[plot]'")
+
+
+def save_curve(fitted: "Fitted", title: str, path: Path) -> None:
+    """Save a picture of the training curve and, where rows were held out, of theirs with its best step."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    from tractable.formats.atomic import write_bytes
+
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(fitted.train, ".-", color=TRAIN_COLOUR, label="training rows")
+    if fitted.valid:
+        axes.plot(fitted.valid, ".-", color=VALID_COLOUR, label="validation rows")
+        best = max(range(len(fitted.valid)), key=fitted.valid.__getitem__)
+        label = f"best: {fitted.valid[best]:.4f} at step {best}"
+        axes.plot([best], [fitted.valid[best]], "o", mfc="none", ms=10, color=VALID_COLOUR, label=label)
+    axes.set(title=title, xlabel="step", ylabel="mean log-likelihood, nats")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(frameon=False)
+    buffer = BytesIO()
+    figure.savefig(buffer, format=path.suffix.lower().removeprefix("."), dpi=150)
+    write_bytes(path, buffer.getvalue())

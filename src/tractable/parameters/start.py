@@ -1,0 +1,29 @@
+"""Where parameter learning can begin: a structure whose parameters are drawn at random."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tractable.circuit import Graph, LeafBlock, normalise
+from tractable.parameters.updates import normalised
+
+
+def randomised(graph: Graph, rng: np.random.Generator) -> Graph:
+    """The same structure with random weights and random leaves over states; leaves over numbers are kept.
+
+    The weights of a sum, and the probabilities of a leaf's states, are drawn evenly from all that add up to
+    one.
+    """
+    local = normalise(graph).graph
+    weight = rng.exponential(size=local.edges)  # in proportion to these, they are evenly distributed
+    leaves = tuple(_randomised_leaves(block, rng) for block in local.leaves)
+    return replace(local, log_weight=normalised(local, weight), leaves=leaves, features=None)
+
+
+def _randomised_leaves(block: LeafBlock, rng: np.random.Generator) -> LeafBlock:
+    count, width = block.params.shape
+    if block.family.name == "bernoulli":
+        return replace(block, params=rng.logistic(size=(count, width)))  # the log-odds of an even probability
+    if block.family.name == "categorical":
+        return replace(block, params=np.log(rng.dirichlet(np.ones(width), size=count)))
+    return block
