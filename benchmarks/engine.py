@@ -179,7 +179,7 @@ from tractable.engine import log_values
 edges, rows = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 graph = random_graph(rng, 400, edges)
-log_values(graph, rng.integers(0, 2, (rows, 400)).astype(np.float64))
+log_values(graph, rng.integers(0, 2, (rows, 400), dtype=np.uint8).astype(np.float64))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 """
 
