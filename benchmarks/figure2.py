@@ -92,16 +92,16 @@ def draw(shown: list[Panel], path: Path) -> None:
     """Save the picture."""
     across = min(len(shown), MOST_ACROSS)
     down = ceil(len(shown) / across)
-    figure = Figure(figsize=(3.4 * across, 2.8 * down + 0.5), layout="constrained")
+    figure = Figure(figsize=(max(3.4 * across, 4.8), 2.6 * down + 0.7), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False).ravel()
     for axes, panel in zip(grid, shown, strict=False):
         draw_panel(axes, panel)
     for axes in grid[len(shown) :]:
         axes.set_axis_off()
     handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    figure.supxlabel("iterations")
-    figure.supylabel("mean training log-likelihood, nats")
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.supxlabel("iterations", fontsize="medium")
+    figure.supylabel("mean training log-likelihood, nats", fontsize="medium")
     figure.savefig(path)
 
 
@@ -122,7 +122,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given")
+    parser.add_argument(
+        "--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given"
+    )
     parser.add_argument("--datasets", default=DATASETS, help=f"with commas between; {DATASETS} if not given")
     parser.add_argument("--structures", type=Path, help="a folder of NAME.tract to take instead of learning")
     parser.add_argument("--out", type=Path, default=Path("figure2.svg"), help="the picture: .svg, .png, .pdf")

@@ -13,13 +13,14 @@ import tractable as tr
 from tractable.circuit import Builder
 from tractable.cli import run
 from tractable.cli.app import COMMANDS
+from tractable.cli.curve import curve
 from tractable.cli.options import duration, names
 from tractable.data import Schema, Variable, clinic, to_frame
 from tractable.formats import FORMATS
 from tractable.formats.features import feature_table
 from tractable.learners import LEARNERS
 from tractable.model import Circuit
-from tractable.parameters import METHODS
+from tractable.parameters import METHODS, Fitted
 
 Shell = pytest.CaptureFixture[str]
 
@@ -180,6 +181,25 @@ def test_parameters_are_fitted_by_every_method(here: Path, capsys: Shell, method
     better = tr.load("better.tract")
     assert found["method"] == better.about["parameters"]["method"] == method
     assert found["train_ll"] == pytest.approx(better.log_prob(tr.read("train.csv")).mean())
+
+
+IMAGES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("suffix", IMAGES)
+def test_the_training_curve_is_drawn(here: Path, capsys: Shell, suffix: str) -> None:
+    call = ["parameters", "m.tract", "train.csv", "--set", "iterations=3", "-o", "drawn.tract"]
+    assert facts(capsys, *call, "--plot", f"curve{suffix}")["plot"] == f"curve{suffix}"
+    assert Path(f"curve{suffix}").read_bytes().startswith(IMAGES[suffix])
+
+
+def test_the_curve_of_validation_rows_has_its_best_step_marked(here: Path) -> None:
+    fitted = Fitted(tr.load("m.tract").graph, [-3.0, -2.0, -1.0], [-3.5, -2.5, -2.75])
+    figure = curve(fitted, "concave-convex procedure (EM)")
+    training, validation, best = figure.axes[0].lines
+    assert np.array_equal(training.get_ydata(), fitted.train)
+    assert np.array_equal(validation.get_ydata(), fitted.valid)
+    assert np.array_equal(best.get_xydata(), [[1, -2.5]])
 
 
 def test_score_gives_mean_and_standard_error(here: Path, capsys: Shell) -> None:

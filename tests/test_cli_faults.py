@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,14 @@ REFUSED = {
     "a model named like a table": ([*LEARN, "good.csv", "-o", "m.csv"], ["m.csv", ".tract"]),
     "a table named like a model": (["sample", "good.csv.tract", "3", "-o", "m.tract"], ["m.tract", ".csv"]),
     "a picture of an unknown kind": (["plot", "good.csv.tract", "m.gif"], ["m.gif", ".svg"]),
+    "a curve of an unknown kind": (
+        ["parameters", "good.csv.tract", "good.csv", "--plot", "c.gif"],
+        ["c.gif", ".svg"],
+    ),
+    "a curve in a folder that is not there": (
+        ["parameters", "good.csv.tract", "good.csv", "--plot", "no/c.svg"],
+        ["'no'"],
+    ),
     "features of a model without": (["info", "good.csv.tract", "--features"], ["no features"]),
 }
 
@@ -188,6 +197,15 @@ def test_running_out_of_memory_is_told(here: Path, capsys: Shell, monkeypatch: p
 
     monkeypatch.setattr("tractable.model.load", exhaust)
     assert "memory" in refusal(capsys, "info", "good.csv.tract")
+
+
+def test_a_curve_without_matplotlib_names_the_extra(
+    here: Path, capsys: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    line = refusal(capsys, "parameters", "good.csv.tract", "good.csv", "--plot", "c.svg")
+    assert "tractable[plot]" in line
+    assert not Path("c.svg").exists()
 
 
 def test_those_who_look_for_a_bug_see_the_whole_error(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,7 @@ TINY = [0.0, -5.0, -150.0, -222.0, -700.0, -5000.0]
 
 @st.composite
 def extreme_circuits(draw: st.DrawFn) -> Graph:
-    """Smooth and decomposable; columns joined one after another, with weights, leaves and constants of any
-    size.
-    """
+    """Smooth and decomposable; columns joined one by one, with weights, leaves and constants of any size."""
     builder = Builder(SCHEMA)
     below = [_leaf(draw, builder, 0) for _ in range(2)]
     for column in draw(st.permutations(range(1, len(SCHEMA)))):
@@ -170,9 +168,7 @@ def test_a_light_edge_to_a_dense_value_may_outweigh_a_heavy_one() -> None:
 
 
 def _chain(depth: int, light: float) -> Graph:
-    """A hidden chain of two states over `depth` binary columns, one of whose leaves is as small as
-    exp(light).
-    """
+    """A hidden chain of two states over `depth` binary columns, one leaf being as small as exp(light)."""
     builder = Builder(discrete_schema([2] * depth))
     below: list[int] = []
     for column in range(depth):

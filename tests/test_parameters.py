@@ -15,7 +15,7 @@ from tractable.engine import log_values
 from tractable.engine.compile import compiled
 from tractable.engine.expectations import Expecter
 from tractable.learners import Watch
-from tractable.parameters import METHODS, fit
+from tractable.parameters import METHODS, fit, randomised
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.indicators import contracted, expanded
@@ -95,6 +95,43 @@ def test_rows_that_weigh_nothing_are_refused() -> None:
     nothing = Table(discrete_schema([2] * COLUMNS), np.zeros((2, COLUMNS)), np.zeros(2))
     with pytest.raises(ValueError, match="no rows"):
         fit(start(), nothing, METHODS["cccp"](), rng())
+
+
+# ---- random starts --------------------------------------------------------------------------------------
+
+
+@given(circuits(), st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_random_parameters_make_a_normalised_circuit(graph: Graph, seed: int) -> None:
+    found = randomised(graph, rng(seed))
+    every = np.array(oracle.all_rows(graph.schema))
+    assert np.exp(log_values(found, every)).sum() == pytest.approx(1.0)
+
+
+def test_random_parameters_leave_the_structure_as_it_is() -> None:
+    found = randomised(start(), rng())
+    assert np.array_equal(found.kind, start().kind)
+    assert np.array_equal(found.child, start().child)
+    assert not np.isclose(found.log_weight, start().log_weight)[found.log_weight != 0].any()
+
+
+def test_the_same_seed_gives_the_same_random_parameters() -> None:
+    first, second, other = (randomised(start(), rng(seed)) for seed in (1, 1, 2))
+    values = table().values
+    assert np.array_equal(log_values(first, values), log_values(second, values))
+    assert not np.isclose(log_values(first, values), log_values(other, values)).all()
+
+
+def test_random_probabilities_are_evenly_distributed() -> None:
+    odds = randomised(start(edges=20_000), rng()).leaves[0].params[:, 0]
+    deciles = np.quantile(1 / (1 + np.exp(-odds)), np.arange(0.1, 1.0, 0.1))
+    assert deciles == pytest.approx(np.arange(0.1, 1.0, 0.1), abs=0.05)
+
+
+def test_random_parameters_keep_leaves_over_numbers_and_change_those_over_states() -> None:
+    before, after = mixed_start(), randomised(mixed_start(), rng())
+    for old, new in zip(before.leaves, after.leaves, strict=True):
+        assert np.array_equal(old.params, new.params) == (old.family.name != "categorical")
 
 
 # ---- seed 003 -------------------------------------------------------------------------------------------

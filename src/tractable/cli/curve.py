@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tractable.cli.files import check_place
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tractable.parameters import Fitted
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -27,12 +29,10 @@ def check_curve_place(path: Path) -> None:
         raise ValueError("--plot needs matplotlib, which comes with the extra: pip install 'tractable[plot]'")
 
 
-def save_curve(fitted: "Fitted", title: str, path: Path) -> None:
-    """Save a picture of the training curve and, where rows were held out, of theirs with its best step."""
+def curve(fitted: "Fitted", title: str) -> "Figure":
+    """The training curve and, where rows were held out, theirs with its best step marked."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
-
-    from tractable.formats.atomic import write_bytes
 
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
@@ -45,6 +45,13 @@ def save_curve(fitted: "Fitted", title: str, path: Path) -> None:
     axes.set(title=title, xlabel="step", ylabel="mean log-likelihood, nats")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(frameon=False)
+    return figure
+
+
+def save_curve(fitted: "Fitted", title: str, path: Path) -> None:
+    """Save the curve; the suffix chooses the kind of picture."""
+    from tractable.formats.atomic import write_bytes
+
     buffer = BytesIO()
-    figure.savefig(buffer, format=path.suffix.lower().removeprefix("."), dpi=150)
+    curve(fitted, title).savefig(buffer, format=path.suffix.lower().removeprefix("."), dpi=150)
     write_bytes(path, buffer.getvalue())

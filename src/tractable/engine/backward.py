@@ -107,9 +107,7 @@ def _careful(program: Program, edge: Ints, reader: Places) -> Bools:
 
 
 def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout, int]:
-    """Places on the way up and when a stretch is worked out again: first what is kept, then what is
-    passing.
-    """
+    """Places on the way up and when a stretch is worked out again: first what is kept, then the rest."""
     size = program.kind.size
     if cuts.size == 2:
         return own_places(program), own_places(program), size
@@ -128,9 +126,7 @@ def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout,
 
 
 def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:
-    """The chosen edges in the order of what they lead to: where each operation's begin, and which they
-    are.
-    """
+    """The chosen edges by what they lead to: where each operation's begin, and which they are."""
     edge = np.flatnonzero(chosen)
     operand = program.operand[edge]
     count = np.bincount(operand, minlength=program.kind.size)
@@ -138,9 +134,7 @@ def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:
 
 
 def _slots(below: Ints, above: Ints, size: int) -> tuple[Places, int]:
-    """Places for the flows: going backwards, a flow is needed until the first operand of its operation has
-    read it.
-    """
+    """Places for the flows: backwards, a flow is needed until its operation's first operand has read it."""
     last = size - 1
     order = np.argsort(last - below, kind="stable")
     count = np.bincount(last - below, minlength=size)

@@ -1,6 +1,4 @@
-"""The leaves of a circuit as the engine sees them: tables for categorical columns, dense lines for
-numbers.
-"""
+"""A circuit's leaves as the engine sees them: tables for categorical columns, dense lines for numbers."""
 
 from typing import NamedTuple
 

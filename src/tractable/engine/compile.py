@@ -101,9 +101,7 @@ class _Listing:
         return int(self.reader_of[identity]) if kind == LEAF else self.base + identity
 
     def program(self, root: int, low: Floats, high: Floats) -> tuple[Program, Ints, Ints]:
-        """The operations below `root` in running order, without their slots, and the circuit's edges behind
-        theirs.
-        """
+        """The operations below `root` in running order, without slots, and the circuit's edges behind."""
         start, operand, edge = self._edges(~self.inline)
         order = _best_order(
             start, operand, root, np.concatenate([np.full(self.base, LOOKUP, dtype=np.uint8), self.ops.kind])
@@ -130,9 +128,7 @@ class _Listing:
         return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
     def _edges(self, chosen: Bools) -> tuple[Ints, Ints, Ints]:
-        """The chosen edges, by operation: where each operation's begin, what they lead to, which they
-        were.
-        """
+        """The chosen edges, by operation: where each one's begin, what they lead to, which they were."""
         ops = self.ops
         count = (
             np.add.reduceat(np.append(chosen, False).astype(np.int64), ops.start[:-1])

@@ -36,9 +36,7 @@ class Tally(NamedTuple):
 def sweep_counts(
     program: Program, back: Backward, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
-    """Add a batch's expected numbers to the tally. `weights` has a zero for each row that only fills the last
-    tile.
-    """
+    """Add a batch's expected numbers to the tally. Rows that only fill the last tile have weight zero."""
     width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
     top = back.up.slot[ops - 1]
     flows = new_flows(back, width)
@@ -165,9 +163,7 @@ def _pull(  # noqa: PLR0913, PLR0917
     last: int,
     tally: Floats,
 ) -> None:
-    """Set the flow of `o`, over its value, to the shares of the sums above, and add each edge's rows to the
-    tally.
-    """
+    """Set the flow of `o`, over its value, from the sums above; add each edge's rows to the tally."""
     add_slots(flow, o, slot, weight, first, last)
     width = value.shape[1]
     e = first

@@ -182,9 +182,7 @@ def _hand_on_exponent(
     flows: Flows,
     part: Floats,
 ) -> None:
-    """Keep the exponents of a sum for those below it, and add its share to the statistics of its binary
-    leaves.
-    """
+    """Keep a sum's exponents for those below, and add its share to the statistics of its binary leaves."""
     o, v = back.slot[op], back.again.slot[op]
     flows.scaled[o] = True
     flows.exponent[o] = tile.exponent[v]
@@ -229,9 +227,7 @@ def _mix_in(leaf: Floats, flow: Floats, before: Floats, mixture: Floats) -> None
 
 @njit(cache=True, nogil=True)
 def _write(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats) -> None:
-    """A tile's statistics, a row a line, what the row itself shows put in; NaN where the row is
-    impossible.
-    """
+    """A tile's statistics, a row a line, with what the row shows put in; NaN where it is impossible."""
     for r in range(len(rows)):
         for c in range(rows.shape[1]):
             x = rows[r, c]

@@ -1,6 +1,4 @@
-"""Completions of rows: drawn at random in proportion to their probability, or traced along the best
-choices.
-"""
+"""Completions of rows: drawn in proportion to their probability, or traced along the best choices."""
 
 import numpy as np
 
@@ -129,9 +127,7 @@ def _leaves(question: Question) -> Leaves:
 
 
 def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
-    """The rows with the chosen states and, for numbers, a value of the chosen leaf where a cell is
-    missing.
-    """
+    """The rows with missing cells filled: by the chosen states, and for numbers from the chosen leaves."""
     answer = np.where(np.isnan(rows), draws.state, rows)
     for block, lines in dense_blocks(question.graph, question.code):
         if block.family.name == "potential":

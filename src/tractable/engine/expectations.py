@@ -1,6 +1,4 @@
-"""Expected numbers of rows through every edge of a circuit and into every leaf: what EM and gradients are
-made of.
-"""
+"""Expected numbers of rows through every edge and into every leaf: what EM and gradients need."""
 
 from typing import NamedTuple
 
@@ -46,9 +44,7 @@ class Expecter:
         self._back = turned(self._structure.program)
 
     def log_values(self, graph: Graph, rows: Floats, threads: int | None = None) -> Floats:
-        """The logarithm of the circuit's value for each row, with the parameters of `graph`. Shape
-        (rows,).
-        """
+        """The circuit's log-value for each row, with the parameters of `graph`. Shape (rows,)."""
         question = prepare(graph, reweighted(self._structure, graph), {})
         return question_log_values(question, rows, maximise=False, threads=threads)
 

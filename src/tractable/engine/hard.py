@@ -14,9 +14,7 @@ from tractable.engine.up import Inputs, Tile, sweep_up
 def sweep_hard_counts(
     program: Program, layout: Layout, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
-    """Add a batch's numbers to the tally, whose edges are those of the program. The tile holds all
-    operations.
-    """
+    """Add a batch's numbers to the tally, whose edges are the program's. The tile holds all operations."""
     width, top = tile.value.shape[1], program.kind.size - 1
     flow = np.zeros((program.kind.size, width))
     for base in range(0, weights.size, width):

@@ -88,9 +88,7 @@ def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats)
 
 
 def _log_missing(tables: LeafTables, regions: Regions, best: frozenset[int]) -> Floats:
-    """The logarithm of each leaf's value where the cell is missing: over the states that its region
-    allows.
-    """
+    """The log-value of each leaf where the cell is missing: over the states that its region allows."""
     missing = np.zeros(tables.column.size)
     filled = np.flatnonzero(tables.states > 0)
     if not filled.size:
@@ -167,9 +165,7 @@ def dense_blocks(graph: Graph, code: Compiled) -> list[tuple[LeafBlock, slice]]:
 
 
 def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
-    """Log-values of one block's leaves: at the cell, or over its region where it is missing. (leaves,
-    rows).
-    """
+    """Log-values of a block's leaves: at the cell, or over its region if it is missing. (leaves, rows)."""
     x = rows.T[block.column]
     seen = ~np.isnan(x)
     missing = _block_missing(question, block)

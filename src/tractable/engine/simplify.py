@@ -20,9 +20,7 @@ _NODE_PRODUCT = 1
 
 
 class Operations(NamedTuple):
-    """Sums and products in the order of the circuit's nodes; of a sum the highest log weight is zero, when
-    merging.
-    """
+    """Sums and products in the order of the nodes; when merging, a sum's highest log weight is zero."""
 
     kind: Bytes  # (ops,) 0 a sum, 1 a product
     origin: Ints  # (edges,) the circuit's edge
@@ -33,9 +31,7 @@ class Operations(NamedTuple):
 
 
 def simplify(graph: Graph, bottom: Bottom, merge: bool) -> tuple[Operations, int]:
-    """The operations, and the number of leaves with those that were merged. Fills the references of
-    `bottom`.
-    """
+    """The operations, and the number of leaves with merged ones. Fills the references of `bottom`."""
     ops = (
         np.zeros(graph.nodes, np.uint8), np.zeros(graph.edges, np.int64), np.zeros(graph.nodes + 1, np.int64),
         np.zeros(graph.edges, np.uint8), np.zeros(graph.edges, np.int64), np.zeros(graph.edges),

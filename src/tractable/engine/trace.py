@@ -238,9 +238,7 @@ def _scaled_term(program: Program, tile: Tile, e: int, lane: int, own: float) ->
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def _one_of_two(code: int, states: int, zero: float, one: float, u: float) -> float:
-    """The state that a cell shows or, where it is missing, one of two by their weights: for u = 0.5 the
-    heavier.
-    """
+    """The state that a cell shows; where it is missing, one of two by weight: for u = 0.5 the heavier."""
     if code < states:
         return float(code)
     return 1.0 if u * (zero + one) > zero or (zero == 0.0 and one > 0.0) else 0.0

@@ -329,9 +329,7 @@ def _dense(op: int, o: int, inputs: Inputs, base: int, tile: Tile) -> None:
 def sweep_roots(
     program: Program, inputs: Inputs, tile: Tile, maximise: bool, root: Floats, root_exponent: Floats
 ) -> None:
-    """The root's value for every row of the batch, tile after tile. The batch is a whole number of tiles
-    long.
-    """
+    """The root's value for every row of the batch, which is a whole number of tiles long."""
     width = tile.value.shape[1]
     size = program.kind.size
     top = program.slot[size - 1]

@@ -60,10 +60,10 @@ class HiddenChowLiuLearner(Learner):
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         seeds = rng.integers(2**63, size=self.trees)
         states, first = self._best_states(table, int(seeds[0]), valid, watch)
-        grown = [first]
-        for seed in seeds[1:]:
-            if not watch.should_stop():
-                grown.append(self._tree(table, states, int(seed), valid, watch))
+        others = (
+            self._tree(table, states, int(s), valid, watch) for s in seeds[1:] if not watch.should_stop()
+        )
+        grown = [first, *others]
         return grown[0] if len(grown) == 1 else mixture(grown)
 
     def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:

@@ -41,9 +41,7 @@ class Family(ABC):
     def refit(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """Parameters of maximum likelihood for leaves that stand already: what is no parameter stays as it
-        is.
-        """
+        """Parameters of maximum likelihood for leaves that stand already; what is no parameter stays."""
         return self.fit(x, weight, variable, smoothing)
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:

@@ -1,6 +1,4 @@
-"""What the gradient methods share: the gradient of the mean log-likelihood, and a step that is shrunk until
-it helps.
-"""
+"""What gradient methods share: the gradient of the log-likelihood, and a step shrunk until it helps."""
 
 from abc import abstractmethod
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""Circuits whose only parameters are the weights of sums: leaves over states become sums over indicators, and
-back.
-"""
+"""Leaves over states as sums over indicators, so that weights are the only parameters; and back."""
 
 from typing import NamedTuple
 

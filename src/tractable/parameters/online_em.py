@@ -70,9 +70,7 @@ class OnlineEM(Method):
     def _leaves(
         self, graph: Graph, running: Expectations, values: Floats, pace: float
     ) -> tuple[LeafBlock, ...]:
-        """Leaves over states follow the running counts; leaves over numbers go a step towards the batch's
-        own.
-        """
+        """Leaves over states follow the running counts; those over numbers go a step towards the batch's."""
         fitted = refitted_leaves(graph, running, values, self.leaf_smoothing)
         return tuple(
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))

@@ -1,0 +1,48 @@
+"""The benchmarks of parameter learning run, and what they tell is true."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small binary table of two clusters."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "binary").mkdir()
+    rng = np.random.default_rng(0)
+    rows = rng.random((300, 6)) < np.where(rng.integers(2, size=(300, 1)), 0.9, 0.2)
+    text = "\n".join(",".join(map(str, row)) for row in rows.astype(int).tolist())
+    (folder / "binary" / "small.train.data.gz").write_bytes(gzip.compress(text.encode()))
+    return folder
+
+
+def printed(name: str, *arguments: object) -> Any:
+    """The JSON object that a benchmark prints."""
+    command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments), "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def test_figure_2_is_drawn_and_its_winner_is_the_highest(data: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "figure2.svg"
+    found = printed("figure2.py", "--data", data, "--datasets", "small", "--iterations", 5, "--out", picture)
+    final = found["small"]["train_ll"]
+    assert list(final) == ["pgd", "eg", "sma", "cccp"]
+    assert final[found["small"]["wins"]] == max(final.values())
+    assert min(final.values()) > found["small"]["start"]
+    assert "<svg" in picture.read_text()
+
+
+def test_an_iteration_of_every_method_is_timed_beside_a_score(data: Path) -> None:
+    (costs,) = printed("parameters.py", "--data", data, "--dataset", "small", "--quick").values()
+    assert list(costs) == ["score", "cccp", "online-em", "hard-em", "pgd", "eg", "sma"]
+    assert costs["score"]["scores"] == 1.0
+    assert all(cost["edge_rows"] > 0 for cost in costs.values())
