@@ -8,9 +8,10 @@ over numbers.
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.engine.backward import Backward, Flows
 from tractable.engine.blocks import pull
 from tractable.engine.down import any_exponent, new_flows
@@ -40,8 +41,10 @@ def sweep_counts(
     width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
     top = back.up.slot[ops - 1]
     flows = new_flows(back, width)
+    state = np.empty(tile.code.shape)  # as doubles, which fill the same vector lanes as flows
     for base in range(0, weights.size, width):
         sweep_up(program, back.up, inputs, base, tile, False, 0, ops)
+        state[:] = tile.code
         for r in range(width):
             tally.root[base + r] = tile.value[top, r]
             tally.root_exponent[base + r] = tile.exponent[top, r] if tile.scaled[top] else 0.0
@@ -49,15 +52,16 @@ def sweep_counts(
         for k in range(stretches - 1, -1, -1):
             if stretches > 1:
                 sweep_up(program, back.again, inputs, base, tile, False, back.cuts[k], back.cuts[k + 1])
-            _sweep_down(program, back, inputs, tile, flows, tally, base, k)
+            _sweep_down(program, back, inputs, tile, state, flows, tally, base, k)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(  # noqa: C901, PLR0912
+def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
     back: Backward,
     inputs: Inputs,
     tile: Tile,
+    state: Floats,
     flows: Flows,
     tally: Tally,
     base: int,
@@ -80,17 +84,23 @@ def _sweep_down(  # noqa: C901, PLR0912
     leaf_start, leaf_column, code, place, flow, table = (
         program.leaf_start, inputs.leaf_column, tile.code, back.again.slot, flows.value, inputs.leaf_table,
     )  # fmt: skip
-    edge_tally, leaf_tally = tally.edge, tally.leaf_edge
+    edge_tally, leaf_tally, matrix = tally.edge, tally.leaf_edge, back.matrix
+    scaled, handed_scaled = tile.scaled, flows.scaled
     width = value.shape[1]
     pulled = program.kind.size  # from here on flows are there already, as part of a matrix
     for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
-        if back.matrix[op] > 0:
+        if matrix[op] > 0:
             pulled = _pull_matrix(program, back, op, tile, flows, edge_tally)
         o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
         is_share = False
         if first == last:
-            if product_first < product_last:
+            if kind[op] == SUM and product_last - product_first == 1:
+                is_share = True
+                s = product_slot[product_first]
+                for r in range(width):
+                    flow[o, r] = flow[s, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+            elif product_first < product_last:
                 total_slots(flow, o, product_slot, product_first, product_last)
         elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
             _pull_scaled(back, op, tile, flows, edge_tally)
@@ -109,20 +119,20 @@ def _sweep_down(  # noqa: C901, PLR0912
             if not is_share:
                 for r in range(width):
                     flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
-            flows.scaled[o] = tile.scaled[v]
-            if tile.scaled[v]:
+            handed_scaled[o] = scaled[v]
+            if scaled[v]:
                 flows.exponent[o] = tile.exponent[v]
         if leaf_start[op] < leaf_start[op + 1]:
-            if kind[op] == SUM and tile.scaled[v]:
+            if kind[op] == SUM and scaled[v]:
                 _tally_terms(program, op, o, inputs, tile, flows, leaf_tally)
-            else:
+            elif kind[op] == SUM:  # its share is handed on in proportion to the leaf's terms
                 for e in range(leaf_start[op], leaf_start[op + 1]):
-                    zero, one, missing = _shown(flow, o, code, leaf_column[e])
-                    if kind[op] == SUM:  # its share is handed on in proportion to the leaf's terms
-                        zero, one, missing = zero * table[e, 0], one * table[e, 1], missing * table[e, 2]
-                    leaf_tally[e, 0] += zero
-                    leaf_tally[e, 1] += one
-                    leaf_tally[e, 2] += missing
+                    zero, one, missing = _shown(flow, o, state, leaf_column[e])
+                    leaf_tally[e, 0] += zero * table[e, 0]
+                    leaf_tally[e, 1] += one * table[e, 1]
+                    leaf_tally[e, 2] += missing * table[e, 2]
+            else:
+                _tally_states(flow, o, state, leaf_column, leaf_start[op], leaf_start[op + 1], leaf_tally)
         elif kind[op] == LOOKUP:
             _tally_entries(op, o, inputs, code, flow, tally.entry)
         elif kind[op] == DENSE:
@@ -210,14 +220,40 @@ def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows, tally: Float
 
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _shown(flow: Floats, o: int, code: Codes, column: int) -> tuple[float, float, float]:
+def _tally_states(
+    flow: Floats, o: int, state: Floats, column: Ints, first: int, last: int, tally: Floats
+) -> None:
+    """Add a product's flow to the states that rows show, two leaves at a time; missing cells show none."""
+    e = first
+    while e + 1 < last:
+        c, d = column[e], column[e + 1]
+        c_zero, c_one, d_zero, d_one = 0.0, 0.0, 0.0, 0.0
+        for r in range(flow.shape[1]):
+            x = flow[o, r]
+            c_zero += x if state[c, r] == 0.0 else 0.0
+            c_one += x if state[c, r] == 1.0 else 0.0
+            d_zero += x if state[d, r] == 0.0 else 0.0
+            d_one += x if state[d, r] == 1.0 else 0.0
+        tally[e, 0] += c_zero
+        tally[e, 1] += c_one
+        tally[e + 1, 0] += d_zero
+        tally[e + 1, 1] += d_one
+        e += 2
+    if e < last:
+        zero, one, _ = _shown(flow, o, state, column[e])
+        tally[e, 0] += zero
+        tally[e, 1] += one
+
+
+@njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
+def _shown(flow: Floats, o: int, state: Floats, column: int) -> tuple[float, float, float]:
     """How much of a flow falls on rows that show state 0, on those that show state 1, and on the others."""
     all_rows, zero, one = 0.0, 0.0, 0.0
     for r in range(flow.shape[1]):
         x = flow[o, r]
         all_rows += x
-        zero += x if code[column, r] == 0 else 0.0
-        one += x if code[column, r] == 1 else 0.0
+        zero += x if state[column, r] == 0.0 else 0.0
+        one += x if state[column, r] == 1.0 else 0.0
     return zero, one, max(0.0, all_rows - zero - one)
 
 

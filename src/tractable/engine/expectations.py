@@ -15,8 +15,10 @@ from tractable.engine.inputs import Question, batch, dense_blocks, prepare
 from tractable.engine.program import SUM, LeafTables, own_places
 from tractable.engine.scaling import join
 from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
+from tractable.engine.up import Tile
 
-PART = 512  # rows of one part; fixed, so that the sums over parts do not depend on the number of threads
+LEAST_PART, MOST_PART = 512, 4096  # rows of one part
+COUNT_TILE = 256  # rows counted together: more than are swept upwards, as each operation has more to do
 
 
 class LeafCounts(NamedTuple):
@@ -42,6 +44,7 @@ class Expecter:
         if self._structure.constant:
             raise ValueError("the circuit does not depend on the row: there is nothing to count")
         self._back = turned(self._structure.program)
+        self._spare: list[Tile] = []  # tiles that no thread uses: fresh memory costs as much as a sweep
 
     def log_values(self, graph: Graph, rows: Floats, threads: int | None = None) -> Floats:
         """The circuit's log-value for each row, with the parameters of `graph`. Shape (rows,)."""
@@ -51,29 +54,45 @@ class Expecter:
     def expectations(
         self, graph: Graph, rows: Floats, weights: Floats, *, hard: bool = False, threads: int | None = None
     ) -> Expectations:
-        """The expected numbers under the parameters of `graph`, which has the structure of the circuit
-        compiled.
+        """The expected numbers under the parameters of `graph`, of the structure of the circuit compiled.
 
         With `hard` a row counts for its best induced tree alone, and its log-value is that tree's.
         """
         question = prepare(graph, reweighted(self._structure, graph), {})
         back = reweighted_back(self._back, question.code.program)
         workers = threads_or_default(threads)
-        parts = [slice(i, min(i + PART, len(rows))) for i in range(0, len(rows), PART)]
+        size = part_size(len(rows))
+        parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
 
         def run(part: slice) -> Tally:
-            return (_hard_tally if hard else _tally)(question, back, rows[part], weights[part])
+            if hard:
+                return _hard_tally(question, back, rows[part], weights[part])
+            tile = self._tile(question, tile_width(back.places, part.stop - part.start, COUNT_TILE))
+            tally = _tally(question, back, tile, rows[part], weights[part])
+            self._spare.append(tile)
+            return tally
 
         tallies = spread(run, parts, workers)
         return _read(question, back, tallies, [p.stop - p.start for p in parts])
 
+    def _tile(self, question: Question, width: int) -> Tile:
+        """A tile of that width, used before where there is one."""
+        try:
+            tile = self._spare.pop()
+        except IndexError:
+            return new_tile(question.graph, self._back.places, width)
+        return tile if tile.value.shape[1] == width else self._tile(question, width)
 
-def _tally(question: Question, back: Backward, rows: Floats, weights: Floats) -> Tally:
-    program = question.code.program
-    width = tile_width(back.places, len(rows))
-    inputs = batch(question, rows, width)
+
+def part_size(rows: int) -> int:
+    """How many rows are counted together: what the sums come to must not depend on the number of threads."""
+    return min(MOST_PART, max(LEAST_PART, -(-rows // 8 // COUNT_TILE) * COUNT_TILE))
+
+
+def _tally(question: Question, back: Backward, tile: Tile, rows: Floats, weights: Floats) -> Tally:
+    inputs = batch(question, rows, tile.value.shape[1])
     tally = _empty_tally(question, back.edge.size, inputs.code.shape[1])
-    tile = new_tile(question.graph, back.places, width)
+    program = question.code.program
     sweep_counts(program, back, inputs, tile, _padded_weights(weights, tally.root.size), tally)
     return tally
 

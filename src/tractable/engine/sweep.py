@@ -65,9 +65,9 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
     return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor
 
 
-def tile_width(slots: int, rows: int) -> int:
+def tile_width(slots: int, rows: int, widest: int = TILE) -> int:
     """How many rows to work out together: few when few are asked for or when each needs much room."""
-    width = TILE
+    width = widest
     while width > SMALL_TILE and (width >= 2 * rows or slots * width * 8 > TILE_BYTES):
         width //= 2
     return width
