@@ -95,12 +95,7 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
         product_first, product_last = product_start[op], product_start[op + 1]
         is_share = False
         if first == last:
-            if kind[op] == SUM and product_last - product_first == 1:
-                is_share = True
-                s = product_slot[product_first]
-                for r in range(width):
-                    flow[o, r] = flow[s, r] / value[v, r] if value[v, r] > 0.0 else 0.0
-            elif product_first < product_last:
+            if product_first < product_last:
                 total_slots(flow, o, product_slot, product_first, product_last)
         elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
             _pull_scaled(back, op, tile, flows, edge_tally)
