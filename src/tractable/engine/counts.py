@@ -14,7 +14,7 @@ from numba import njit
 from tractable.arrays import Floats, Ints
 from tractable.engine.backward import Backward, Flows
 from tractable.engine.blocks import pull
-from tractable.engine.down import any_exponent, new_flows
+from tractable.engine.down import any_exponent, new_flows, pull_scaled
 from tractable.engine.program import DENSE, LOOKUP, SUM, WIDE, Codes, Places, Program
 from tractable.engine.rows import CONTRACT, add_slots, chosen, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
@@ -98,7 +98,7 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
             if product_first < product_last:
                 total_slots(flow, o, product_slot, product_first, product_last)
         elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
-            _pull_scaled(back, op, tile, flows, edge_tally)
+            pull_scaled(back, op, tile, flows, edge_tally)
         else:
             if op < pulled:
                 _pull(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
@@ -193,25 +193,6 @@ def _pull(  # noqa: PLR0913, PLR0917
             one += flow[a, r] * value[op, r]
         tally[e] += weight[e] * one
         e += 1
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows, tally: Floats) -> None:
-    """The flow of an operation, from sums and products above, where exponents may count."""
-    o, v, flow = back.slot[op], back.again.slot[op], flows.value
-    for r in range(flow.shape[1]):
-        total = 0.0
-        own = tile.exponent[v, r] if tile.scaled[v] else 0.0
-        if tile.value[v, r] > 0.0:
-            for e in range(back.start[op], back.start[op + 1]):
-                s = back.reader_slot[e]
-                steps = back.weight_exponent[e] + own - (flows.exponent[s, r] if flows.scaled[s] else 0.0)
-                x = flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
-                tally[e] += x
-                total += x
-        for e in range(back.product_start[op], back.product_start[op + 1]):
-            total += flow[back.product_slot[e], r]
-        flow[o, r] = total
 
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)

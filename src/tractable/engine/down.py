@@ -106,7 +106,7 @@ def _sweep_down(  # noqa: C901, PLR0912
     value, flow, place, scaled = tile.value, flows.value, back.again.slot, flows.scaled
     leaf_column, leaf_share, first_statistic = inputs.leaf_column, shares.leaf, shares.first
     wanted, part = arrived.wanted, arrived.part
-    width = value.shape[1]
+    width, no_tally = value.shape[1], np.empty(0)
     for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
         o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
@@ -115,7 +115,7 @@ def _sweep_down(  # noqa: C901, PLR0912
             if product_first < product_last:
                 total_slots(flow, o, product, product_first, product_last)
         elif careful[op] and any_exponent(back, op, tile, flows):
-            _pull_scaled(back, op, tile, flows)
+            pull_scaled(back, op, tile, flows, no_tally)
             is_share = False
         elif is_share:
             add_slots(flow, o, reader, weight, first, last)
@@ -155,8 +155,8 @@ def any_exponent(back: Backward, op: int, tile: Tile, flows: Flows) -> bool:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows) -> None:
-    """The flow of an operation, from above, where exponents count."""
+def pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows, tally: Floats) -> None:
+    """The flow of an operation, where exponents count. A tally, unless empty, gets each edge's."""
     o, v, flow = back.slot[op], back.again.slot[op], flows.value
     for r in range(flow.shape[1]):
         total = 0.0
@@ -165,7 +165,10 @@ def _pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows) -> None:
             for e in range(back.start[op], back.start[op + 1]):
                 s = back.reader_slot[e]
                 steps = back.weight_exponent[e] + own - (flows.exponent[s, r] if flows.scaled[s] else 0.0)
-                total += flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
+                x = flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
+                total += x
+                if tally.size:
+                    tally[e] += x
         for e in range(back.product_start[op], back.product_start[op + 1]):
             total += flow[back.product_slot[e], r]
         flow[o, r] = total

@@ -16,7 +16,7 @@ from tractable.data import Table
 from tractable.learners.chow_liu import chow_liu_forest
 from tractable.learners.encoding import Encoding, encode
 from tractable.learners.estimates import default_family, estimates, leaf_params
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.mixtures import first_sums
 from tractable.learners.scores import mean_log_prob
 from tractable.learners.trees import Forest
@@ -51,10 +51,7 @@ class HiddenChowLiuLearner(Learner):
     patience: int = 6  # passes without a better score on the validation rows before stopping
 
     def __post_init__(self) -> None:
-        if isinstance(self.states, int):  # one number stands for itself
-            object.__setattr__(self, "states", (self.states,))
-        if not self.states or min(self.states) < 1:
-            raise ValueError(f"setting states of {self.name} are numbers from 1 up, not {self.states}")
+        require_numbers(self, "states")
         require_at_least(self, trees=1, batch=1, epochs=1, steps=0, smoothing=0, patience=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:

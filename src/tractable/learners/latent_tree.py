@@ -17,7 +17,7 @@ from tractable.learners.latent.distances import Pairs, information_distances, pa
 from tractable.learners.latent.start import first_tables, rooted
 from tractable.learners.latent.structure import Method, Search, latent_tree
 from tractable.learners.latent.tree import Tree
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.scores import mean_log_prob
 from tractable.learners.statistics import link_gains, link_parameters
 from tractable.parameters import fit
@@ -59,10 +59,7 @@ class LatentTreeLearner(Learner):
     steps: int = 200  # of EM, at most
 
     def __post_init__(self) -> None:
-        if isinstance(self.states, int):  # one number stands for itself
-            object.__setattr__(self, "states", (self.states,))
-        if min(self.states, default=1) < 1:
-            raise ValueError(f"setting states of {self.name} are numbers from 1 up, not {self.states}")
+        require_numbers(self, "states", some=False)
         if self.method not in get_args(Method):
             known = ", ".join(get_args(Method))
             raise ValueError(f"setting method of {self.name} is one of {known}, not {self.method}")

@@ -60,6 +60,19 @@ def require_at_least(learner: Learner, **least: float) -> None:
             raise ValueError(f"setting {name} of {learner.name} is at least {bound:g}, not {value}")
 
 
+def require_numbers(learner: Learner, name: str, *, some: bool = True) -> None:
+    """Make a setting of one or several numbers a tuple; refuse those below one and, if `some`, none at all.
+
+    Raises:
+        ValueError: naming the setting and its value.
+    """
+    value = getattr(learner, name)
+    numbers = (value,) if isinstance(value, int) else tuple(value)
+    object.__setattr__(learner, name, numbers)  # settings are frozen for everybody else
+    if min(numbers, default=0 if some else 1) < 1:
+        raise ValueError(f"setting {name} of {learner.name} are numbers from 1 up, not {value}")
+
+
 def _check(table: Table, valid: Table | None) -> None:
     if not len(table.schema):
         raise ValueError("the table has no columns")

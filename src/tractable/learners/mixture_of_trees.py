@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.circuit import Graph, parameter_count
 from tractable.data import Table, collapse
 from tractable.learners.encoding import Encoding, encode
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.mixtures import Climb, fit_mixture, memberships
 from tractable.learners.sizes import best_size
 from tractable.learners.tree_mixtures import TreeClimb, TreeMixture, climb_trees
@@ -40,12 +40,7 @@ class MixtureOfTreesLearner(Learner):
     penalty: float = 1.0  # of a parameter when there are no validation rows, in units of BIC
 
     def __post_init__(self) -> None:
-        if isinstance(self.components, int):  # one number stands for itself
-            object.__setattr__(self, "components", (self.components,))
-        if not self.components or min(self.components) < 1:
-            raise ValueError(
-                f"setting components of {self.name} are numbers from 1 up, not {self.components}"
-            )
+        require_numbers(self, "components")
         require_at_least(self, smoothing=0, sharing=0, link_cost=0, restarts=1, begin_steps=0, steps=1)
         require_at_least(self, tolerance=0, patience=1, penalty=0)
 

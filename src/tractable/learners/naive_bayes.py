@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.circuit import Builder, Graph, parameter_count
 from tractable.data import Table
 from tractable.learners.encoding import Encoding, encode
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.mixtures import Climb, Mixture, fit_mixture, mixture_node
 from tractable.learners.scores import mean_log_prob
 from tractable.learners.sizes import best_size
@@ -33,12 +33,7 @@ class NaiveBayesLearner(Learner):
     penalty: float = 1.0  # of a parameter when there are no validation rows, in units of BIC
 
     def __post_init__(self) -> None:
-        if isinstance(self.components, int):  # one number stands for itself
-            object.__setattr__(self, "components", (self.components,))
-        if not self.components or min(self.components) < 1:
-            raise ValueError(
-                f"setting components of {self.name} are numbers from 1 up, not {self.components}"
-            )
+        require_numbers(self, "components")
         require_at_least(self, smoothing=0, restarts=1, steps=1, tolerance=0, penalty=0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
