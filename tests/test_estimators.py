@@ -28,6 +28,9 @@ ESTIMATORS: list[type[TableEstimator]] = [
     tr.MixtureOfTrees,
     tr.LatentTree,
     tr.HiddenChowLiuTree,
+    tr.BayesianNetwork,
+    tr.ACMN,
+    tr.EACMN,
 ]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 every_check = [

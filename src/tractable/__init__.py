@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, Variable, read
     from tractable.estimators import (
+        ACMN,
+        EACMN,
+        BayesianNetwork,
         ChowLiuTree,
         HiddenChowLiuTree,
         Independent,
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 ESTIMATORS = (
+    "ACMN",
+    "EACMN",
+    "BayesianNetwork",
     "ChowLiuTree",
     "HiddenChowLiuTree",
     "Independent",
@@ -39,7 +45,10 @@ _HOME = {
 }
 
 __all__ = [
+    "ACMN",
+    "EACMN",
     "MPE",
+    "BayesianNetwork",
     "ChowLiuTree",
     "Circuit",
     "HiddenChowLiuTree",

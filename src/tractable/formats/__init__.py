@@ -13,7 +13,7 @@ from tractable.formats.ac import read_ac
 from tractable.formats.ac_writing import write_ac
 from tractable.formats.document import Document
 from tractable.formats.dot import write_dot
-from tractable.formats.network_files import read_network
+from tractable.formats.network_files import read_network, write_network
 from tractable.formats.readable import read_json, write_json
 from tractable.formats.spn import read_spn
 from tractable.formats.spn_writing import write_spn
@@ -36,7 +36,9 @@ FORMATS: dict[str, Format] = {
     ".ac": Format("Libra's arithmetic circuits", read_ac, write_ac),
     ".spn": Format("Libra's sum-product networks", read_spn, write_spn),
     ".bif": Format("Bayesian networks, Interchange Format", read=read_network),
-    ".uai": Format("networks of the UAI competitions", read=read_network),
+    ".uai": Format("networks of the UAI competitions", read_network, write_network),
+    ".bn": Format("Libra's Bayesian networks", read=read_network),
+    ".mn": Format("Libra's Markov networks", read_network, write_network),
     ".dot": Format("Graphviz", write=write_dot),
     ".svg": Format("a picture", write=write_svg),
 }

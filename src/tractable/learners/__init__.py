@@ -1,6 +1,9 @@
 """From a table to a circuit. To add a learner: a file with a class, and a line in the table below."""
 
+from tractable.learners.acmn import ACMNLearner
+from tractable.learners.bayesian_network import BayesianNetworkLearner
 from tractable.learners.chow_liu import ChowLiuLearner
+from tractable.learners.eacmn import EACMNLearner
 from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.latent_tree import LatentTreeLearner
@@ -15,7 +18,8 @@ LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
         IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner, LatentTreeLearner,
-        LearnSPNLearner, MixtureOfTreesLearner,
+        LearnSPNLearner, MixtureOfTreesLearner, BayesianNetworkLearner, ACMNLearner,
+        EACMNLearner,
     )
 }  # fmt: skip
 

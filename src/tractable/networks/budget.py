@@ -1,6 +1,10 @@
 """A bound on the work of compiling, so that a network that would explode is refused instead."""
 
 
+class TooLargeError(ValueError):
+    """Compiling a network takes more than was allowed."""
+
+
 class Budget:
     """Counts the entries that diagrams take and refuses to go past a limit, if there is one."""
 
@@ -12,11 +16,11 @@ class Budget:
         """Count some more entries.
 
         Raises:
-            ValueError: when they are more than the limit allows.
+            TooLargeError: when they are more than the limit allows.
         """
         self.spent += entries
         if self.limit is not None and self.spent > self.limit:
-            raise ValueError(
+            raise TooLargeError(
                 f"compiling the network takes at least {self.spent:,} entries,"
                 f" more than the limit of {self.limit:,}"
             )

@@ -12,7 +12,7 @@ import numpy as np
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
-from tractable.networks.budget import Budget
+from tractable.networks.budget import Budget, TooLargeError
 from tractable.networks.diagram import Diagram, combine, from_table, without_last
 from tractable.networks.growth import Growth
 from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
@@ -29,7 +29,8 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
     A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
 
     Raises:
-        ValueError: if it would take more than `limit` entries, or if nothing has a probability above zero.
+        TooLargeError: if it would take more than `limit` entries.
+        ValueError: if nothing has a probability above zero.
     """
     # Trees and features may be far smaller than their tables: there the real work is counted instead.
     dense = all(isinstance(f, TableFactor) for f in network.factors)
@@ -45,7 +46,7 @@ def _planned_order(network: Network, limit: int | None) -> list[int]:
         order.append(column)
         entries += states[column] * prod(states[c] for c in around)
         if limit is not None and entries > limit:
-            raise ValueError(
+            raise TooLargeError(
                 f"compiling the network takes an estimated {entries:.3g} table entries or more,"
                 f" above the limit of {limit:,}"
             )

@@ -1,0 +1,106 @@
+"""What every split of every feature gains and costs, as last seen, and which is best."""
+
+from typing import Any
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+
+FIRST_COST = 4.0  # edges that a split is taken to cost before anyone asks
+
+
+class Ledger:
+    """Tables of features by columns that append lines; each line knows its best score."""
+
+    def __init__(self, columns: int, split_cost: float, edge_cost: float) -> None:
+        self.size = 0
+        self.edge_cost = edge_cost
+        self._split_cost = split_cost
+        self._gain = np.zeros((64, columns), dtype=np.float32)
+        self._cost = np.zeros((64, columns), dtype=np.float32)
+        self.priced_at = np.zeros((64, columns), dtype=np.int32)  # splits made when the cost was found
+        self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found; -1: never
+        self._best = np.zeros(64)
+
+    def add(self, features: int) -> None:
+        """Append lines, without gains yet."""
+        first, self.size = self.size, self.size + features
+        if self.size > len(self._best):
+            for name in ("_gain", "_cost", "priced_at", "asked_at", "_best"):
+                setattr(self, name, _doubled(getattr(self, name), self.size))
+        new = slice(first, self.size)
+        self._gain[new], self._cost[new], self.priced_at[new] = 0, FIRST_COST, -1
+        self.asked_at[new], self._best[new] = np.iinfo(np.int64).max, -np.inf  # until asked: never to be
+
+    def set_gains(self, features: Ints, gain: Floats, now: int) -> None:
+        """Note gains, (features, columns)."""
+        ruled_out = self._gain[features] < 0
+        self._gain[features] = np.where(ruled_out, -np.inf, gain)
+        self.asked_at[features] = now
+        self._rank(features)
+
+    def set_cost(self, feature: int, column: int, edges: float, now: int) -> None:
+        """Note the cost of one split."""
+        self._cost[feature, column] = edges
+        self.priced_at[feature, column] = now
+        self._rank(np.array([feature]))
+
+    def rule_out(self, feature: int, column: int) -> None:
+        """A split that is not to be made, ever."""
+        self._gain[feature, column] = -np.inf
+        self._rank(np.array([feature]))
+
+    def halve_edge_cost(self) -> None:
+        """Let edges cost half as much."""
+        self.edge_cost /= 2
+        for at in range(0, self.size, 1024):
+            self._rank(np.arange(at, min(self.size, at + 1024)))
+
+    def score(self, feature: int, column: int) -> float:
+        """What a split gains less what it costs."""
+        gain, cost = float(self._gain[feature, column]), float(self._cost[feature, column])
+        return gain - self._split_cost - self.edge_cost * cost
+
+    def worth(self, feature: int, column: int) -> float:
+        """The number of edges that a split is worth."""
+        return (float(self._gain[feature, column]) - self._split_cost) / self.edge_cost
+
+    def best_feature(self) -> int:
+        """The feature whose best split scores most; -1 if none is above zero."""
+        feature = int(self._best[: self.size].argmax())
+        return feature if self._best[feature] > 0 else -1
+
+    def best_score(self) -> float:
+        """The score of the best split."""
+        return float(self._best[: self.size].max())
+
+    def best_column(self, feature: int) -> int:
+        """The column of a feature's best split."""
+        return int((self._gain[feature] - self.edge_cost * self._cost[feature]).argmax())
+
+    def best_stale(self, now: int, most: int) -> Ints:
+        """The features that seem best of those asked before now."""
+        stale = np.flatnonzero((self.asked_at[: self.size] < now) & (self._best[: self.size] > 0))
+        if stale.size > most:
+            stale = stale[np.argpartition(-self._best[stale], most)[:most]]
+        return stale
+
+    def stale(self, now: int) -> Ints:
+        """All features asked before now."""
+        return np.flatnonzero(self.asked_at[: self.size] < now)
+
+    def any_left(self) -> bool:
+        """Whether some split has room and would be made if edges cost nothing."""
+        gain, cost = self._gain[: self.size], self._cost[: self.size]
+        return bool(((gain > self._split_cost) & (cost < np.inf)).any())
+
+    def _rank(self, features: Ints) -> None:
+        score = self._gain[features] - np.float32(self.edge_cost) * self._cost[features]
+        self._best[features] = score.max(axis=1) - self._split_cost
+
+
+def _doubled(array: "np.typing.NDArray[Any]", least: int) -> "np.typing.NDArray[Any]":
+    """The same lines with room for at least so many."""
+    larger = np.zeros((max(2 * len(array), least), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger

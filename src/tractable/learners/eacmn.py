@@ -1,0 +1,56 @@
+"""ACMN with the heuristics of Rooshenas, «Learning Tractable Graphical Models», 2017, section 4.3.1."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.data import Table
+from tractable.growing.markov import MarkovModel
+from tractable.growing.search import Costs, Fitting
+from tractable.learners.chow_liu import chow_liu_forest
+from tractable.learners.encoding import encode
+from tractable.learners.learner import require_at_least
+from tractable.learners.markov import MarkovLearner
+from tractable.learners.trees import Forest
+
+LEAST_PART = 1e-3  # of the rows of a state, to begin weights of the tree with
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class EACMNLearner(MarkovLearner):
+    """A Markov network grown from a Chow-Liu tree, its weights fitted one step after each split."""
+
+    name: ClassVar[str] = "eacmn"
+    title: ClassVar[str] = "Markov network grown from a tree"
+
+    least_support: float = 1e-4  # part of the rows in which a feature must hold to be split
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_at_least(self, least_support=0)
+
+    def _plant(self, model: MarkovModel, table: Table) -> None:
+        plant_tree(model, chow_liu_forest(encode(table), 1.0, link_cost=1.0))
+        model.fit(100, 1e-8)
+
+    def _costs(self) -> Costs:
+        return replace(super()._costs(), least_support=self.least_support)
+
+    def _fitting(self) -> Fitting:
+        return Fitting(1, 0.0)
+
+
+def plant_tree(model: MarkovModel, forest: Forest) -> None:
+    """Give a model of independent columns the features of a tree.
+
+    Every state of a column is split on the column's parent, columns far from the root first: so each sum over
+    a column's states stands below those of its parent, as in a tree that is compiled.
+    """
+    for column in forest.order[::-1].tolist():
+        parent = int(forest.parent[column])
+        for feature in range(*model.states_of(column).indices(model.features)) if parent >= 0 else ():
+            above = model.states_of(parent)
+            odds = np.maximum(model.parts(feature)[above], LEAST_PART) / model.target[above]
+            model.split(feature, parent, np.log(odds))

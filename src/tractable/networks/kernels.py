@@ -1,0 +1,40 @@
+"""Compiled loops over the factors of networks: no objects and no choices of policy."""
+
+from numba import njit
+
+from tractable.arrays import Floats
+from tractable.networks.flat import Codes, Features, Rules
+
+
+@njit(cache=True, nogil=True)
+def add_log_values(features: Features, rules: Rules, codes: Codes, answer: Floats) -> None:
+    """Add to `answer` (rows,) the logarithm of the product of all factors for each row of `codes`."""
+    for r in range(codes.shape[0]):
+        row = codes[r]
+        for f in range(features.log_weight.size):
+            if feature_holds(features, f, row):
+                answer[r] += features.log_weight[f]
+        for rule in range(rules.root.size):
+            answer[r] += rule_value(rules, rule, row)
+
+
+@njit(cache=True, nogil=True)
+def feature_holds(features: Features, f: int, row: Codes) -> bool:
+    """Whether all conditions of a feature hold of a row."""
+    i, end = features.start[f], features.start[f + 1]
+    while i < end and (row[features.column[i]] == features.state[i]) == features.equals[i]:
+        i += 1
+    return i == end
+
+
+@njit(cache=True, nogil=True)
+def rule_value(rules: Rules, rule: int, row: Codes) -> float:
+    """The logarithm that a tree or table gives a row."""
+    node = rules.root[rule]
+    while rules.column[node] >= 0:
+        holds = row[rules.column[node]] == rules.state[node]
+        node = rules.then[node] if holds else rules.otherwise[node]
+    at = rules.offset[node]
+    for i in range(rules.start[node], rules.start[node + 1]):
+        at += row[rules.key[i]] * rules.stride[i]
+    return rules.value[at]

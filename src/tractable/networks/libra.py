@@ -1,0 +1,246 @@
+"""Bayesian and Markov networks in Libra's text form (`.bn`, `.mn`): reading.
+
+The first line is the numbers of states, then comes `BN { v0 { factor } ... }` or `MN { factor ... }`. A
+factor is `table { lines }`, `features { lines }`, `tree { (v1_0 yes no) }` or a bare line; a line is a log
+weight and conditions such as +v0_1 (equals) and -v4_2 (differs).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import numpy as np
+
+from tractable.data.schema import Schema, discrete_schema
+from tractable.networks.libra_trees import Tree, child_tree, path_features
+from tractable.networks.network import (
+    MOST_STATES,
+    Factor,
+    FeatureFactor,
+    Network,
+    TableFactor,
+    TreeFactor,
+    normalised,
+)
+from tractable.networks.tables import feature_table
+
+_TOKEN = re.compile(r"[{}()]|[^\s{}()]+")
+_CONDITION = re.compile(r"([+-])v(\d{1,9})_(\d{1,9})")
+
+T = TypeVar("T")
+
+
+def read_libra(path: Path) -> Network:
+    """The network of a .bn or .mn file; its columns are called x0, x1, ... and their states 0, 1, ...
+
+    Raises:
+        ValueError: naming the line that is wrong.
+    """
+    return _Parser(path.read_text(encoding="utf-8", errors="replace")).network()
+
+
+class _Parser:
+    """Reads one file from front to back."""
+
+    def __init__(self, text: str) -> None:
+        sizes, _, rest = text.partition("\n")
+        self.schema = _schema(sizes)
+        lines = enumerate(rest.split("\n"), start=2)
+        self.tokens = [(word, number) for number, line in lines for word in _TOKEN.findall(line)]
+        self.at = 0
+
+    def network(self) -> Network:
+        """The whole file."""
+        kind = self.take()
+        if kind not in ("BN", "MN"):
+            self.fail(f"a network starts with BN or MN, not '{kind[:40]}'")
+        self.expect("{")
+        factors = self.distributions() if kind == "BN" else self.factors()
+        if self.at < len(self.tokens):
+            self.take()
+            self.fail("the file goes on after the network")
+        return Network(self.schema, tuple(factors), "bayes" if kind == "BN" else "markov")
+
+    def distributions(self) -> Sequence[Factor]:
+        """What stands in a Bayesian network: a block for each column."""
+        found: list[Factor] = []
+        while (word := self.take()) != "}":
+            name = re.fullmatch(r"v(\d{1,9})", word)
+            if not name or int(name[1]) >= len(self.schema):
+                self.fail(f"a column like v0 is expected, not '{word[:40]}'")
+            self.expect("{")
+            found.append(self.distribution(int(name[1])))
+        return found
+
+    def distribution(self, child: int) -> TableFactor | TreeFactor:
+        """The block of a column: a tree, a table, or features whose product is its distribution."""
+        if self.peek() == "tree":
+            self.take()
+            tree = self.tree()
+            self.expect("}")
+            return self.checked(lambda: child_tree(tree, child, self.schema))
+        factors = self.factors()
+        return self.checked(lambda: _conditional_table(factors, child, self.schema))
+
+    def factors(self) -> list[TableFactor | FeatureFactor]:
+        """Factors up to the end of their block."""
+        found: list[TableFactor | FeatureFactor] = []
+        while (word := self.peek()) != "}":
+            if word == "tree":
+                self.take()
+                found += path_features(self.tree())
+            elif word in ("table", "features"):
+                self.take()
+                self.expect("{")
+                lines = self.lines()
+                self.expect("}")
+                found += [self.table(lines)] if word == "table" else lines
+            else:
+                found.append(self.line())
+        self.take()
+        return found
+
+    def table(self, lines: list[FeatureFactor]) -> TableFactor:
+        """The table of a block of lines."""
+        return self.checked(lambda: _table(lines, self.schema))
+
+    def lines(self) -> list[FeatureFactor]:
+        """Weights with conditions, up to the end of their block."""
+        found = []
+        while self.peek() != "}":
+            found.append(self.line())
+        return found
+
+    def line(self) -> FeatureFactor:
+        """A log weight and conditions."""
+        weight = self.number(self.take())
+        conditions = []
+        while match := _CONDITION.fullmatch(self.peek()):
+            self.take()
+            conditions.append((self.cell(match[2], match[3]), match[1] == "+"))
+        return FeatureFactor(
+            tuple(column for (column, _), _ in conditions),
+            tuple(state for (_, state), _ in conditions),
+            tuple(equals for _, equals in conditions),
+            weight,
+        )
+
+    def tree(self) -> Tree:
+        """Tests in brackets, down to numbers."""
+        self.expect("{")
+        tree = Tree()
+        above: list[int] = []
+        while above or not tree.column:
+            word = self.take()
+            if word == ")" and len(tree.branches[above[-1]] if above else []) == 2:
+                above.pop()
+                continue
+            if above and len(tree.branches[above[-1]]) == 2:
+                self.fail(f"')' is expected, not '{word[:40]}'")
+            node = self.node(tree, word)
+            if above:
+                tree.branches[above[-1]].append(node)
+            if word == "(":
+                above.append(node)
+        self.expect("}")
+        return tree
+
+    def node(self, tree: Tree, word: str) -> int:
+        """A test, whose bracket was opened, or a leaf."""
+        if word != "(":
+            return tree.add(-1, 0, self.number(word))
+        test = self.take()
+        match = re.fullmatch(r"v(\d{1,9})_(\d{1,9})", test)
+        if not match:
+            self.fail(f"a test like v0_1 is expected, not '{test[:40]}'")
+        return tree.add(*self.cell(match[1], match[2]), 0.0)
+
+    def cell(self, column: str, state: str) -> tuple[int, int]:
+        """A column and a state that there are."""
+        if int(column) >= len(self.schema) or int(state) >= self.schema[int(column)].cardinality:
+            self.fail(f"there is no column {column} with a state {state}")
+        return int(column), int(state)
+
+    def number(self, word: str) -> float:
+        """A logarithm."""
+        try:
+            value = float(word)
+        except ValueError:
+            value = np.nan
+        return value if value < np.inf else self.fail(f"'{word[:40]}' is no logarithm of a finite number")
+
+    def checked(self, make: Callable[[], T]) -> T:
+        """What `make` answers; its complaint gets a line number."""
+        try:
+            return make()
+        except ValueError as error:
+            return self.fail(str(error))
+
+    def peek(self) -> str:
+        """The next token, which stays."""
+        if self.at == len(self.tokens):
+            self.fail("the file ends too early")
+        return self.tokens[self.at][0]
+
+    def take(self) -> str:
+        """The next token."""
+        word = self.peek()
+        self.at += 1
+        return word
+
+    def expect(self, word: str) -> None:
+        """Take a given token."""
+        found = self.take()
+        if found != word:
+            self.fail(f"'{word}' is expected, not '{found[:40]}'")
+
+    def fail(self, message: str) -> NoReturn:
+        """Say on which line the reading stopped."""
+        line = self.tokens[self.at - 1][1] if self.at else 2
+        raise ValueError(f"line {line}: {message}")
+
+
+def _schema(line: str) -> Schema:
+    sizes = [word.strip() for word in line.split(",")]
+    if not all(word.isascii() and word.isdigit() and 1 <= int(word[:9]) <= MOST_STATES for word in sizes):
+        raise ValueError("line 1: the first line is the numbers of states, like 2,2,3")
+    return discrete_schema(map(int, sizes))
+
+
+def _table(lines: list[FeatureFactor], schema: Schema) -> TableFactor:
+    """The table whose entries are lines.
+
+    Raises:
+        ValueError: if they are not all of the combinations of some columns' states, each once.
+    """
+    columns = lines[0].columns if lines else ()
+    values = np.full(tuple(schema[c].cardinality for c in columns), np.nan)
+    for line in lines:
+        if sorted(line.columns) != sorted(columns) or not all(line.equals):
+            raise ValueError("the lines of a table name the same columns, each with a +")
+        states = dict(zip(line.columns, line.states, strict=True))
+        values[tuple(states[c] for c in columns)] = line.log_weight
+    if np.isnan(values).any() or len(lines) != values.size:
+        raise ValueError(f"a table over {len(columns)} columns has {values.size} lines, each another")
+    return TableFactor(columns, values)
+
+
+def _conditional_table(
+    factors: Sequence[TableFactor | FeatureFactor], child: int, schema: Schema
+) -> TableFactor:
+    """The distribution of a column that a table or features stand for, the column first."""
+    tables = [f for f in factors if isinstance(f, TableFactor)]
+    if len(tables) > 1 or (tables and len(factors) > 1):
+        raise ValueError(f"column v{child} has more than one distribution")
+    if tables:
+        whole = tables[0]
+        if child not in whole.columns:
+            raise ValueError(f"the table of column v{child} does not name it")
+        values = np.moveaxis(whole.log_values, whole.columns.index(child), 0)
+        others = tuple(c for c in whole.columns if c != child)
+    else:
+        features = [f for f in factors if isinstance(f, FeatureFactor)]
+        others = tuple(dict.fromkeys(c for f in features for c in f.columns if c != child))
+        values = feature_table(features, (child, *others), schema).log_values
+    return TableFactor((child, *others), normalised(np.exp(values)))

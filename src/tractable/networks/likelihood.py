@@ -1,0 +1,32 @@
+"""How probable a network says complete rows are, without compiling it."""
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.data.table import Table
+from tractable.networks.flat import Codes, flattened
+from tractable.networks.network import Network
+
+
+def log_prob_of_rows(network: Network, rows: Floats) -> Floats:
+    """The logarithm of the product of all factors for each complete row. Shape (rows,).
+
+    In a Bayesian network that is the row's log-probability; in a Markov network log Z more than it.
+
+    Raises:
+        ValueError: naming a cell that is missing or no state.
+    """
+    from tractable.networks.kernels import add_log_values
+
+    answer = np.zeros(len(rows))
+    add_log_values(*flattened(network), complete_codes(network, rows), answer)
+    return answer
+
+
+def complete_codes(network: Network, rows: Floats) -> Codes:
+    """The states of complete rows. Shape (rows, columns)."""
+    missing = Table(network.schema, rows).missing
+    if missing.any():
+        row, column = np.argwhere(missing)[0].tolist()
+        raise ValueError(f"row {row} has no value in column '{network.schema[column].name}'")
+    return np.ascontiguousarray(rows.astype(np.int32))

@@ -1,0 +1,166 @@
+"""Gibbs sampling: its steps are exact, its marginals close to those of enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import all_rows
+from test_networks import enumerated, networks
+from tractable.arrays import Floats
+from tractable.data.schema import discrete_schema
+from tractable.networks import FeatureFactor, Network, TableFactor, TreeFactor, log_prob_of_rows
+from tractable.networks.gibbs import GibbsSampler
+
+
+def exact_marginals(network: Network, row: Floats) -> Floats:
+    """The distribution of each column given the row, by enumeration. Shape (states of all columns,)."""
+    rows, logs = np.array(all_rows(network.schema)), enumerated(network)
+    fits = (np.isnan(row) | (rows == row)).all(axis=1)
+    weight = np.where(fits, np.exp(logs - logs[fits].max()), 0.0)
+    found = [
+        [weight[rows[:, c] == k].sum() for k in range(v.cardinality)] for c, v in enumerate(network.schema)
+    ]
+    return np.concatenate([np.array(line) / weight.sum() for line in found])
+
+
+def pairs_network(columns: int = 6, seed: int = 0) -> Network:
+    """Conjunctive features of one to three columns of two or three states."""
+    rng = np.random.default_rng(seed)
+    states = [2 + c % 2 for c in range(columns)]
+    scopes = [*itertools.combinations(range(columns), 2), *((c,) for c in range(columns)), (0, 2, 4)]
+    factors = [
+        FeatureFactor(
+            scope,
+            tuple(int(rng.integers(states[c])) for c in scope),
+            tuple(bool(rng.integers(2)) for _ in scope),
+            float(rng.normal(0, 0.7)),
+        )
+        for scope in scopes
+    ]
+    return Network(discrete_schema(states), tuple(factors), "markov")
+
+
+def tree_network() -> Network:
+    """Five columns of two and three states in trees, the last under all others."""
+    schema = discrete_schema([2, 3, 2, 2, 3])
+    rng = np.random.default_rng(1)
+
+    def leaf_logs(nodes: int, child: int) -> Floats:
+        masses = rng.dirichlet(np.ones(schema[child].cardinality) * 2, nodes)
+        return np.log(masses)
+
+    def tree(child: int, tests: list[tuple[int, int, int, int]]) -> TreeFactor:
+        column, state, then, otherwise = np.array(tests, dtype=np.int64).T.copy()
+        return TreeFactor(child, column, state, then, otherwise, leaf_logs(len(tests), child))
+
+    end = (-1, 0, 0, 0)
+    return Network(
+        schema,
+        (
+            tree(0, [end]),
+            tree(1, [(0, 1, 1, 2), end, end]),
+            tree(2, [(1, 2, 1, 2), end, (0, 0, 3, 4), end, end]),
+            tree(3, [(2, 0, 1, 2), (1, 1, 3, 4), end, end, end]),
+            tree(4, [(3, 1, 1, 2), (0, 0, 3, 4), (2, 1, 5, 6), end, (1, 0, 7, 8), end, end, end, end]),
+        ),
+        "bayes",
+    )
+
+
+def table_network() -> Network:
+    rng = np.random.default_rng(2)
+    schema = discrete_schema([3, 2, 2, 3])
+    tables = (
+        TableFactor((0, 1), rng.normal(size=(3, 2))),
+        TableFactor((3, 1, 2), rng.normal(size=(3, 2, 2))),
+    )
+    return Network(schema, (*tables, FeatureFactor((0, 3), (2, 0), (True, False), 1.2)), "markov")
+
+
+@pytest.mark.parametrize(
+    "network", [pairs_network(), tree_network(), table_network()], ids=["features", "trees", "mixed"]
+)
+def test_marginals_given_evidence_are_close_to_those_of_enumeration(network: Network) -> None:
+    rows = np.full((4, len(network.schema)), np.nan)
+    rows[1, 0], rows[2, 1:3], rows[3, :-1] = 1, 1, 0
+    found = GibbsSampler(network).marginals(rows, burn_in=200, samples=8000, chains=2, seed=3)
+    for got, row in zip(found, rows, strict=True):
+        np.testing.assert_allclose(got, exact_marginals(network, row), atol=0.02)
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks("markov") | networks("bayes"), st.integers(0, 5), st.integers(0, 2**31))
+def test_a_single_missing_cell_has_its_exact_distribution(network: Network, column: int, seed: int) -> None:
+    """With one free column every step draws from the exact conditional, whatever the factors are."""
+    free = column % len(network.schema)
+    logs, rows = enumerated(network), np.array(all_rows(network.schema))
+    possible = np.flatnonzero(~np.isneginf(logs))
+    if not possible.size:
+        return
+    row = rows[possible[seed % possible.size]].copy()
+    row[free] = np.nan
+    found = GibbsSampler(network).marginals(row[None, :], burn_in=1, samples=2, seed=seed)
+    np.testing.assert_allclose(found[0], exact_marginals(network, row), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "network", [pairs_network(), tree_network(), table_network()], ids=["features", "trees", "mixed"]
+)
+def test_what_a_chain_keeps_is_what_the_factors_say_after_many_changes(network: Network) -> None:
+    """After some sweeps one more counts alone: its means must be conditionals of some row."""
+    row = np.full((1, len(network.schema)), np.nan)
+    sampler = GibbsSampler(network)
+    last = len(network.schema) - 1
+    seen = {tuple(np.round(exact, 6)) for exact in conditionals(network, last)}
+    for sweeps in range(1, 60):
+        found = sampler.marginals(row, burn_in=sweeps, samples=1, seed=4)
+        assert tuple(np.round(found[0, sampler.slots[last] :], 6)) in seen
+
+
+def conditionals(network: Network, column: int) -> list[Floats]:
+    """The distribution of a column given each combination of all others."""
+    rows = np.array(all_rows(network.schema))
+    rows = rows[rows[:, column] == 0]
+    logs = []
+    for state in range(network.schema[column].cardinality):
+        rows[:, column] = state
+        logs.append(log_prob_of_rows(network, rows))
+    weight = np.exp(np.array(logs).T - np.max(logs, axis=0)[:, None])
+    return list(weight / weight.sum(axis=1, keepdims=True))
+
+
+def test_a_seed_gives_the_same_marginals_whatever_the_threads() -> None:
+    rng = np.random.default_rng(0)
+    network = pairs_network()
+    rows = rng.integers(0, 2, (150, 6)).astype(np.float64)
+    rows[rng.random(rows.shape) < 0.5] = np.nan
+    sampler = GibbsSampler(network)
+    one = sampler.marginals(rows, burn_in=2, samples=5, seed=9, threads=1)
+    np.testing.assert_array_equal(one, sampler.marginals(rows, burn_in=2, samples=5, seed=9, threads=3))
+    assert not np.array_equal(one, sampler.marginals(rows, burn_in=2, samples=5, seed=10, threads=1))
+
+
+def test_what_a_row_holds_stays_and_every_column_sums_to_one() -> None:
+    network = table_network()
+    sampler = GibbsSampler(network)
+    found = sampler.marginals(np.array([[2.0, np.nan, 1.0, np.nan]]), samples=10)[0]
+    assert found[:3].tolist() == [0.0, 0.0, 1.0]
+    assert found[5:7].tolist() == [0.0, 1.0]
+    np.testing.assert_allclose(np.add.reduceat(found, sampler.slots[:-1]), 1.0)
+    assert sampler.marginals(np.zeros((0, 4))).shape == (0, 10)
+
+
+def test_a_value_that_is_no_state_is_refused() -> None:
+    with pytest.raises(ValueError, match="column 'x1', row 0: 2 is not a valid value"):
+        GibbsSampler(table_network()).marginals(np.array([[0.0, 2.0, 0.0, 0.0]]))
+
+
+def test_complete_rows_are_worth_what_the_factors_say() -> None:
+    for network in (pairs_network(), tree_network(), table_network()):
+        rows = np.array(all_rows(network.schema))
+        np.testing.assert_allclose(log_prob_of_rows(network, rows), enumerated(network), atol=1e-12)
+    with pytest.raises(ValueError, match="row 1 has no value in column 'x2'"):
+        log_prob_of_rows(network, np.array([[0, 0, 0, 0], [0, 0, np.nan, 0]]))
