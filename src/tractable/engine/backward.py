@@ -40,6 +40,7 @@ class Backward(NamedTuple):
     product_slot: Places  # (edges from products,) the slot of the product above
     careful: Bools  # (ops,) whether a sum above may have exponents
     matrix: Ints  # (ops,) one more than a matrix's first sum, at its last operand; zero elsewhere
+    pair: Bools  # (ops,) the sums whose value is not kept; see lean.py
 
 
 class Flows(NamedTuple):
@@ -73,6 +74,7 @@ def turned(program: Program) -> Backward:
         cuts, up, again, places, slot, slots, start, edge, reader, slot[reader], program.weight[edge],
         program.weight_exponent[edge], product_start, slot[above[product_edge]],
         _careful(program, edge, reader), matrix if own else np.zeros_like(matrix),
+        np.zeros(size, dtype=np.bool_),
     )  # fmt: skip
 
 

@@ -11,15 +11,26 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.engine.backward import Backward, Flows
 from tractable.engine.blocks import pull
 from tractable.engine.down import any_exponent, new_flows, pull_scaled
-from tractable.engine.program import DENSE, LOOKUP, SUM, WIDE, Codes, Places, Program
-from tractable.engine.rows import CONTRACT, add_slots, chosen, power, total_slots
+from tractable.engine.program import DENSE, LOOKUP, SUM, WIDE, Program
+from tractable.engine.rows import CONTRACT, chosen, power, total_slots
+from tractable.engine.tallies import (
+    add_flows,
+    divide_slot,
+    multiply_slot,
+    pull_one,
+    pull_share,
+    pull_two,
+    share_pair,
+    share_slot,
+    tally_seen_states,
+    tally_shares,
+    tally_states,
+)
 from tractable.engine.up import Inputs, Tile, sweep_up
-
-SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes
 
 
 class Tally(NamedTuple):
@@ -68,72 +79,67 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
     k: int,
 ) -> None:
     """The flows of the operations of one stretch, the last one first. That of the root is there already."""
-    kind, slot, start, reader_slot, weight = (
-        program.kind,
-        back.slot,
-        back.start,
-        back.reader_slot,
-        back.weight,
-    )
-    product_start, product_slot, careful, value = (
-        back.product_start,
-        back.product_slot,
-        back.careful,
-        tile.value,
-    )
-    leaf_start, leaf_column, code, place, flow, table = (
-        program.leaf_start, inputs.leaf_column, tile.code, back.again.slot, flows.value, inputs.leaf_table,
+    kind, slot, start, reader_slot, weight, product_start, product_slot, careful, value = (
+        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.product_start,
+        back.product_slot, back.careful, tile.value,
     )  # fmt: skip
-    edge_tally, leaf_tally, matrix = tally.edge, tally.leaf_edge, back.matrix
-    scaled, handed_scaled = tile.scaled, flows.scaled
-    width = value.shape[1]
+    leaf_start, leaf_column, place, flow, table, complete = (
+        program.leaf_start, inputs.leaf_column, back.again.slot, flows.value, inputs.leaf_table,
+        inputs.complete,
+    )  # fmt: skip
+    edge_tally, leaf_tally, matrix, scaled, handed_scaled, pair, operand, up_start, up_weight = (
+        tally.edge, tally.leaf_edge, back.matrix, tile.scaled, flows.scaled, back.pair, back.again.operand,
+        program.start, program.weight,
+    )  # fmt: skip
     pulled = program.kind.size  # from here on flows are there already, as part of a matrix
     for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
         if matrix[op] > 0:
             pulled = _pull_matrix(program, back, op, tile, flows, edge_tally)
-        o, v, first, last = slot[op], place[op], start[op], start[op + 1]
-        product_first, product_last = product_start[op], product_start[op + 1]
-        is_share = False
+        o, v = slot[op], place[op]
+        first, last, product_first, product_last, leaf_first, leaf_last = (
+            start[op], start[op + 1], product_start[op], product_start[op + 1],
+            leaf_start[op], leaf_start[op + 1],
+        )  # fmt: skip
+        is_share = False  # whether a sum's flow is there over its value already
         if first == last:
-            if product_first < product_last:
+            is_share = kind[op] == SUM and product_last - product_first == 1
+            if pair[op]:
+                share_pair(flow, o, product_slot[product_first], value, operand, up_weight, up_start[op])
+            elif is_share:
+                share_slot(flow, o, product_slot[product_first], value, v)
+            elif product_first < product_last:
                 total_slots(flow, o, product_slot, product_first, product_last)
         elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
             pull_scaled(back, op, tile, flows, edge_tally)
         else:
-            if op < pulled:
-                _pull(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
             is_share = kind[op] == SUM and product_first == product_last
-            if not is_share:
-                for r in range(width):
-                    flow[o, r] *= value[v, r]
-                for e in range(product_first, product_last):
-                    s = product_slot[e]
-                    for r in range(width):
-                        flow[o, r] += flow[s, r]
+            if op < pulled and last - first == 1 and not is_share:
+                pull_one(flow, o, value, v, reader_slot, weight, first, edge_tally)
+            elif op < pulled and last - first == 2 and not is_share:
+                pull_two(flow, o, value, v, reader_slot, weight, first, edge_tally)
+            else:
+                if op < pulled:
+                    pull_share(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
+                if not is_share:
+                    multiply_slot(flow, o, value, v)
+            add_flows(flow, o, product_slot, product_first, product_last)
         if kind[op] == SUM:
             if not is_share:
-                for r in range(width):
-                    flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+                divide_slot(flow, o, value, v)
             handed_scaled[o] = scaled[v]
             if scaled[v]:
                 flows.exponent[o] = tile.exponent[v]
-        if leaf_start[op] < leaf_start[op + 1]:
+        if leaf_first < leaf_last:
             if kind[op] == SUM and scaled[v]:
                 _tally_terms(program, op, o, inputs, tile, flows, leaf_tally)
-            elif kind[op] == SUM:  # its share is handed on in proportion to the leaf's terms
-                for e in range(leaf_start[op], leaf_start[op + 1]):
-                    zero, one, missing = _shown(flow, o, state, leaf_column[e])
-                    leaf_tally[e, 0] += zero * table[e, 0]
-                    leaf_tally[e, 1] += one * table[e, 1]
-                    leaf_tally[e, 2] += missing * table[e, 2]
+            elif kind[op] == SUM:
+                tally_shares(flow, o, state, leaf_column, table, leaf_first, leaf_last, leaf_tally)
+            elif complete:
+                tally_seen_states(flow, o, state, leaf_column, leaf_first, leaf_last, leaf_tally)
             else:
-                _tally_states(flow, o, state, leaf_column, leaf_start[op], leaf_start[op + 1], leaf_tally)
-        elif kind[op] == LOOKUP:
-            _tally_entries(op, o, inputs, code, flow, tally.entry)
-        elif kind[op] == DENSE:
-            line = inputs.source_offset[op]
-            for r in range(width):
-                tally.dense[line, base + r] = flow[o, r]
+                tally_states(flow, o, state, leaf_column, leaf_first, leaf_last, leaf_tally)
+        elif kind[op] == LOOKUP or kind[op] == DENSE:
+            _tally_source(program, op, o, inputs, tile, flow, tally, base)
 
 
 @njit(cache=True, nogil=True)
@@ -156,83 +162,6 @@ def _pull_matrix(program: Program, back: Backward, end: int, tile: Tile, flows: 
     return below
 
 
-@njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _pull(  # noqa: PLR0913, PLR0917
-    flow: Floats,
-    o: int,
-    value: Floats,
-    op: int,
-    slot: Places,
-    weight: Floats,
-    first: int,
-    last: int,
-    tally: Floats,
-) -> None:
-    """Set the flow of `o`, over its value, from the sums above; add each edge's rows to the tally."""
-    add_slots(flow, o, slot, weight, first, last)
-    width = value.shape[1]
-    e = first
-    while e + 3 < last:
-        a, b, c, d = slot[e], slot[e + 1], slot[e + 2], slot[e + 3]
-        one, two, three, four = 0.0, 0.0, 0.0, 0.0
-        for r in range(width):
-            x = value[op, r]
-            one += flow[a, r] * x
-            two += flow[b, r] * x
-            three += flow[c, r] * x
-            four += flow[d, r] * x
-        tally[e] += weight[e] * one
-        tally[e + 1] += weight[e + 1] * two
-        tally[e + 2] += weight[e + 2] * three
-        tally[e + 3] += weight[e + 3] * four
-        e += 4
-    while e < last:
-        a = slot[e]
-        one = 0.0
-        for r in range(width):
-            one += flow[a, r] * value[op, r]
-        tally[e] += weight[e] * one
-        e += 1
-
-
-@njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _tally_states(
-    flow: Floats, o: int, state: Floats, column: Ints, first: int, last: int, tally: Floats
-) -> None:
-    """Add a product's flow to the states that rows show, two leaves at a time; missing cells show none."""
-    e = first
-    while e + 1 < last:
-        c, d = column[e], column[e + 1]
-        c_zero, c_one, d_zero, d_one = 0.0, 0.0, 0.0, 0.0
-        for r in range(flow.shape[1]):
-            x = flow[o, r]
-            c_zero += x if state[c, r] == 0.0 else 0.0
-            c_one += x if state[c, r] == 1.0 else 0.0
-            d_zero += x if state[d, r] == 0.0 else 0.0
-            d_one += x if state[d, r] == 1.0 else 0.0
-        tally[e, 0] += c_zero
-        tally[e, 1] += c_one
-        tally[e + 1, 0] += d_zero
-        tally[e + 1, 1] += d_one
-        e += 2
-    if e < last:
-        zero, one, _ = _shown(flow, o, state, column[e])
-        tally[e, 0] += zero
-        tally[e, 1] += one
-
-
-@njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _shown(flow: Floats, o: int, state: Floats, column: int) -> tuple[float, float, float]:
-    """How much of a flow falls on rows that show state 0, on those that show state 1, and on the others."""
-    all_rows, zero, one = 0.0, 0.0, 0.0
-    for r in range(flow.shape[1]):
-        x = flow[o, r]
-        all_rows += x
-        zero += x if state[column, r] == 0.0 else 0.0
-        one += x if state[column, r] == 1.0 else 0.0
-    return zero, one, max(0.0, all_rows - zero - one)
-
-
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _tally_terms(
     program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flows: Flows, tally: Floats
@@ -249,7 +178,13 @@ def _tally_terms(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _tally_entries(op: int, o: int, inputs: Inputs, code: Codes, flow: Floats, tally: Floats) -> None:
-    column, offset = inputs.source_column[op], inputs.source_offset[op]
+def _tally_source(
+    program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int
+) -> None:
+    """Add the flow of an operation that reads a leaf to the states that rows show; keep that of a number."""
+    code, column, offset, entry = tile.code, inputs.source_column[op], inputs.source_offset[op], tally.entry
+    if program.kind[op] == DENSE:
+        tally.dense[offset, base : base + flow.shape[1]] = flow[o]
+        return
     for r in range(flow.shape[1]):
-        tally[offset + code[column, r]] += flow[o, r]
+        entry[offset + code[column, r]] += flow[o, r]

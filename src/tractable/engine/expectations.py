@@ -12,6 +12,7 @@ from tractable.engine.compile import compiled, reweighted
 from tractable.engine.counts import Tally, sweep_counts
 from tractable.engine.hard import sweep_hard_counts
 from tractable.engine.inputs import Question, batch, dense_blocks, prepare
+from tractable.engine.lean import lean
 from tractable.engine.program import SUM, LeafTables, own_places
 from tractable.engine.scaling import join
 from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
@@ -44,6 +45,7 @@ class Expecter:
         if self._structure.constant:
             raise ValueError("the circuit does not depend on the row: there is nothing to count")
         self._back = turned(self._structure.program)
+        self._places = self._back.places + self._structure.slots  # enough whatever the parameters
         self._spare: list[Tile] = []  # tiles that no thread uses: fresh memory costs as much as a sweep
 
     def log_values(self, graph: Graph, rows: Floats, threads: int | None = None) -> Floats:
@@ -59,7 +61,7 @@ class Expecter:
         With `hard` a row counts for its best induced tree alone, and its log-value is that tree's.
         """
         question = prepare(graph, reweighted(self._structure, graph), {})
-        back = reweighted_back(self._back, question.code.program)
+        back = lean(reweighted_back(self._back, question.code.program), question.code.program)
         workers = threads_or_default(threads)
         size = part_size(len(rows))
         parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
@@ -67,7 +69,7 @@ class Expecter:
         def run(part: slice) -> Tally:
             if hard:
                 return _hard_tally(question, back, rows[part], weights[part])
-            tile = self._tile(question, tile_width(back.places, part.stop - part.start, COUNT_TILE))
+            tile = self._tile(question, tile_width(self._places, part.stop - part.start, COUNT_TILE))
             tally = _tally(question, back, tile, rows[part], weights[part])
             self._spare.append(tile)
             return tally
@@ -80,7 +82,7 @@ class Expecter:
         try:
             tile = self._spare.pop()
         except IndexError:
-            return new_tile(question.graph, self._back.places, width)
+            return new_tile(question.graph, self._places, width)
         return tile if tile.value.shape[1] == width else self._tile(question, width)
 
 

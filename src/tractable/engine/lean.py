@@ -1,0 +1,32 @@
+"""Counting with fewer values kept between the way up and the way down.
+
+The values of a large circuit do not stay in the nearest cache, and to write and read them is a good part of
+what counting costs. A sum of two operations need not keep its own: on the way down both are read anyway, and
+the sum is worked out again from them. Where most sums are of two that is nearly half of all values.
+"""
+
+import numpy as np
+
+from tractable.arrays import Bools
+from tractable.engine.backward import Backward
+from tractable.engine.program import PLAIN, SUM, Layout, Program
+
+
+def lean(back: Backward, program: Program) -> Backward:
+    """The same, without places of their own for the sums that are worked out again."""
+    if back.cuts.size > 2 or back.matrix.any():
+        return back
+    again = _pairs(back, program)
+    kept = int((~again).sum())
+    # The values kept lie without gaps between them: with gaps nothing was gained.
+    place = np.where(again, kept + program.slot.astype(np.int64), np.cumsum(~again) - 1).astype(np.uint32)
+    layout = Layout(place, place[program.operand], False)
+    return back._replace(up=layout, again=layout, places=int(place.max()) + 1, pair=again)
+
+
+def _pairs(back: Backward, program: Program) -> Bools:
+    """The sums of two operations, never with exponents, whose value nobody needs but one product above."""
+    degree, leaves = np.diff(program.start), np.diff(program.leaf_start)
+    sums_above, products_above = np.diff(back.start), np.diff(back.product_start)
+    plain = (program.kind == SUM) & (program.care == PLAIN)
+    return plain & (degree == 2) & (leaves == 0) & (sums_above == 0) & (products_above == 1)
