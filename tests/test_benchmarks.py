@@ -25,6 +25,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def split_data(data: Path) -> Path:
+    """The same folder with validation and test rows."""
+    text = gzip.decompress((data / "binary" / "small.train.data.gz").read_bytes())
+    for part in ("valid", "test"):
+        (data / "binary" / f"small.{part}.data.gz").write_bytes(gzip.compress(text))
+    return data
+
+
 def printed(name: str, *arguments: object) -> Any:
     """The JSON object that a benchmark prints."""
     command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments), "--json"]
@@ -46,3 +55,16 @@ def test_an_iteration_of_every_method_is_timed_beside_a_score(data: Path) -> Non
     assert list(costs) == ["score", "cccp", "online-em", "hard-em", "pgd", "eg", "sma"]
     assert costs["score"]["scores"] == 1.0
     assert all(cost["edge_rows"] > 0 for cost in costs.values())
+
+
+def test_questions_are_answered_by_circuits_and_by_sampled_networks(split_data: Path, tmp_path: Path) -> None:
+    picture, methods = tmp_path / "queries.svg", "chow-liu,independent,l1,bayes-gibbs"
+    where = ("--data", split_data, "--datasets", "small", "--methods", methods, "--out", picture)
+    found = printed("queries.py", *where, "--queries", 20, "--rows", 100)
+    assert [(one["method"], one["measure"]) for one in found] == [
+        ("chow-liu", "CLL"), ("independent", "CLL"), ("l1", "CMLL"), ("bayes-gibbs", "CMLL"),
+    ]  # fmt: skip
+    assert all(len(one["likelihood"]) == len(one["seconds"]) == 9 for one in found)
+    tree, alone = (np.mean(one["likelihood"][:3]) for one in found[:2])
+    assert tree > alone
+    assert "<svg" in picture.read_text()

@@ -27,6 +27,10 @@ class HiddenChowLiuTree(TableEstimator):
         Steps of EM on all rows afterwards.
     smoothing : float
         Imaginary rows at each sum and each leaf.
+    softness : float
+        How often a cell of states counts as a state drawn at random.
+    entropy : float
+        Rows that the circuit's entropy counts for: few rows are held back more than many.
     patience : int
         Passes without a better score on the validation rows before stopping.
     random_state : int, RandomState or None
@@ -46,6 +50,10 @@ class HiddenChowLiuTree(TableEstimator):
         epochs: int = 30,
         steps: int = 20,
         smoothing: float = 0.1,
+        softness: float = 0.0,
+        entropy: float = 8.0,
+        softness: float = 0.0,
+        entropy: float = 0.0,
         patience: int = 6,
         random_state: RandomState = None,
     ) -> None:
@@ -57,5 +65,9 @@ class HiddenChowLiuTree(TableEstimator):
         self.epochs = epochs
         self.steps = steps
         self.smoothing = smoothing
+        self.softness = softness
+        self.entropy = entropy
+        self.softness = softness
+        self.entropy = entropy
         self.patience = patience
         self.random_state = random_state

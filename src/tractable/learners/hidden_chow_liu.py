@@ -48,11 +48,16 @@ class HiddenChowLiuLearner(Learner):
     epochs: int = 30  # passes over all rows, few at a time
     steps: int = 20  # of EM on all rows afterwards
     smoothing: float = 0.1  # imaginary rows at each sum and each leaf
+    softness: float = 0.0  # how often a cell of states counts as a state drawn at random
+    entropy: float = 8.0  # rows that the circuit's entropy counts for: few rows are held back more than many
     patience: int = 6  # passes without a better score on the validation rows before stopping
 
     def __post_init__(self) -> None:
         require_numbers(self, "states")
         require_at_least(self, trees=1, batch=1, epochs=1, steps=0, smoothing=0, patience=1)
+        require_at_least(self, softness=0, entropy=0)
+        if self.softness > 1:
+            raise ValueError(f"setting softness of {self.name} is at most 1, not {self.softness}")
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         seeds = rng.integers(2**63, size=self.trees)
@@ -84,20 +89,33 @@ class HiddenChowLiuLearner(Learner):
         graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.keep, rng)
         if not encoding.total:
             return graph  # there is nothing to learn from
-        online = OnlineEM(
+        graph = fit(graph, sample, self._online(encoding.total), rng, valid=valid, watch=watch).graph
+        if self.steps == 0 or watch.should_stop():
+            return graph
+        return fit(graph, sample, self._whole(encoding.total), rng, valid=valid, watch=watch).graph
+
+    def _online(self, rows: float) -> OnlineEM:
+        """How the parameters are fitted to few rows at a time."""
+        return OnlineEM(
             iterations=self.epochs,
             batch=self.batch,
             smoothing=self.smoothing,
             leaf_smoothing=self.smoothing,
+            softness=self.softness,
+            entropy=self.entropy / rows,
             patience=self.patience,
         )
-        graph = fit(graph, sample, online, rng, valid=valid, watch=watch).graph
-        if self.steps == 0 or watch.should_stop():
-            return graph
-        whole = CCCP(
-            iterations=self.steps, smoothing=self.smoothing, leaf_smoothing=self.smoothing, patience=2
+
+    def _whole(self, rows: float) -> CCCP:
+        """How they are fitted to all rows afterwards."""
+        return CCCP(
+            iterations=self.steps,
+            smoothing=self.smoothing,
+            leaf_smoothing=self.smoothing,
+            softness=self.softness,
+            entropy=self.entropy / rows,
+            patience=2,
         )
-        return fit(graph, sample, whole, rng, valid=valid, watch=watch).graph
 
 
 def _bagged(table: Table, rng: np.random.Generator) -> Table:

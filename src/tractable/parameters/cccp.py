@@ -9,18 +9,31 @@ import numpy as np
 from tractable.circuit import Graph, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
+from tractable.parameters.entropy import check_entropy, spread
 from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.softening import check_softness, softened
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
+
+DRAWS = 4  # of each row that is softened, once for all steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectationMaximisation(Method):
-    """Each sum's weights become the use of its edges, each leaf is fitted to what it sees."""
+    """Each sum's weights become the use of its edges, each leaf is fitted to what it sees.
+
+    Softened rows are drawn once, so that all steps climb the same hill; scores are those of the rows drawn.
+    """
 
     hard: ClassVar[bool] = False  # whether a row counts for its best induced tree alone
 
     smoothing: float = 0.01  # imaginary rows at each sum, spread over its edges
     leaf_smoothing: float = 0.1  # imaginary rows at each leaf
+    softness: float = 0.0  # how often a cell of states counts as a state drawn at random
+    entropy: float = 0.0  # what a nat of the circuit's entropy is worth, in nats of a row's log-likelihood
+
+    def __post_init__(self) -> None:
+        check_softness(self.softness)
+        check_entropy(self.entropy)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised, constants moved into weights (equation 6)."""
@@ -29,13 +42,16 @@ class ExpectationMaximisation(Method):
     def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
         """One E and one M step each."""
         expecter = Expecter(graph)
+        rows = softened(rows, graph.schema, self.softness, rng, DRAWS)
+        price = self.entropy * rows.total
         while True:
             expected = expecter.expectations(graph, rows.values, rows.weights, hard=self.hard)
             yield Step(graph, rows.mean(expected.log_value))
+            counts = spread(graph, expected, price, self.smoothing, self.leaf_smoothing)
             graph = replace(
                 graph,
-                log_weight=smoothed_weights(graph, expected, self.smoothing),
-                leaves=refitted_leaves(graph, expected, rows.values, self.leaf_smoothing),
+                log_weight=smoothed_weights(graph, counts, self.smoothing),
+                leaves=refitted_leaves(graph, counts, rows.values, self.leaf_smoothing),
             )
 
 
@@ -45,8 +61,8 @@ class CCCP(ExpectationMaximisation):
     """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks»,
     NIPS 2016.
 
-    The multiplicative update of equation 7, which is EM. Without smoothing the training log-likelihood never
-    falls.
+    The multiplicative update of equation 7, which is EM. Without smoothing the log-likelihood of the rows it
+    counts never falls; nor, where all leaves are over states, does that plus the entropy at its price.
     """
 
     name: ClassVar[str] = "cccp"

@@ -10,7 +10,9 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph, LeafBlock, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
+from tractable.parameters.entropy import check_entropy, spread
 from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.softening import check_softness, softened
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
 
 MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
@@ -22,7 +24,7 @@ class OnlineEM(Method):
     """After each batch of rows the running counts move a step towards the batch's, and the parameters follow.
 
     The step falls from the first to the last value along a half cosine; an iteration is one pass over all
-    rows.
+    rows. Softened rows are drawn anew for each batch.
     """
 
     name: ClassVar[str] = "online-em"
@@ -33,7 +35,13 @@ class OnlineEM(Method):
     last_step: float = 0.05  # and towards the last one's
     smoothing: float = 0.1  # imaginary rows at each sum, spread over its edges
     leaf_smoothing: float = 0.1  # imaginary rows at each leaf
+    softness: float = 0.0  # how often a cell of states counts as a state drawn at random
+    entropy: float = 0.0  # what a nat of the circuit's entropy is worth, in nats of a row's log-likelihood
     tolerance: float = 0.0  # batches differ: a small change says nothing
+
+    def __post_init__(self) -> None:
+        check_softness(self.softness)
+        check_entropy(self.entropy)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised."""
@@ -42,39 +50,42 @@ class OnlineEM(Method):
     def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
         """One pass over all rows each; its score is the mean over the batches, each before its own step."""
         expecter = Expecter(graph)
+        price = self.entropy * rows.total
         running: Expectations | None = None
         yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))
         done = 0
         while True:
             parts = _batches(rows, self.batch, rng)
             score = 0.0
-            for i, (part, weights) in enumerate(parts):
-                values = rows.values[part]
+            for i, (part, times) in enumerate(parts):
+                batch = Rows(rows.values[part], times)
+                values, weights = softened(batch, graph.schema, self.softness, rng)
                 expected = expecter.expectations(graph, values, weights)
                 score += float(weights @ expected.log_value)
                 pace = self._step((done + i / len(parts)) / max(1, self.iterations))
                 scaled = _scaled(expected, rows.total / float(weights.sum()))
                 running = scaled if running is None else _blended(running, scaled, pace)
+                counts = spread(graph, running, price, self.smoothing, self.leaf_smoothing)
                 graph = replace(
                     graph,
-                    log_weight=smoothed_weights(graph, running, self.smoothing),
-                    leaves=self._leaves(graph, running, values, pace),
+                    log_weight=smoothed_weights(graph, counts, self.smoothing),
+                    leaves=self._leaves(graph, counts, values, pace),
                 )
             done += 1
-            yield Step(graph, score / sum(float(weights.sum()) for _, weights in parts))
+            yield Step(graph, score / sum(float(times.sum()) for _, times in parts))
 
     def _step(self, way: float) -> float:
         fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
         return float(self.last_step + (self.first_step - self.last_step) * fall)
 
     def _leaves(
-        self, graph: Graph, running: Expectations, values: Floats, pace: float
+        self, graph: Graph, expected: Expectations, values: Floats, pace: float
     ) -> tuple[LeafBlock, ...]:
         """Leaves over states follow the running counts; those over numbers go a step towards the batch's."""
-        fitted = refitted_leaves(graph, running, values, self.leaf_smoothing)
+        fitted = refitted_leaves(graph, expected, values, self.leaf_smoothing)
         return tuple(
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
-            for old, new, counts in zip(graph.leaves, fitted, running.leaves, strict=True)
+            for old, new, counts in zip(graph.leaves, fitted, expected.leaves, strict=True)
         )
 
 

@@ -1,0 +1,69 @@
+"""Compiled loops that draw random conjunctions and count where they hold."""
+
+import numpy as np
+from numba import njit
+
+from tractable.approximate.l1_kernels import Inputs
+from tractable.arrays import Floats, Ints
+from tractable.engine.trace import Words, uniform
+from tractable.networks.flat import Codes
+
+TRIES = 50  # to find something with two literals
+
+
+@njit(cache=True, nogil=True)
+def generalise(start: Ints, literal: Codes, made: Codes, words: Words) -> None:
+    """Fill each line of `made` with at least two literals of a row or of an earlier line, ascending.
+
+    Row r's literals are literal[start[r]:start[r + 1]], ascending; lines end with -1. A line stays empty
+    where no row with two literals was met in some tries.
+    """
+    rows, longest = start.size - 1, made.shape[1]
+    size = np.zeros(len(made), dtype=np.int64)
+    left = np.empty(max(longest, np.diff(start).max()), dtype=np.int32)
+    made[:] = -1
+    for i in range(len(made)):
+        count = 0
+        for _ in range(TRIES):
+            count = _source(start, literal, made, size, int(uniform(words, 0) * (rows + i)), left)
+            if count >= 2:
+                break
+        if count < 2:
+            continue
+        size[i] = 2 + int(uniform(words, 0) * (min(count, longest) - 1))
+        for j in range(size[i]):  # a random part comes to the front
+            other = j + int(uniform(words, 0) * (count - j))
+            left[j], left[other] = left[other], left[j]
+        made[i, : size[i]] = np.sort(left[: size[i]])
+
+
+@njit(cache=True, nogil=True)
+def _source(start: Ints, literal: Codes, made: Codes, size: Ints, which: int, left: Codes) -> int:
+    """Copy the literals of a row, or of a line that was made, into `left`; how many there are."""
+    line = which - (start.size - 1)
+    if line >= 0:
+        left[: size[line]] = made[line, : size[line]]
+        return size[line]
+    count = start[which + 1] - start[which]
+    left[:count] = literal[start[which] : start[which + 1]]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def supports(inputs: Inputs, codes: Codes, column: Ints, state: Ints, made: Codes) -> Floats:
+    """The weight of the rows in which all literals of each line hold; `inputs` has the rows of each."""
+    answer = np.zeros(len(made))
+    for i in range(len(made)):
+        size, rarest = 0, made[i, 0]
+        while size < made.shape[1] and made[i, size] >= 0:
+            j = made[i, size]
+            if inputs.start[j + 1] - inputs.start[j] < inputs.start[rarest + 1] - inputs.start[rarest]:
+                rarest = j
+            size += 1
+        for at in range(inputs.start[rarest], inputs.start[rarest + 1]):
+            r, met = inputs.row[at], 0
+            while met < size and codes[r, column[made[i, met]]] == state[made[i, met]]:
+                met += 1
+            if met == size:
+                answer[i] += inputs.weight[r]
+    return answer

@@ -1,0 +1,141 @@
+"""Compiled coordinate descent for logistic regressions with a price on the size of each coefficient.
+
+Friedman, Hastie and Tibshirani, «Regularization Paths for Generalized Linear Models via Coordinate Descent»,
+2010.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.networks.flat import Codes
+
+LEAST_CURVE = 1e-5  # of a row's second derivative: certain rows must not divide by nothing
+LONGEST = 3.0  # step of a coefficient, while the approximation is good
+ROUNDS = 30  # of the quadratic approximation, at most
+PASSES = 50  # over the coefficients within a round, at most
+
+
+class Inputs(NamedTuple):
+    """Which rows have each of some states."""
+
+    start: Ints  # (inputs + 1,) the rows that have input j are row[start[j]:start[j + 1]]
+    row: Codes
+    weight: Floats  # (rows,)
+
+
+@njit(cache=True, nogil=True)
+def regress(
+    inputs: Inputs, usable: Bools, target: Codes, price: float, tolerance: float, coefficient: Floats
+) -> None:
+    """Fit `coefficient` (classes, 1 + inputs), the constant first, from where it stands.
+
+    `target` is the class of each row, -1 where it is missing. One class is the probability of 1 against 0;
+    of several, each has a score of its own. Ends when no coefficient moves by more than `tolerance` nats.
+    """
+    score = _scores(inputs, coefficient, target.size)
+    slope, curve, change = np.empty(target.size), np.empty(target.size), np.empty(target.size)
+    for _ in range(ROUNDS):
+        largest = 0.0
+        for c in range(coefficient.shape[0]):
+            _approximate(inputs.weight, target, score, c, slope, curve)
+            change[:] = 0.0
+            bend = _bends(inputs, usable, curve)
+            first = _pass(inputs, usable, price, coefficient[c], bend, slope, curve, change)
+            moved, passes = first, 0
+            while moved > tolerance and passes < PASSES:
+                alive = usable & (coefficient[c, 1:] != 0)
+                moved = _pass(inputs, alive, price, coefficient[c], bend, slope, curve, change)
+                passes += 1
+            score[:, c] += change
+            largest = max(largest, first)
+        if largest <= tolerance:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _scores(inputs: Inputs, coefficient: Floats, rows: int) -> Floats:
+    """The scores of all rows. Shape (rows, classes)."""
+    score = np.zeros((rows, coefficient.shape[0]))
+    for c in range(coefficient.shape[0]):
+        score[:, c] = coefficient[c, 0]
+        for j in range(coefficient.shape[1] - 1):
+            if coefficient[c, j + 1] != 0:
+                for i in range(inputs.start[j], inputs.start[j + 1]):
+                    score[inputs.row[i], c] += coefficient[c, j + 1]
+    return score
+
+
+@njit(cache=True, nogil=True)
+def _approximate(weight: Floats, target: Codes, score: Floats, c: int, slope: Floats, curve: Floats) -> None:
+    """First and second derivatives of each row's log-likelihood along the score of a class."""
+    one = score.shape[1] == 1
+    for r in range(target.size):
+        if target[r] < 0:
+            slope[r], curve[r] = 0.0, 0.0
+            continue
+        if one:
+            p = 1.0 / (1.0 + np.exp(-score[r, 0]))
+        else:
+            top = score[r].max()
+            p = np.exp(score[r, c] - top) / np.exp(score[r] - top).sum()
+        hit = target[r] == (1 if one else c)
+        slope[r] = weight[r] * ((1.0 if hit else 0.0) - p)
+        curve[r] = weight[r] * max(p * (1.0 - p), LEAST_CURVE)
+
+
+@njit(cache=True, nogil=True)
+def _bends(inputs: Inputs, usable: Bools, curve: Floats) -> Floats:
+    """The second derivative along each coefficient."""
+    bend = np.zeros(usable.size)
+    for j in range(usable.size):
+        if usable[j]:
+            for i in range(inputs.start[j], inputs.start[j + 1]):
+                bend[j] += curve[inputs.row[i]]
+    return bend
+
+
+@njit(cache=True, nogil=True)
+def _pass(
+    inputs: Inputs,
+    chosen: Bools,
+    price: float,
+    coefficient: Floats,
+    bend: Floats,
+    slope: Floats,
+    curve: Floats,
+    change: Floats,
+) -> float:
+    """Each chosen coefficient to where the approximation is best; the nats that the largest step is worth.
+
+    `slope` is kept as it is after `change`, what scores have changed by since the approximation.
+    """
+    start, row = inputs.start, inputs.row
+    step = _bounded(slope.sum() / max(curve.sum(), LEAST_CURVE))
+    coefficient[0] += step
+    change += step
+    slope -= step * curve
+    largest = step * step * curve.sum()
+    for j in range(chosen.size):
+        if not chosen[j] or bend[j] <= 0:
+            continue
+        pull = 0.0
+        for i in range(start[j], start[j + 1]):
+            pull += slope[row[i]]
+        old = coefficient[j + 1]
+        aim = bend[j] * old + pull
+        step = _bounded(np.sign(aim) * max(abs(aim) - price, 0.0) / bend[j] - old)
+        if step != 0:
+            for i in range(start[j], start[j + 1]):
+                change[row[i]] += step
+                slope[row[i]] -= step * curve[row[i]]
+            coefficient[j + 1] = old + step
+            largest = max(largest, step * step * bend[j])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _bounded(step: float) -> float:
+    return min(max(step, -LONGEST), LONGEST)
