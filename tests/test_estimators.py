@@ -29,6 +29,7 @@ ESTIMATORS: list[type[TableEstimator]] = [
     tr.LatentTree,
     tr.HiddenChowLiuTree,
     tr.BayesianNetwork,
+    tr.ACBN,
     tr.ACMN,
     tr.EACMN,
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, Variable, read
     from tractable.estimators import (
+        ACBN,
         ACMN,
         EACMN,
         BayesianNetwork,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 ESTIMATORS = (
+    "ACBN",
     "ACMN",
     "EACMN",
     "BayesianNetwork",
@@ -45,6 +47,7 @@ _HOME = {
 }
 
 __all__ = [
+    "ACBN",
     "ACMN",
     "EACMN",
     "MPE",

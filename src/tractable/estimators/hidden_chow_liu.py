@@ -52,8 +52,6 @@ class HiddenChowLiuTree(TableEstimator):
         smoothing: float = 0.1,
         softness: float = 0.0,
         entropy: float = 8.0,
-        softness: float = 0.0,
-        entropy: float = 0.0,
         patience: int = 6,
         random_state: RandomState = None,
     ) -> None:
@@ -65,8 +63,6 @@ class HiddenChowLiuTree(TableEstimator):
         self.epochs = epochs
         self.steps = steps
         self.smoothing = smoothing
-        self.softness = softness
-        self.entropy = entropy
         self.softness = softness
         self.entropy = entropy
         self.patience = patience

@@ -2,46 +2,65 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble
 from tractable.data import Schema
-from tractable.growing.markov import MarkovModel
+from tractable.growing.circuit import GrowingCircuit
+from tractable.growing.markov import Conditions, MarkovModel
 from tractable.growing.store import PRODUCT as GROWING_PRODUCT
 from tractable.leaves import FAMILIES
 
 
 def frozen(model: MarkovModel, schema: Schema) -> Graph:
-    """The circuit of a model with its features; a constant factor makes it sum to one."""
-    store, order, params = model.circuit.structure()
-    indicators, inner, size = int(model.states.sum()), order.size, params.size
+    """The circuit of a Markov network with its features; a constant factor makes it sum to one."""
+    log_factor = -model.state.moments.log_value
+    return frozen_circuit(model.circuit, model.weight, schema, log_factor, model.conditions)
+
+
+def frozen_circuit(
+    growing: GrowingCircuit,
+    log_weight: Floats,
+    schema: Schema,
+    log_factor: float,
+    conditions: list[Conditions] | None,
+) -> Graph:
+    """The circuit with these parameters, times a factor; `conditions` are the features', if there are any."""
+    store, order, params = growing.structure()
+    indicators, inner, size = int(growing.states.sum()), order.size, params.size
     number = np.zeros(store.kind.size, dtype=np.int64)
     number[1 : indicators + 1] = np.arange(indicators)
     number[params] = indicators + np.arange(size)
-    constant = indicators + size  # one over the sum
-    number[order] = constant + 1 + np.arange(inner)
-    root = constant + 1 + inner
-    count = store.degree[order].astype(np.int64)
-    slot = np.repeat(store.first[order] - np.cumsum(count) + count, count) + np.arange(count.sum())
-    parent = np.concatenate([np.repeat(number[order], count), [root, root]])
-    child = np.concatenate([number[store.child[slot]], [constant, root - 1]])
+    factor = indicators + size
+    number[order] = factor + 1 + np.arange(inner)
+    root = factor + 1 + inner
+    degree = store.degree[order].astype(np.int64)
+    slot = np.repeat(store.first[order] - np.cumsum(degree) + degree, degree) + np.arange(degree.sum())
+    parent = np.concatenate([np.repeat(number[order], degree), [root, root]])
+    child = np.concatenate([number[store.child[slot]], [factor, root - 1]])
     inside = np.where(store.kind[order] == GROWING_PRODUCT, PRODUCT, SUM)
-    kind = np.concatenate([np.full(constant + 1, LEAF), inside, [PRODUCT]])
-    log_weight = np.append(model.weight, -model.state.moments.log_value)
-    constants = indicators + np.arange(size + 1)
-    column = np.repeat(np.arange(model.states.size), model.states)
-    state = np.concatenate([np.arange(k) for k in model.states]).astype(np.float64)
-    blocks = [
-        LeafBlock(FAMILIES["indicator"], np.arange(indicators), column, state[:, None]),
-        LeafBlock(FAMILIES["constant"], constants, np.full(size + 1, -1), log_weight[:, None]),
+    kind = np.concatenate([np.full(factor + 1, LEAF), inside, [PRODUCT]])
+    blocks = _leaves(growing, np.append(log_weight, log_factor))
+    features = None if conditions is None else _table(conditions, blocks[1])
+    return assemble(schema, kind, Edges(parent, child, np.zeros(parent.size)), blocks, root, features)
+
+
+def _leaves(growing: GrowingCircuit, log_values: Floats) -> list[LeafBlock]:
+    """Indicators, then parameters and the factor."""
+    states = growing.states
+    column = np.repeat(np.arange(states.size), states)
+    state = np.concatenate([np.arange(k) for k in states]).astype(np.float64)
+    nodes = column.size + np.arange(log_values.size)
+    return [
+        LeafBlock(FAMILIES["indicator"], np.arange(column.size), column, state[:, None]),
+        LeafBlock(FAMILIES["constant"], nodes, np.full(nodes.size, -1), log_values[:, None]),
     ]
-    edges = Edges(parent, child, np.zeros(parent.size))
-    return assemble(schema, kind, edges, blocks, root, _table(model, constants, log_weight))
 
 
-def _table(model: MarkovModel, node: Ints, log_weight: Floats) -> FeatureTable:
+def _table(conditions: list[Conditions], constants: LeafBlock) -> FeatureTable:
     """The features, the constant factor last."""
-    size = np.array([*(len(c) for c in model.conditions), 0])
-    flat = np.array([pair for c in model.conditions for pair in c], dtype=np.int64).reshape(-1, 2)
+    size = np.array([*(len(c) for c in conditions), 0])
+    flat = np.array([pair for c in conditions for pair in c], dtype=np.int64).reshape(-1, 2)
     start = np.concatenate([[0], np.cumsum(size)])
-    return FeatureTable(node, log_weight, start, flat[:, 0], flat[:, 1], np.ones(len(flat), dtype=np.bool_))
+    equals = np.ones(len(flat), dtype=np.bool_)
+    return FeatureTable(constants.node, constants.params[:, 0], start, flat[:, 0], flat[:, 1], equals)

@@ -50,6 +50,11 @@ class Ledger:
         self._gain[feature, column] = -np.inf
         self._rank(np.array([feature]))
 
+    def close(self, feature: int) -> None:
+        """Rule out every split of a feature."""
+        self._gain[feature] = -np.inf
+        self._rank(np.array([feature]))
+
     def halve_edge_cost(self) -> None:
         """Let edges cost half as much."""
         self.edge_cost /= 2

@@ -1,6 +1,6 @@
 """A Markov network of conjunctive features with its growing circuit and the rows it is learned on."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from tractable.growing.circuit import GrowingCircuit
 from tractable.growing.gains import Priors, split_gains
 from tractable.growing.rows import Bits, Rows, holding
 from tractable.growing.weights import State, WeightFitter
+
+Conditions: TypeAlias = tuple[tuple[int, int], ...]  # columns and the states that they must have
 
 LEAST_SMOOTHING = 1e-9  # so that no state has probability zero
 
@@ -36,7 +38,7 @@ class MarkovModel:
         self.circuit = GrowingCircuit(self.states)
         self.total = max(self.rows.total, 1e-9)
         self._first = np.cumsum(self.states) - self.states
-        self.conditions: list[tuple[tuple[int, int], ...]] = [
+        self.conditions: list[Conditions] = [
             ((column, state),) for column, many in enumerate(self.states.tolist()) for state in range(many)
         ]
         self._known = {frozenset(c) for c in self.conditions}

@@ -1,5 +1,6 @@
 """From a table to a circuit. To add a learner: a file with a class, and a line in the table below."""
 
+from tractable.learners.acbn import ACBNLearner
 from tractable.learners.acmn import ACMNLearner
 from tractable.learners.bayesian_network import BayesianNetworkLearner
 from tractable.learners.chow_liu import ChowLiuLearner
@@ -18,7 +19,7 @@ LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
         IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner, LatentTreeLearner,
-        LearnSPNLearner, MixtureOfTreesLearner, BayesianNetworkLearner, ACMNLearner,
+        LearnSPNLearner, MixtureOfTreesLearner, BayesianNetworkLearner, ACBNLearner, ACMNLearner,
         EACMNLearner,
     )
 }  # fmt: skip

@@ -1,9 +1,48 @@
-"""Estimators of Markov networks that are learned together with their circuits."""
+"""Estimators of networks that are learned together with their circuits."""
 
 from typing import ClassVar
 
 from tractable.estimators.base import RandomState, TableEstimator
 from tractable.learners import LEARNERS, Learner
+
+
+class ACBN(TableEstimator):
+    """A Bayesian network of decision trees, split where the likelihood is worth the edges of its circuit.
+
+    Parameters
+    ----------
+    smoothing : float
+        Imaginary rows in each leaf, spread evenly.
+    split_cost : float
+        Nats that a split must gain for each parameter it adds.
+    edge_cost : float
+        Nats that each new edge must gain; halved while no split does.
+    max_edges : int
+        Edges that the circuit may have.
+    patience : int
+        Splits without a better score on the validation rows before stopping.
+    random_state : int, RandomState or None
+        Not used; every estimator has it.
+    """
+
+    _learner: ClassVar[type[Learner]] = LEARNERS["acbn"]
+
+    def __init__(
+        self,
+        *,
+        smoothing: float = 2.0,
+        split_cost: float = 4.0,
+        edge_cost: float = 0.1,
+        max_edges: int = 1_000_000,
+        patience: int = 300,
+        random_state: RandomState = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.split_cost = split_cost
+        self.edge_cost = edge_cost
+        self.max_edges = max_edges
+        self.patience = patience
+        self.random_state = random_state
 
 
 class ACMN(TableEstimator):
