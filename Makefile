@@ -26,8 +26,10 @@ check: $(STAMPS)/test  ## lint and types
 
 install: $(STAMPS)/all  ## .venv with every extra, ready for .venv/bin/tractable
 
-bench: $(STAMPS)/test  ## how fast the engine is
+bench: $(STAMPS)/test  ## how fast the engine is; then learners beside published figures: DATA=folder BENCH='--budget 10m'
 	$(BIN)/python benchmarks/engine.py
+	@mkdir -p build/bench
+	$(BIN)/tractable bench $(if $(DATA),--data $(DATA)) --results build/bench/results.jsonl --report build/bench $(BENCH)
 
 docs: $(STAMPS)/docs  ## the documentation as pages in ./build/site
 	$(BIN)/mkdocs build --strict --quiet

@@ -69,6 +69,7 @@ CALLS = {
     "demo": ["-o", "shown"],
     "learn": ["chow-liu", "train.csv", "-o", "again.tract"],
     "parameters": ["m.tract", "train.csv", "-o", "fitted.tract"],
+    "tune": ["chow-liu", "train.csv", "--valid", "valid.csv", "--trials", "2", "-o", "tuned.tract"],
     "score": ["m.tract", "valid.csv"],
     "query": ["m.tract", "P(smoker=yes)"],
     "marginals": ["m.tract"],
@@ -79,6 +80,7 @@ CALLS = {
     "check": ["m.tract"],
     "convert": ["m.tract", "m.json"],
     "plot": ["m.tract", "m.svg"],
+    "bench": ["--learners", "independent", "--queries", "5"],
 }
 
 

@@ -111,3 +111,37 @@ def test_columns_of_every_kind_may_be_mixed() -> None:
     graph = learner.learn(Table(schema, values), np.random.default_rng(0))
     independent = LEARNERS["independent"]().learn(Table(schema, values), np.random.default_rng(0))
     assert log_prob(graph, values).mean() > log_prob(independent, values).mean() + 0.5
+
+
+def entropy_of(table: Table, **settings: float) -> float:
+    """The entropy of what is learned from a table with few hidden states and these settings."""
+    learner = LEARNERS["hidden-chow-liu"](states=(3,), trees=1, epochs=5, steps=3, **settings)  # type: ignore[call-arg]
+    return oracle.entropy(learner.learn(table, np.random.default_rng(0)))
+
+
+def test_softness_and_entropy_make_rows_more_alike() -> None:
+    table = chain(rows=200, columns=4)
+    plain = entropy_of(table, softness=0, entropy=0)
+    assert entropy_of(table, softness=0, entropy=100) > plain + 0.05
+    assert entropy_of(table, softness=0.3, entropy=0) > plain + 0.05
+    assert entropy_of(table, softness=0, entropy=1e9) == pytest.approx(4 * np.log(2), abs=1e-3)
+
+
+def test_entropy_counts_for_so_many_rows_however_many_there_are() -> None:
+    few, many = chain(rows=50, columns=4), chain(rows=5000, columns=4)
+    change = [entropy_of(t, entropy=20) - entropy_of(t, entropy=0) for t in (few, many)]
+    assert change[0] > 10 * abs(change[1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"softness": -0.1}, "softness of hidden-chow-liu is at least 0, not -0.1"),
+        ({"softness": 1.5}, "softness of hidden-chow-liu is at most 1, not 1.5"),
+        ({"entropy": -1.0}, "entropy of hidden-chow-liu is at least 0, not -1"),
+        ({"entropy": float("nan")}, "entropy of hidden-chow-liu is at least 0, not nan"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, float], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        LEARNERS["hidden-chow-liu"](**settings)

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "tractable"
 ROOMS = [
     "arrays", "progress", "data", "leaves", "circuit", "engine", "queries", "networks", "formats", "model",
-    "parameters", "growing", "learners", "approximate", "estimators", "benchmark", "cli",
+    "parameters", "growing", "learners", "approximate", "estimators", "tuning", "benchmark", "cli",
 ]  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES = 500

@@ -14,6 +14,7 @@ from tractable.circuit import Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learner, Progress, Watch, settings_from_text
+from tractable.learners.spaces import OneOf, drawn
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 dependent_learner = pytest.mark.parametrize("name", [n for n in LEARNERS if n != "independent"])
@@ -228,6 +229,38 @@ def test_a_setting_out_of_range_is_named(name: str) -> None:
     settings = settings_from_text(LEARNERS[name], ["smoothing=-1"])
     with pytest.raises(ValueError, match=f"setting smoothing of {name} is at least 0, not -1"):
         LEARNERS[name](**settings)
+
+
+@every_learner
+def test_a_space_of_settings_is_declared_and_holds_the_defaults(name: str) -> None:
+    learner = LEARNERS[name]
+    assert learner.space
+    assert set(learner.space) <= {field.name for field in fields(learner)}
+    default = learner()
+    assert all(choice.holds(getattr(default, setting)) for setting, choice in learner.space.items())
+
+
+@every_learner
+def test_settings_drawn_from_the_space_are_valid_and_told_by_the_seed(name: str) -> None:
+    space = LEARNERS[name].space
+    draws, again = ([drawn(space, np.random.default_rng([seed, 5])) for seed in range(50)] for _ in range(2))
+    assert draws == again
+    assert all(choice.holds(draw[setting]) for draw in draws for setting, choice in space.items())
+    for setting in space:
+        assert len({draw[setting] for draw in draws}) > 1
+    for draw in draws:
+        learner = LEARNERS[name](**draw)
+        assert {setting: getattr(learner, setting) for setting in draw} == draw
+
+
+@every_learner
+def test_every_option_of_the_space_is_a_value_of_its_settings_type(name: str) -> None:
+    learner = LEARNERS[name]
+    for setting, choice in learner.space.items():
+        ends = choice.options if isinstance(choice, OneOf) else (choice.low, choice.high)
+        for value in ends:
+            text = str(value).strip("()").rstrip(",")
+            assert settings_from_text(learner, [f"{setting}={text}"]) == {setting: value}
 
 
 @every_learner

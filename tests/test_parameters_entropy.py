@@ -1,22 +1,30 @@
 """Entropy as part of what parameter learning maximises, against a general optimiser and against counting."""
 
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import softmax, wrightomega, xlogy
+from scipy.special import log_softmax, softmax, wrightomega, xlogy
 
 import oracle
-from strategies import circuits, rows
+from strategies import circuits, deterministic_circuits, rows
 from tractable.arrays import Floats
-from tractable.circuit import Graph, normalise
+from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
+from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compiled
+from tractable.engine.expectations import Expecter
+from tractable.parameters import METHODS, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.entropy import first_omega, omega, spread_one
+from tractable.parameters.entropy import first_omega, omega, spread, spread_one
 from tractable.parameters.method import Rows
+from tractable.parameters.online_em import OnlineEM
+from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.queries import log_prob
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -71,6 +79,14 @@ def test_no_step_to_either_side_is_better(count: list[float], data: st.DataObjec
         for share in (1e-3, 0.3):
             moved = (1 - share) * found + share * np.eye(len(count))[c]
             assert objective(moved, np.array(count), below, pull) <= best + 1e-9 * max(1.0, abs(best))
+
+
+def test_a_long_way_to_the_solution_is_found_too() -> None:
+    """Here the first guess is so far off that small numbers grow by many powers on the way."""
+    count, below = np.array([0.25, 0.25, 1e-9]), np.array([0.0, -10.0, 0.0])
+    found = solved(count, below, 10**-1.5)
+    level = count / 10**-1.5 / found - np.log(found) + below
+    assert level == pytest.approx(level[0], rel=1e-6)
 
 
 def test_without_pull_the_counts_stay() -> None:
@@ -142,8 +158,11 @@ def leaf_entropy(graph: Graph, leaves: dict[int, oracle.Leaf], node: int) -> flo
     return float(-xlogy(p, p).sum())
 
 
-def can_learn(graph: Graph) -> bool:
-    return not compiled(normalise(graph).graph, merge=False).constant
+def objectives(graph: Graph, values: Floats, how: CCCP, steps: int) -> list[float]:
+    """What the method maximises, step by step: the mean log-likelihood and the entropy at its price."""
+    some = Rows(values, np.ones(len(values)))
+    course = islice(how.steps(normalise(graph).graph, some, rng()), steps)
+    return [step.train + how.entropy * choice_entropy(step.graph) for step in course]
 
 
 @given(circuits(zeros=False), st.data(), st.sampled_from([0.03, 0.5, 20.0]))
@@ -151,9 +170,187 @@ def can_learn(graph: Graph) -> bool:
 def test_cccp_never_lowers_likelihood_plus_entropy(graph: Graph, data: st.DataObject, tau: float) -> None:
     values = np.array([data.draw(rows(graph.schema)) for _ in range(5)])
     possible = values[np.isfinite(log_values(graph, values))]
-    if not len(possible) or not can_learn(graph):
+    if not len(possible) or is_constant(graph):
         return
-    how = CCCP(smoothing=0.0, leaf_smoothing=0.0, entropy=tau)
-    steps = how.steps(normalise(graph).graph, Rows(possible, np.ones(len(possible))), rng())
-    scores = [step.train + tau * choice_entropy(step.graph) for _, step in zip(range(6), steps, strict=False)]
+    scores = np.array(objectives(graph, possible, how_plain(tau), 6))
     assert (np.diff(scores) >= -1e-7 * np.maximum(1.0, np.abs(scores[:-1]))).all()
+
+
+def how_plain(tau: float) -> CCCP:
+    return CCCP(smoothing=0.0, leaf_smoothing=0.0, entropy=tau, tolerance=0.0, iterations=600)
+
+
+def is_constant(graph: Graph) -> bool:
+    """Whether a circuit does not depend on the row, so that there is nothing to learn."""
+    return compiled(normalise(graph).graph, merge=False).constant
+
+
+def shared_start() -> Graph:
+    """Two levels of sums, columns of two and three states; every part is used by two parents."""
+    builder, draw = Builder(discrete_schema([2, 3, 2])), rng(3)
+    first = [builder.leaf("bernoulli", 0, [x]) for x in (-1.0, 0.5)]
+    second = [builder.leaf("categorical", 1, np.log(draw.dirichlet(np.ones(3)))) for _ in range(2)]
+    third = [builder.leaf("bernoulli", 2, [x]) for x in (-0.3, 2.0)]
+    pairs = [builder.product([a, b]) for a, b in zip(second, third, strict=True)]
+    inner = [builder.sum(pairs, np.log(draw.dirichlet(np.ones(2)))) for _ in range(2)]
+    outer = [builder.product([a, b]) for a, b in zip(first, inner, strict=True)]
+    builder.sum(outer, np.log([0.3, 0.7]))
+    return builder.freeze()
+
+
+def shared_rows() -> Floats:
+    draw = rng(5)
+    kind = draw.integers(2, size=40)
+    return (
+        np.stack(
+            [kind, np.where(kind, draw.integers(3, size=40), 2), (kind + (draw.random(40) < 0.3)) % 2], 1
+        )
+        * 1.0
+    )
+
+
+@pytest.mark.parametrize("tau", [0.05, 1.0])
+def test_where_cccp_ends_nothing_near_is_better(tau: float) -> None:
+    table = Table(shared_start().schema, shared_rows())
+    end = fit(shared_start(), table, how_plain(tau), rng()).graph
+
+    def worth(graph: Graph) -> float:
+        return float(oracle.log_values(graph, table.values).mean()) + tau * choice_entropy(graph)
+
+    best, draw = worth(end), rng(1)
+    for _ in range(60):
+        shifted = end.log_weight + 0.02 * draw.normal(size=end.edges) * (end.log_weight != 0)
+        leaves = tuple(
+            replace(b, params=b.params + 0.02 * draw.normal(size=b.params.shape)) for b in end.leaves
+        )
+        leaves = tuple(
+            replace(b, params=log_softmax(b.params, 1)) if b.params.shape[1] > 1 else b for b in leaves
+        )
+        assert worth(normalise(replace(end, log_weight=shifted, leaves=leaves)).graph) <= best + 1e-7
+
+
+@given(deterministic_circuits())
+@settings(max_examples=30)
+def test_the_entropy_of_a_deterministic_circuit_is_that_of_its_rows(graph: Graph) -> None:
+    if is_deterministic(graph):
+        assert choice_entropy(normalise(graph).graph) == pytest.approx(oracle.entropy(graph), abs=1e-9)
+
+
+@pytest.mark.parametrize("tau", [0.1, 3.0])
+def test_a_deterministic_circuit_ends_at_the_best_likelihood_plus_entropy_of_its_rows(tau: float) -> None:
+    builder = Builder(discrete_schema([2, 3]))
+    sides = [
+        builder.product([builder.indicator(0, s), builder.leaf("categorical", 1, np.log(np.full(3, 1 / 3)))])
+        for s in range(2)
+    ]
+    builder.sum(sides, np.log([0.5, 0.5]))
+    values = np.array([[0, 0], [0, 0], [0, 1], [1, 2], [1, 0], [0, 0], [0, 0], [0, 2]], dtype=np.float64)
+    how = CCCP(smoothing=0.0, leaf_smoothing=0.0, entropy=tau, tolerance=0.0, iterations=100)
+    found = fit(builder.freeze(), Table(builder.schema, values), how, rng()).graph
+    count = np.array([4.0, 1, 1, 1, 0, 1]) / 8
+    best = searched(count, np.zeros(6), tau)  # one weight a row: likelihood and entropy need no circuit
+    every = np.array(oracle.all_rows(builder.schema))
+    assert np.exp(log_prob(found, every)) == pytest.approx(best, abs=1e-4)
+
+
+# ---- methods --------------------------------------------------------------------------------------------
+
+
+def table(count: int, seed: int, missing: float = 0.0) -> Table:
+    draw = rng(seed)
+    cluster = draw.integers(2, size=(count, 1))
+    values = (draw.random((count, 6)) < np.where(cluster, 0.8, 0.2)).astype(np.float64)
+    values[draw.random(values.shape) < missing] = np.nan
+    return Table(discrete_schema([2] * 6), values)
+
+
+def start() -> Graph:
+    return random_graph(rng(), 6, 300)
+
+
+def test_without_entropy_the_counts_are_the_same_object() -> None:
+    local = normalise(start()).graph
+    expected = Expecter(local).expectations(local, table(50, 1).values, np.ones(50))
+    assert spread(local, expected, 0.0, 0.1, 0.1) is expected
+
+
+def test_a_hardly_felt_entropy_gives_the_closed_form() -> None:
+    local, some = normalise(start()).graph, table(50, 1, missing=0.2).values
+    expected = Expecter(local).expectations(local, some, np.ones(50))
+    counts = spread(local, expected, 1e-9, 0.1, 0.2)
+    plain, near = (smoothed_weights(local, c, 0.1) for c in (expected, counts))
+    assert np.allclose(plain, near, rtol=1e-6, atol=1e-6)
+    for one, other in zip(
+        refitted_leaves(local, expected, some, 0.2), refitted_leaves(local, counts, some, 0.2), strict=True
+    ):
+        assert np.allclose(one.params, other.params, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cccp", "online-em"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_much_entropy_makes_all_rows_about_equally_likely(name: str, missing: float) -> None:
+    how = METHODS[name](iterations=30, entropy=1e6)  # type: ignore[call-arg]
+    found = fit(start(), table(200, 2, missing), how, rng()).graph
+    every = np.array(oracle.all_rows(found.schema))
+    assert np.exp(log_prob(found, every)) == pytest.approx(1 / 64, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["cccp", "online-em"])
+def test_entropy_helps_where_rows_are_few(name: str) -> None:
+    few, many = table(25, 3), table(3000, 4).values
+    plain, spread_out = (
+        fit(start(), few, METHODS[name](iterations=60, smoothing=0.1, entropy=e), rng()).graph  # type: ignore[call-arg]
+        for e in (0.0, 0.1)
+    )
+    assert log_prob(spread_out, many).mean() > log_prob(plain, many).mean() + 0.05
+
+
+@pytest.mark.parametrize("name", ["cccp", "online-em"])
+def test_one_row_and_columns_of_one_state_can_be_learned_from(name: str) -> None:
+    builder = Builder(discrete_schema([1, 3]))
+    parts = [
+        builder.product([builder.leaf("categorical", 0, [0.0]), builder.leaf("categorical", 1, np.log(p))])
+        for p in ([0.2, 0.3, 0.5], [0.6, 0.3, 0.1])
+    ]
+    builder.sum(parts, np.log([0.5, 0.5]))
+    how = METHODS[name](iterations=40, smoothing=0.0, leaf_smoothing=0.0, entropy=1.0)  # type: ignore[call-arg]
+    found = fit(builder.freeze(), Table(builder.schema, np.zeros((1, 2))), how, rng()).graph
+    p = np.exp(log_prob(found, np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0]])))
+    assert p.sum() == pytest.approx(1.0)
+    assert p[1] == pytest.approx(p[2], rel=0.01)
+    assert p[0] > p[1] > 0
+
+
+def test_a_leaf_that_sees_nothing_stays_as_it_is() -> None:
+    builder = Builder(discrete_schema([2, 2]))
+    sides = [
+        builder.product([builder.indicator(0, s), builder.leaf("bernoulli", 1, [1.5])]) for s in range(2)
+    ]
+    builder.sum(sides, np.log([0.5, 0.5]))
+    how = CCCP(iterations=5, leaf_smoothing=0.0, entropy=0.5)
+    found = fit(builder.freeze(), Table(builder.schema, np.array([[0.0, 1.0], [0.0, 0.0]])), how, rng()).graph
+    odds = next(b.params[:, 0] for b in found.leaves if b.family.name == "bernoulli")
+    assert sorted(odds) == pytest.approx([0.0, 1.5], abs=1e-6)
+
+
+def test_leaves_over_numbers_are_fitted_as_ever() -> None:
+    builder = Builder(Schema((Variable("x", "real"), Variable("k", states=("a", "b")))))
+    parts = [
+        builder.product([builder.leaf("gaussian", 0, (mean, 0.0)), builder.leaf("bernoulli", 1, [mean])])
+        for mean in (-1.0, 1.0)
+    ]
+    builder.sum(parts, np.log([0.5, 0.5]))
+    draw = rng(6)
+    kind = draw.integers(2, size=600)
+    some = Table(builder.schema, np.stack([draw.normal(np.where(kind, 6.0, -6.0)), kind], axis=1))
+    for how in (CCCP(iterations=30, entropy=0.05), OnlineEM(iterations=30, entropy=0.05)):
+        found = fit(builder.freeze(), some, how, rng()).graph
+        means = next(b.params[:, 0] for b in found.leaves if b.family.name == "gaussian")
+        assert np.sort(means) == pytest.approx([-6.0, 6.0], abs=0.4)
+
+
+@pytest.mark.parametrize("entropy", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("method", [CCCP, OnlineEM])
+def test_a_weight_that_is_none_is_refused(method: type[CCCP | OnlineEM], entropy: float) -> None:
+    with pytest.raises(ValueError, match="entropy is a weight from 0 up"):
+        method(entropy=entropy)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.parameters import fit_parameters
+    from tractable.tuning import Tuned, tune
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ _HOME = {
     **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
     "fit_parameters": "tractable.parameters",
+    **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
     **dict.fromkeys(ESTIMATORS, "tractable.estimators"),
 }
 
@@ -64,12 +66,14 @@ __all__ = [
     "Schema",
     "States",
     "Table",
+    "Tuned",
     "Variable",
     "fit_parameters",
     "load",
     "mixture",
     "product",
     "read",
+    "tune",
 ]
 
 

@@ -1,11 +1,27 @@
 """How long work tells where it is, and is told to stop."""
 
+import re
 import signal
 import threading
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import NamedTuple, Self
+
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
+
+
+def seconds_in(text: str) -> float:
+    """The seconds in a text such as `90s`, `10m` or `1.5h`; a bare number counts seconds.
+
+    Raises:
+        ValueError: if the text is no such duration.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or float(found[1]) == 0:
+        raise ValueError(f"'{text}' is no duration such as 90s, 10m or 1h")
+    return float(found[1]) * SECONDS[found[2] or "s"]
 
 
 class Progress(NamedTuple):
@@ -46,6 +62,11 @@ class Watch:
     def out_of_time(self) -> bool:
         """Whether the time budget is used up; the clock runs from the making of the watch."""
         return self._deadline is not None and time.monotonic() >= self._deadline
+
+    @property
+    def left(self) -> float | None:
+        """Seconds of the time budget that are left; None without one."""
+        return None if self._deadline is None else self._deadline - time.monotonic()
 
     def should_stop(self) -> bool:
         """Whether to end with the best model so far."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import tractable
+from tractable.cli.bench import bench
 from tractable.cli.check import check
 from tractable.cli.convert import convert, plot
 from tractable.cli.demo import demo
@@ -19,9 +20,11 @@ from tractable.cli.posterior import marginals, mpe
 from tractable.cli.query import query
 from tractable.cli.rows import impute, sample
 from tractable.cli.score import score
+from tractable.cli.tune import tune
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learn, parameters, score, query, marginals, mpe, sample, impute, info, check, convert, plot,
+    demo, learn, parameters, tune, score, query, marginals, mpe, sample, impute, info, check, convert, plot,
+    bench,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -1,6 +1,5 @@
 """The options that commands share, and how their texts are understood."""
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -8,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
-
 
 def duration(text: str) -> float:
     """The seconds in a text such as `90s`, `10m` or `1.5h`; a bare number counts seconds."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or float(found[1]) == 0:
-        raise typer.BadParameter(f"'{text}' is no duration such as 90s, 10m or 1h")
-    return float(found[1]) * SECONDS[found[2] or "s"]
+    from tractable.progress import seconds_in
+
+    try:
+        return seconds_in(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def names(text: str | None) -> list[str]:

@@ -6,6 +6,8 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 
+INHERITED = 0.5  # part of what a split of the parent costs that one of its child is guessed to cost
+MOST_GUESSED = 1e6  # edges
 FIRST_COST = 4.0  # edges that a split is taken to cost before anyone asks
 
 
@@ -22,14 +24,17 @@ class Ledger:
         self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found; -1: never
         self._best = np.zeros(64)
 
-    def add(self, features: int) -> None:
-        """Append lines, without gains yet."""
+    def add(self, features: int, parent: int | None = None) -> None:
+        """Append lines, without gains yet; costs are guessed from those of the feature that was split."""
         first, self.size = self.size, self.size + features
         if self.size > len(self._best):
             for name in ("_gain", "_cost", "priced_at", "asked_at", "_best"):
                 setattr(self, name, _doubled(getattr(self, name), self.size))
         new = slice(first, self.size)
         self._gain[new], self._cost[new], self.priced_at[new] = 0, FIRST_COST, -1
+        if parent is not None:
+            known = np.minimum(self._cost[parent], MOST_GUESSED)
+            self._cost[new] = np.maximum(FIRST_COST, INHERITED * known)
         self.asked_at[new], self._best[new] = np.iinfo(np.int64).max, -np.inf  # until asked: never to be
 
     def set_gains(self, features: Ints, gain: Floats, now: int) -> None:

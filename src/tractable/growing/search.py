@@ -15,7 +15,8 @@ from tractable.growing.markov import MarkovModel
 from tractable.progress import Watch
 
 LANES = 8  # features whose gains are found in one sweep
-SLOPPY = 0.01  # part of the score by which another split may be better
+SLOPPY = 0.1  # part of the score by which another split may be better
+FAR = 4  # times what a split is worth: how far its cost is followed, for the time when edges are cheaper
 LEAST_EDGE_COST = 1e-9  # below which edges cost nothing
 
 
@@ -99,11 +100,11 @@ class SplitSearch:
         model.fit(self._fitting.steps, self._fitting.tolerance)
         self._ledger.rule_out(feature, column)
         self._weights.clear()
-        self._add(np.arange(self._ledger.size, model.features))
+        self._add(np.arange(self._ledger.size, model.features), feature)
 
-    def _add(self, features: Ints) -> None:
+    def _add(self, features: Ints, parent: int | None = None) -> None:
         """Take features in; those with too little support are never split."""
-        self._ledger.add(features.size)
+        self._ledger.add(features.size, parent)
         self._ask(features[self.model.target[features] >= self._costs.least_support])
 
     def _ask(self, features: Ints) -> None:
@@ -122,11 +123,11 @@ class SplitSearch:
 
     def _price(self, feature: int, column: int) -> None:
         """Find anew what a split costs; where that is more than it gains, how much more does not matter."""
-        worth = self._ledger.worth(feature, column)
-        limit = int(min(worth, self._room()))
+        most = FAR * self._ledger.worth(feature, column)
+        limit = int(min(most, self._room()))
         edges: float = self.model.circuit.edge_cost(np.array([feature]), column, limit=limit)
         if edges > limit:  # edges only become more: what has no room now never will
-            edges = worth + 1 if limit >= int(worth) else np.inf
+            edges = most if limit >= int(most) else np.inf
         self._ledger.set_cost(feature, column, edges, self.model.splits)
 
     def _room(self) -> int:

@@ -14,9 +14,10 @@ from tractable.learners.attached_numbers import with_numbers
 from tractable.learners.bayes_search import TreeSearch
 from tractable.learners.encoding import encode
 from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
 
-SLOPPY = 0.01  # part of the score by which another split may be better
+SLOPPY = 0.1  # part of the score by which another split may be better
 LEAST_EDGE_COST = 1e-9  # below which edges cost nothing
 
 
@@ -30,6 +31,11 @@ class ACBNLearner(Learner):
 
     name: ClassVar[str] = "acbn"
     title: ClassVar[str] = "Bayesian network with its circuit"
+    space: ClassVar[Space] = {
+        "smoothing": Between(0.1, 10, log=True),
+        "split_cost": Between(2, 10),
+        "edge_cost": Between(0.01, 1, log=True),
+    }
 
     smoothing: float = 2.0  # imaginary rows in each leaf, spread evenly
     split_cost: float = 4.0  # nats that a split must gain for each parameter it adds

@@ -11,6 +11,7 @@ from tractable.learners.attached_numbers import with_numbers
 from tractable.learners.bayes_search import TreeSearch
 from tractable.learners.encoding import encode
 from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.spaces import Between, OneOf, Space
 from tractable.networks import Network, TooLargeError, compile_network
 from tractable.progress import Watch
 
@@ -30,6 +31,10 @@ class BayesianNetworkLearner(Learner):
 
     name: ClassVar[str] = "bayesian-network"
     title: ClassVar[str] = "Bayesian network of trees"
+    space: ClassVar[Space] = {
+        "smoothing": Between(0.1, 10, log=True),
+        "split_penalty": OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
+    }
 
     smoothing: float = 2.0  # imaginary rows in each leaf, spread evenly
     split_penalty: float | None = None  # nats for each parameter of a split; 3, or 6 without validation rows

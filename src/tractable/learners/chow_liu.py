@@ -10,6 +10,7 @@ from tractable.data import Table
 from tractable.learners.conditionals import forest_tables
 from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.spaces import Between, Space
 from tractable.learners.statistics import link_gains, link_parameters
 from tractable.learners.trees import Forest, best_forest, categorical_mask, forest_node
 from tractable.progress import Watch
@@ -24,6 +25,10 @@ class ChowLiuLearner(Learner):
 
     name: ClassVar[str] = "chow-liu"
     title: ClassVar[str] = "Chow-Liu tree"
+    space: ClassVar[Space] = {
+        "smoothing": Between(0.01, 100, log=True),
+        "link_cost": Between(0, 10),
+    }
 
     smoothing: float = 1.0  # imaginary rows in each distribution
     link_cost: float = 1.0  # nats that a link must gain on all rows together for each parameter it adds

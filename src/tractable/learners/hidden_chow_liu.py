@@ -19,6 +19,7 @@ from tractable.learners.estimates import default_family, estimates, leaf_params
 from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.mixtures import first_sums
 from tractable.learners.scores import mean_log_prob
+from tractable.learners.spaces import Between, OneOf, Space
 from tractable.learners.trees import Forest
 from tractable.leaves import FAMILIES
 from tractable.parameters import fit
@@ -34,6 +35,14 @@ class HiddenChowLiuLearner(Learner):
 
     name: ClassVar[str] = "hidden-chow-liu"
     title: ClassVar[str] = "hidden Chow-Liu tree"
+    space: ClassVar[Space] = {
+        "states": OneOf((16, 32), (8,), (16,), (32,), (64,)),
+        "trees": OneOf(1, 2, 4, 8),
+        "bagged": OneOf(False, True),
+        "smoothing": Between(0.01, 1, log=True),
+        "softness": Between(0, 0.05),
+        "entropy": Between(0.5, 100, log=True),
+    }
 
     states: tuple[int, ...] = (
         16,

@@ -10,6 +10,7 @@ from tractable.data import Table
 from tractable.learners.encoding import encode
 from tractable.learners.estimates import estimates, product_nodes, smoothed_sums
 from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
 
 
@@ -20,6 +21,9 @@ class IndependentLearner(Learner):
 
     name: ClassVar[str] = "independent"
     title: ClassVar[str] = "independent columns"
+    space: ClassVar[Space] = {
+        "smoothing": Between(0.01, 100, log=True),
+    }
 
     smoothing: float = 1.0  # imaginary rows, spread evenly over the states
 

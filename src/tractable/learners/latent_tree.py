@@ -19,6 +19,7 @@ from tractable.learners.latent.structure import Method, Search, latent_tree
 from tractable.learners.latent.tree import Tree
 from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.scores import mean_log_prob
+from tractable.learners.spaces import Between, OneOf, Space
 from tractable.learners.statistics import link_gains, link_parameters
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
@@ -49,6 +50,14 @@ class LatentTreeLearner(Learner):
 
     name: ClassVar[str] = "latent-tree"
     title: ClassVar[str] = "latent tree"
+    space: ClassVar[Space] = {
+        "method": OneOf(*get_args(Method)),
+        "states": OneOf((), (2,), (4,), (8,)),
+        "relaxation": Between(0.01, 0.2, log=True),
+        "shortest": Between(0.001, 0.1, log=True),
+        "regularised": OneOf(False, True),
+        "smoothing": Between(0.01, 1, log=True),
+    }
 
     method: Method = "clnj"  # grouping (rg) or joining (nj); cl: around each column of a Chow-Liu tree
     states: tuple[int, ...] = ()  # of hidden nodes: numbers to try; none: as many as the nearest column

@@ -8,6 +8,7 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
+from tractable.learners.spaces import Space
 from tractable.progress import Watch
 
 
@@ -20,6 +21,7 @@ class Learner(ABC):
 
     name: ClassVar[str]  # as typed on the command line
     title: ClassVar[str]  # as shown to a reader
+    space: ClassVar[Space]  # of the settings worth searching; holds their defaults
 
     @final
     def learn(

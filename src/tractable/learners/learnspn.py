@@ -1,7 +1,7 @@
 """Gens and Domingos, «Learning the Structure of Sum-Product Networks», 2013."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -14,6 +14,7 @@ from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.regions import Cutting, Leaf, cut_table, region_circuit
 from tractable.learners.scores import mean_log_prob
+from tractable.learners.spaces import Between, OneOf, Space
 from tractable.progress import Watch
 
 
@@ -27,6 +28,15 @@ class LearnSPNLearner(Learner):
 
     name: ClassVar[str] = "learnspn"
     title: ClassVar[str] = "LearnSPN"
+    space: ClassVar[Space] = {
+        "threshold": OneOf((10.83, 20.0), (3.84,), (6.63,), (10.83,), (20.0,), (40.0,)),
+        "leaf": OneOf(*get_args(Leaf)),
+        "smoothing": Between(0.01, 2, log=True),
+        "link_cost": Between(0, 2),
+        "clustering": OneOf("em", "k-means"),
+        "clusters": Between(2, 5, whole=True),
+        "penalty": Between(0.05, 2, log=True),
+    }
 
     min_rows: tuple[int, ...] = (200, 50, 100, 500, 1000)  # fewer rows are not cut further
     threshold: tuple[float, ...] = (10.83, 20.0)  # G statistic above which two binary columns are dependent

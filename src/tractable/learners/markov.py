@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tractable.growing.search import Costs, Fitting, SplitSearch
 from tractable.learners.attached_numbers import with_numbers
 from tractable.learners.encoding import encode
 from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
 
 FINAL_STEPS, FINAL_TOLERANCE = 300, 1e-9  # of the last fit of all weights
@@ -26,6 +27,12 @@ class MarkovLearner(Learner):
 
     Numbers hang on the categorical columns that tell most about them.
     """
+
+    space: ClassVar[Space] = {
+        "l1": Between(0.1, 5, log=True),
+        "variance": Between(0.1, 2, log=True),
+        "split_cost": Between(2, 10),
+    }
 
     l1: float = 1.0  # cost of the absolute value of a weight, in nats
     variance: float = 0.5  # of the Gaussian prior of a weight

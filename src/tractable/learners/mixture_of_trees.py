@@ -13,6 +13,7 @@ from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least, require_numbers
 from tractable.learners.mixtures import Climb, fit_mixture, memberships
 from tractable.learners.sizes import best_size
+from tractable.learners.spaces import Between, Space
 from tractable.learners.tree_mixtures import TreeClimb, TreeMixture, climb_trees
 from tractable.progress import Watch
 
@@ -27,6 +28,11 @@ class MixtureOfTreesLearner(Learner):
 
     name: ClassVar[str] = "mixture-of-trees"
     title: ClassVar[str] = "mixture of trees"
+    space: ClassVar[Space] = {
+        "smoothing": Between(0.05, 5, log=True),
+        "sharing": Between(1, 300, log=True),
+        "link_cost": Between(0, 5),
+    }
 
     components: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # numbers of components to try, smallest first
     smoothing: float = 0.5  # imaginary rows in each distribution of each tree

@@ -14,6 +14,7 @@ from tractable.learners.learner import Learner, require_at_least, require_number
 from tractable.learners.mixtures import Climb, Mixture, fit_mixture, mixture_node
 from tractable.learners.scores import mean_log_prob
 from tractable.learners.sizes import best_size
+from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
 
 
@@ -24,6 +25,10 @@ class NaiveBayesLearner(Learner):
 
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "naive Bayes mixture"
+    space: ClassVar[Space] = {
+        "smoothing": Between(0.01, 10, log=True),
+        "tolerance": Between(1e-5, 1e-2, log=True),
+    }
 
     components: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # numbers of components to try, smallest first
     smoothing: float = 0.1  # imaginary rows in each component, spread evenly over the states

@@ -2,8 +2,8 @@
 
 Liu and Van den Broeck, «Tractable Regularization of Probabilistic Circuits», NeurIPS 2021. The entropy is
 that of a row together with the choices made at the sums on its way: the row's own under a deterministic
-circuit, an upper bound of it elsewhere. A sum adds to it as often as it is visited, and a leaf over states is a sum over
-them. Numbers have leaves whose entropy counts for the sums above, but does not change their own parameters.
+circuit, an upper bound of it elsewhere. A sum adds to it as often as it is visited, and a leaf over states is
+a sum over them. The entropy of leaves over numbers counts for the sums above, not for their own parameters.
 """
 
 import numpy as np
@@ -62,12 +62,18 @@ def spread(
 def _spread_leaves(
     graph: Graph, block: LeafBlock, counts: Floats, pull: Floats, smoothing: float
 ) -> tuple[Floats, Floats]:
-    """The spread counts of a block's states, (leaves, states), and the entropy of each leaf."""
+    """The spread counts of a block's states, (leaves, states), and the entropy of each leaf.
+
+    A leaf that saw nothing stays as it is, as it does in `updates`.
+    """
     states = graph.schema.cardinalities[block.column]
     imaginary = np.where(np.arange(counts.shape[1]) < states[:, None], smoothing / states[:, None], 0.0)
     seen = counts + imaginary
     entropy = np.zeros(states.size)
     _spread_lines(states, pull, seen, entropy)
+    unused = counts.sum(axis=1) == 0
+    seen[unused] = imaginary[unused]
+    entropy[unused] = block.family.entropy(block.params[unused])
     return np.maximum(seen - imaginary, 0.0), entropy  # below zero by rounding alone
 
 
@@ -144,7 +150,8 @@ def _balanced(ratio: Floats, below: Floats) -> Floats:
         step = excess * total / slope
         level += step
         for c in range(ratio.size):
-            u[c] = omega(z[c] + level, u[c] * (1 + step / (1 + u[c])))
+            near = u[c] * (1 + step / (1 + u[c])) if step < 1 + u[c] else first_omega(z[c] + level)
+            u[c] = omega(z[c] + level, near)
     return weight / weight.sum()
 
 

@@ -1,0 +1,29 @@
+"""The published tables, measured again: learners on data sets, each run in a process of its own."""
+
+from tractable.benchmark.children import run_all
+from tractable.benchmark.comparison import Comparison, compare
+from tractable.benchmark.contestants import contestants, published_names
+from tractable.benchmark.datasets import DataSet, demo, find
+from tractable.benchmark.report import report_place, write_report
+from tractable.benchmark.results import append_result, read_results
+from tractable.benchmark.runs import Job, Run
+from tractable.benchmark.tables import grids, relevant_methods
+
+__all__ = [
+    "Comparison",
+    "DataSet",
+    "Job",
+    "Run",
+    "append_result",
+    "compare",
+    "contestants",
+    "demo",
+    "find",
+    "grids",
+    "published_names",
+    "read_results",
+    "relevant_methods",
+    "report_place",
+    "run_all",
+    "write_report",
+]

@@ -1,0 +1,93 @@
+"""What is measured: a learner, and methods that improve its parameters, as in `learnspn+cccp`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from tractable.benchmark.datasets import Tables
+from tractable.benchmark.published import counterparts
+from tractable.circuit import Graph
+from tractable.learners import LEARNERS, Learner, settings_from_text
+from tractable.parameters import METHODS, Method, fit
+from tractable.progress import Watch
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A learner with its settings, and what comes after it."""
+
+    name: str
+    learner: Learner
+    methods: tuple[Method, ...]
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """All settings by learner or method, as a file can hold them."""
+        parts: list[Learner | Method] = [self.learner, *self.methods]
+        return {part.name: _plain(asdict(part)) for part in parts}
+
+    def learn(self, tables: Tables, rng: np.random.Generator, watch: Watch) -> Graph:
+        """The circuit that comes of the training rows, chosen on the validation rows."""
+        graph = self.learner.learn(tables.train, rng, valid=tables.valid, watch=watch)
+        for method in self.methods:
+            graph = fit(graph, tables.train, method, rng, valid=tables.valid, watch=watch).graph
+        return graph
+
+
+def contestant(name: str, settings: Sequence[str] = ()) -> Contestant:
+    """The contestant of a name; settings are texts `learner.name=value`, and those of others are let be.
+
+    Raises:
+        ValueError: naming the learner, the method or the setting that is unknown.
+    """
+    first, *rest = name.split("+")
+    kinds = [_known(LEARNERS, first, "learner"), *(_known(METHODS, part, "method") for part in rest)]
+    made = [kind(**settings_from_text(kind, _own(kind.name, settings))) for kind in kinds]
+    return Contestant(name, made[0], tuple(made[1:]))
+
+
+def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestant]:
+    """Several contestants; each setting belongs to a part of one of them.
+
+    Raises:
+        ValueError: also for a setting that belongs to none.
+    """
+    parts = {part for name in names for part in name.split("+")}
+    for text in settings:
+        owner, dot, _ = text.partition("=")[0].strip().partition(".")
+        if not dot:
+            raise ValueError(f"'{text}' is no setting: write learner.name=value")
+        if owner not in parts:
+            raise ValueError(f"setting '{text}': '{owner}' is not among {', '.join(sorted(parts))}")
+    return [contestant(name, settings) for name in names]
+
+
+def published_names() -> list[str]:
+    """The contestants that repeat a published method, as far as their learners are there."""
+    return [
+        name
+        for name in counterparts()
+        if name.split("+")[0] in LEARNERS and all(part in METHODS for part in name.split("+")[1:])
+    ]
+
+
+def _own(owner: str, settings: Sequence[str]) -> list[str]:
+    return [text.strip().partition(".")[2] for text in settings if text.strip().startswith(f"{owner}.")]
+
+
+def _known(kinds: Mapping[str, type[Any]], name: str, noun: str) -> type[Any]:
+    if name not in kinds:
+        near = get_close_matches(name, kinds, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else f" ({noun}s: {', '.join(kinds)})"
+        raise ValueError(f"there is no {noun} '{name}'{hint}")
+    return kinds[name]
+
+
+def _plain(value: Any) -> Any:
+    """The value with lists for tuples, as JSON gives it back."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value

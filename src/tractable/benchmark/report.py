@@ -1,0 +1,53 @@
+"""A comparison as a page: Markdown with all tables, and a picture beside it."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from tractable import __version__
+from tractable.benchmark import published
+from tractable.benchmark.comparison import Comparison
+from tractable.benchmark.picture import picture
+from tractable.benchmark.tables import grids
+from tractable.formats.atomic import write_bytes, write_text
+
+NAME = "bench.md"  # in a folder
+
+
+def report_place(given: Path) -> Path:
+    """Where the page goes: the file, or `bench.md` in the folder, which is made.
+
+    Raises:
+        ValueError: if it cannot be written or drawn.
+    """
+    if find_spec("matplotlib") is None:
+        raise ValueError(
+            "a report needs matplotlib, which comes with the extra: pip install 'tractable[plot]'"
+        )
+    if given.suffix.lower() == ".md":
+        if not given.parent.is_dir():
+            raise ValueError(f"there is no folder '{given.parent}' to write '{given.name}' in")
+        return given
+    if given.exists() and not given.is_dir():
+        raise ValueError(f"'{given}': a report is a folder, or a file whose name ends in .md")
+    given.mkdir(parents=True, exist_ok=True)
+    return given / NAME
+
+
+def write_report(comparison: Comparison, page: Path) -> list[Path]:
+    """Write the page and, under the same name, its picture; the files written."""
+    image = page.with_suffix(".svg")
+    write_bytes(image, picture(comparison))
+    write_text(page, _page(comparison, image.name))
+    return [page, image]
+
+
+def _page(comparison: Comparison, image: str) -> str:
+    parts = [
+        "# Benchmark",
+        f"Measured with tractable {__version__}. Published figures have a *; sources are at the end.",
+        f"![test log-likelihoods, measured and published]({image})",
+        *(grid.markdown() for grid in grids(comparison, list(published.methods()))),
+        "## Sources",
+        "\n".join(f"- {method}*: {source}" for method, source in published.methods().items()),
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,63 @@
+"""The table of all runs: what was asked of each, and what it cost."""
+
+from typing import Any
+
+from tractable.benchmark.comparison import Comparison
+from tractable.benchmark.contestants import contestant
+from tractable.benchmark.grid import Grid, log_likelihood
+from tractable.benchmark.runs import Run
+
+
+def runs_grid(comparison: Comparison) -> Grid:
+    """Every run: its settings, its figures and what it cost, or why it failed."""
+    chosen = {run.key for of_set in comparison.chosen.values() for run in of_set.values()}
+    return Grid(
+        "Runs",
+        ("data set", "learner", "settings", "outcome", "valid LL", "test LL", "edges", "CPU s", "MB"),
+        tuple(_run_line(run, run.key in chosen) for run in comparison.runs),
+        "CPU seconds of learning, peak memory of the whole process, on one core. ✓ stands in the tables"
+        " above: of several runs of a learner on a data set the best on validation rows.",
+        names=4,
+    )
+
+
+def _run_line(run: Run, is_chosen: bool) -> tuple[str, ...]:
+    head = (run.dataset, run.learner, settings_text(run))
+    measured = run.measured
+    if measured is None:
+        return (*head, f"failed: {run.reason}", "", "", "", "", "")
+    outcome = ("✓ " if is_chosen else "") + ("" if measured.finished else "stopped by budget")
+    figures = (
+        log_likelihood(measured.valid_ll, 3),
+        log_likelihood(measured.test_ll, 3),
+        f"{measured.edges:,}",
+    )
+    return (*head, outcome.strip(), *figures, f"{measured.cpu_seconds:.1f}", f"{measured.peak_mb:,.0f}")
+
+
+def settings_text(run: Run) -> str:
+    """What of a run is not as it is by default."""
+    plain = _defaults(run.learner)
+    told = [
+        f"{part}.{name}={_value(value)}"
+        for part, settings in run.settings.items()
+        for name, value in settings.items()
+        if part not in plain or plain[part].get(name) != value
+    ]
+    if run.seed != 0:
+        told.append(f"seed={run.seed}")
+    if run.budget is not None:
+        told.append(f"budget={run.budget:g}s")
+    return " ".join(told)
+
+
+def _defaults(learner: str) -> dict[str, dict[str, Any]]:
+    """The default settings; none of a learner that is there no more."""
+    try:
+        return contestant(learner).settings
+    except ValueError:
+        return {}
+
+
+def _value(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

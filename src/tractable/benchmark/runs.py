@@ -1,0 +1,140 @@
+"""One measurement: what is to be measured, what came of it, and both as a line of JSON."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tractable import __version__
+from tractable.benchmark.contestants import contestant
+from tractable.benchmark.datasets import DataSet
+from tractable.benchmark.questions import Answers
+
+# Log-likelihoods are kept to a millionth of a nat: a difference below that is noise of the computation, and a
+# paired test would find such noise significant.
+DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be measured, as a child process is told."""
+
+    dataset: DataSet
+    learner: str  # such as `idspn` or `learnspn+cccp`
+    settings: tuple[str, ...] = ()  # texts `learner.name=value`
+    seed: int = 0
+    budget: float | None = None  # seconds that learning may take
+    queries: int = 1000  # questions of each percentage, at most
+
+    def to_json(self) -> str:
+        """The job on one line."""
+        files = [str(file.resolve()) for file in self.dataset.files]
+        return json.dumps(asdict(self) | {"dataset": {"name": self.dataset.name, "files": files}})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Job":
+        """The job that a line tells of."""
+        told = json.loads(text)
+        dataset = DataSet(told["dataset"]["name"], tuple(map(Path, told["dataset"]["files"])))
+        return cls(**(told | {"dataset": dataset, "settings": tuple(told["settings"])}))
+
+    def result(self, measured: "Measured | None", reason: str | None = None) -> "Run":
+        """The line to keep: what was measured, or why there is nothing."""
+        return Run(
+            dataset=self.dataset.name,
+            data=self.dataset.digest(),
+            learner=self.learner,
+            settings=contestant(self.learner, self.settings).settings,
+            seed=self.seed,
+            budget=self.budget,
+            queries=self.queries,
+            version=__version__,
+            measured=measured,
+            reason=reason,
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of a run that went well."""
+
+    finished: bool  # False where the budget ended learning early
+    variables: int
+    train_rows: int
+    nodes: int
+    edges: int
+    cpu_seconds: float  # of learning, on all cores together
+    seconds: float  # of learning, by the clock
+    peak_mb: float  # the most memory that the whole process held, with the interpreter and the tables
+    valid_ll: float
+    log_prob: list[float]  # of each test row
+    answers: list[Answers]
+
+    @property
+    def test_ll(self) -> float:
+        """The mean log-likelihood of the test rows."""
+        return float(np.mean(self.log_prob))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A line of results."""
+
+    dataset: str
+    data: str  # tells tables of the same name apart
+    learner: str
+    settings: Mapping[str, Any]
+    seed: int
+    budget: float | None
+    queries: int
+    version: str
+    measured: Measured | None
+    reason: str | None = None  # why nothing was measured
+
+    @property
+    def key(self) -> str:
+        """What says that two runs measure the same."""
+        whole = (self.dataset, self.data, self.learner, self.settings, self.seed, self.budget, self.queries)
+        return json.dumps(whole, sort_keys=True)
+
+    def to_json(self) -> str:
+        """The run on one line; the logarithm of zero is null."""
+        told = asdict(self)
+        if self.measured is not None:
+            told["measured"]["valid_ll"] = _kept([self.measured.valid_ll])[0]
+            told["measured"]["log_prob"] = _kept(self.measured.log_prob)
+            told["measured"]["answers"] = [
+                asdict(one) | {"log_prob": _kept(one.log_prob)} for one in self.measured.answers
+            ]
+        return json.dumps(told, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Run":
+        """The run that a line tells of.
+
+        Raises:
+            ValueError: if it is no such line.
+        """
+        try:
+            run = cls(**json.loads(text))
+            return run if run.measured is None else replace(run, measured=_measured(asdict(run)["measured"]))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise ValueError("this is no result of a benchmark") from None
+
+
+def _measured(told: dict[str, Any]) -> Measured:
+    answers = [Answers(**(one | {"log_prob": _found(one["log_prob"])})) for one in told["answers"]]
+    logs = {"valid_ll": _found([told["valid_ll"]])[0], "log_prob": _found(told["log_prob"])}
+    return Measured(**(told | logs | {"answers": answers}))
+
+
+def _kept(logs: list[float]) -> list[float | None]:
+    """Logarithms as a file holds them."""
+    return [None if x == -np.inf else x for x in np.round(logs, DECIMALS).tolist()]
+
+
+def _found(logs: list[float | None]) -> list[float]:
+    return [-np.inf if x is None else x for x in logs]

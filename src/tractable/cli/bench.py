@@ -1,0 +1,159 @@
+"""`tractable bench`: learners on data sets, beside what papers have published."""
+
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tractable.cli import options
+from tractable.cli.files import check_place
+from tractable.cli.output import answer, count, note
+
+if TYPE_CHECKING:
+    from tractable.benchmark import Comparison, DataSet, Job, Run
+
+
+def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="NAME.train.data.gz, .valid, .test; a demo unless given."),
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option("--datasets", metavar="A,B", help="Of the folder; all unless given.")
+    ] = None,
+    learners: Annotated[
+        str | None,
+        typer.Option(
+            "--learners", metavar="X,Y", help="Such as chow-liu,learnspn+cccp; the published unless given."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="LEARNER.NAME=VALUE", help="A setting of a learner; repeatable."),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="TIME", help="The most that learning a model takes: 90s, 10m, 1h."),
+    ] = None,
+    queries: Annotated[
+        int, typer.Option("--queries", min=0, metavar="N", help="Questions about test rows, at most.")
+    ] = 1000,
+    against: Annotated[
+        str, typer.Option("--against", metavar="NAME", help="The learner to compare with.")
+    ] = "idspn",
+    results: Annotated[
+        Path, typer.Option("--results", metavar="FILE", help="Lines of JSON that are kept and gone on with.")
+    ] = Path("bench.jsonl"),
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="PLACE", help="Write a page and a picture: a folder or FILE.md."),
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Run nothing, show what the results hold.")] = False,
+    seed: options.Seed = 0,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many runs at once, each on one core.")] = 1,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run learners on data sets and print what they reach beside what is published.
+
+    Each run has a process of its own. What is in the results file is not run again, so that an interrupted
+    benchmark goes on; the tables show everything the file holds.
+
+    Example: tractable bench --data DIR --datasets nltcs,plants --learners acmn,learnspn+cccp --budget 10m
+    """
+    from tractable import benchmark
+
+    page = None if report is None else benchmark.report_place(report)
+    check_place(results)
+    before = benchmark.read_results(results)
+    if not show:
+        seconds = None if budget is None else options.duration(budget)
+        sets = _data_sets(data, options.names(datasets))
+        names = options.names(learners) or benchmark.published_names()
+        wanted = _jobs(sets, names, settings or [], benchmark.Job(sets[0], "", (), seed, seconds, queries))
+        _run(_left(wanted, before, retry), results, jobs, quiet or as_json)
+    comparison = benchmark.compare(benchmark.read_results(results), against)
+    files = [] if page is None else benchmark.write_report(comparison, page)
+    grids = benchmark.grids(comparison, benchmark.relevant_methods(comparison))
+    facts = {"results": results, "report": files, "against": against, "runs": _runs(comparison)}
+    answer(facts, "\n\n".join(grid.text() for grid in grids) or "no runs", as_json)
+    note("\nwrote " + ", ".join(map(str, files)), quiet or as_json or not files)
+
+
+def _data_sets(data: Path | None, names: list[str]) -> list["DataSet"]:
+    from tractable.benchmark import demo, find
+
+    if data is not None:
+        return find(data, names)
+    if names not in ([], [demo().name]):
+        raise ValueError(f"without --data there is one data set, {demo().name}")
+    return [demo()]
+
+
+def _jobs(sets: list["DataSet"], names: list[str], settings: list[str], like: "Job") -> list["Job"]:
+    """Every learner on every data set; data set by data set, so that early results can be compared."""
+    from dataclasses import replace
+
+    from tractable.benchmark import contestants
+
+    contestants(names, settings)  # refuses what is unknown before anything runs
+    return [
+        replace(like, dataset=dataset, learner=name, settings=tuple(settings))
+        for dataset in sets
+        for name in dict.fromkeys(names)
+    ]
+
+
+def _left(jobs: list["Job"], before: list["Run"], retry: bool) -> list["Job"]:
+    """The jobs whose results are not there yet."""
+    there = {run.key for run in before if run.measured is not None or not retry}
+    return [job for job in jobs if job.result(None).key not in there]
+
+
+def _run(jobs: list["Job"], results: Path, at_once: int, quiet: bool) -> None:
+    """Run the jobs and keep what comes of each as soon as it is there."""
+    from tractable.benchmark import append_result, run_all
+
+    note(f"{count(len(jobs), 'run')} to go", quiet)
+    with closing(run_all(jobs, at_once)) as done:
+        for number, (job, run) in enumerate(done, start=1):
+            append_result(results, run)
+            note(f"{number}/{len(jobs)}  {job.dataset.name}  {job.learner}: {_outcome(run)}", quiet)
+
+
+def _outcome(run: "Run") -> str:
+    found = run.measured
+    if found is None:
+        return f"failed: {run.reason}"
+    cost = f"{count(found.edges, 'edge')}, {found.cpu_seconds:.1f} CPU s, {found.peak_mb:,.0f} MB"
+    return f"{found.test_ll:.4f} nats, {cost}"
+
+
+def _runs(comparison: "Comparison") -> list[dict[str, Any]]:
+    """The runs as JSON tells them: figures, not rows."""
+    return [_facts(run, label, comparison) for run, label in _labelled(comparison)]
+
+
+def _labelled(comparison: "Comparison") -> list[tuple["Run", str | None]]:
+    """All runs, each with the data set for which it stands in the tables, if it does."""
+    standing = {run.key: label for label, runs in comparison.chosen.items() for run in runs.values()}
+    return [(run, standing.get(run.key)) for run in comparison.runs]
+
+
+def _facts(run: "Run", label: str | None, comparison: "Comparison") -> dict[str, Any]:
+    facts = {name: value for name, value in vars(run).items() if name != "measured"}
+    facts["chosen"] = label is not None
+    if run.measured is None:
+        return facts
+    rows = ("log_prob", "answers")
+    facts |= {name: value for name, value in vars(run.measured).items() if name not in rows}
+    facts |= {"test_ll": run.measured.test_ll, "test_rows": len(run.measured.log_prob)}
+    facts["questions"] = [
+        asdict(one) | {"log_prob": sum(one.log_prob) / len(one.log_prob)} for one in run.measured.answers
+    ]
+    if label is not None:
+        facts["verdict"] = comparison.verdict(label, run.learner) or None
+    return facts

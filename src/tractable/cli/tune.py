@@ -1,0 +1,104 @@
+"""`tractable tune`: the settings of a learner that do best on held-out rows."""
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tractable.cli import options, training
+from tractable.cli.files import check_model_place, check_place
+from tractable.cli.output import answer, lines, note
+from tractable.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tractable.tuning import Tuned
+
+
+def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
+    algorithm: Annotated[
+        str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
+    ],
+    train: Annotated[
+        Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
+    ],
+    valid: Annotated[
+        Path, typer.Option("--valid", metavar="FILE", help="Rows held out, which decide.", show_default=False)
+    ],
+    trials: Annotated[int, typer.Option("--trials", min=1, help="How many, with those done before.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="MODEL", help="The model's file; TRAIN.ALGORITHM.tract unless given."
+        ),
+    ] = None,
+    storage: Annotated[
+        Path | None,
+        typer.Option("--storage", metavar="FILE", help="Keep the trials here, and go on with those there."),
+    ] = None,
+    sampler: Annotated[str, typer.Option("--sampler", help="random, or tpe (by Optuna).")] = "random",
+    settings: options.Settings = None,
+    weight: options.Weight = None,
+    seed: options.Seed = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="Trials side by side; they share the cores.")
+    ] = 1,
+    budget: options.Budget = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Try settings of a learner and save the model that does best on the held-out rows.
+
+    The first trial has the learner's defaults. The best model so far is saved as soon as it is found; Ctrl-C
+    ends the search with it. With --storage a search that was ended, or killed, goes on where it was.
+
+    Example: tractable tune acmn train.csv --valid valid.csv --trials 30 --storage study.db -o clinic.tract
+    """
+    from tractable import tuning
+    from tractable.data import read
+    from tractable.learners import settings_from_text
+
+    learner = training.learner_named(algorithm, settings or [])
+    seconds = None if budget is None else options.duration(budget)
+    model = output or training.default_place(train, algorithm)
+    check_model_place(model)
+    if storage is not None:
+        check_place(storage)
+    table = read(train, weight=weight)
+    held_out = read(valid, schema=table.schema, weight=weight)
+    started = time.perf_counter()
+    with training.cores(None), progress_bar(quiet) as tell:
+        found = tuning.tune(
+            algorithm,
+            table,
+            held_out,
+            trials=trials,
+            budget=seconds,
+            sampler=sampler,
+            storage=storage,
+            output=model,
+            settings=settings_from_text(type(learner), settings or []),
+            jobs=jobs,
+            random_state=seed,
+            tell=tell,
+        )
+    facts = training.facts(found.circuit, table, held_out) | {
+        "seconds": time.perf_counter() - started,
+        "model": model,
+        "sampler": sampler,
+        "storage": storage,
+        "best": found.best.number,
+        "trials": [asdict(trial) for trial in found.trials],
+    }
+    answer(facts, _words(found, facts), as_json)
+    note(f"saved {model}", quiet or as_json)
+
+
+def _words(found: "Tuned", facts: dict[str, Any]) -> str:
+    from tractable.tuning.table import shown
+
+    told = [(name.replace("_ll", " log-likelihood"), facts[name]) for name in ("train_ll", "valid_ll")]
+    chosen = " ".join(f"--set {name}={shown(value)}" for name, value in found.best.settings.items())
+    best = [("best trial", found.best.number), ("settings", chosen), *told]
+    return f"{found}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"

@@ -1,0 +1,93 @@
+"""A sum-product of circuits: a tree of sums and products whose leaves are whole circuits."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import Graph, mixture, product
+from tractable.data import Table
+from tractable.engine import log_values
+
+
+class Node(ABC):
+    """A part of the tree. It knows the log-values of all rows that decide about the tree."""
+
+    log_values: Floats  # (rows,)
+
+    @abstractmethod
+    def graph(self) -> Graph:
+        """The circuit of this part."""
+
+    @abstractmethod
+    def circuits(self) -> Iterator["CircuitNode"]:
+        """The leaves below."""
+
+    @abstractmethod
+    def replaced(self, old: "CircuitNode", new: "Node") -> "Node":
+        """The same part with another in the place of a leaf."""
+
+
+@final
+class CircuitNode(Node):
+    """A circuit over some columns, learned on some rows."""
+
+    def __init__(self, graph: Graph, rows: Ints, valid_rows: Ints, judge: Table, *, final: bool) -> None:
+        self._graph = graph
+        self.rows = rows
+        self.valid_rows = valid_rows
+        self.final = final  # whether it is not to be extended
+        self.columns = np.array(judge.schema.columns(graph.schema.names))
+        self.log_values = log_values(graph, judge.values[:, self.columns])
+
+    def graph(self) -> Graph:
+        return self._graph
+
+    def circuits(self) -> Iterator["CircuitNode"]:
+        yield self
+
+    def replaced(self, old: "CircuitNode", new: Node) -> Node:
+        return new if self is old else self
+
+
+@final
+class ProductNode(Node):
+    """Parts over different columns."""
+
+    def __init__(self, parts: Sequence[Node]) -> None:
+        self._parts = list(parts)
+        self.log_values = np.sum([p.log_values for p in parts], axis=0)
+
+    def graph(self) -> Graph:
+        return product([p.graph() for p in self._parts])
+
+    def circuits(self) -> Iterator[CircuitNode]:
+        for part in self._parts:
+            yield from part.circuits()
+
+    def replaced(self, old: CircuitNode, new: Node) -> Node:
+        return ProductNode([p.replaced(old, new) for p in self._parts])
+
+
+@final
+class SumNode(Node):
+    """Parts over the same columns, one of which a row comes from."""
+
+    def __init__(self, parts: Sequence[Node], weights: Floats) -> None:
+        self._parts = list(parts)
+        self._weights = weights
+        logs = np.stack([p.log_values for p in parts])
+        self.log_values = np.asarray(logsumexp(logs, axis=0, b=weights[:, None]), dtype=np.float64)
+
+    def graph(self) -> Graph:
+        return mixture([p.graph() for p in self._parts], self._weights)
+
+    def circuits(self) -> Iterator[CircuitNode]:
+        for part in self._parts:
+            yield from part.circuits()
+
+    def replaced(self, old: CircuitNode, new: Node) -> Node:
+        return SumNode([p.replaced(old, new) for p in self._parts], self._weights)

@@ -1,0 +1,75 @@
+"""The values of settings that are worth a try: what a search over them draws from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+DIGITS = 4  # of a number that is drawn: it can be read, typed, and makes the same model again
+
+
+@final
+@dataclass(frozen=True, init=False)
+class OneOf:
+    """One of several values, all alike likely."""
+
+    options: tuple[Any, ...]
+
+    def __init__(self, *options: Any) -> None:
+        if len(options) < 2:
+            raise ValueError(f"a choice is between two values or more, not {options}")
+        object.__setattr__(self, "options", options)
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is one of them."""
+        return value in self.options
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """One of them at random."""
+        return self.options[int(rng.integers(len(self.options)))]
+
+
+@final
+@dataclass(frozen=True)
+class Between:
+    """A number of a range, whole or not; with `log` as likely between 1 and 10 as between 10 and 100."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(
+                f"a range is from a lower to a higher number, not from {self.low} to {self.high}"
+            )
+        if self.log and not self.low > 0:
+            raise ValueError(f"a range of logarithms begins above zero, not at {self.low}")
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is a number of the range."""
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """A number of the range at random; every whole number has its fair part."""
+        reach = 0.5 if self.whole else 0.0
+        low, high = self.low - reach, self.high + reach
+        drawn = exp(rng.uniform(log(low), log(high))) if self.log else rng.uniform(low, high)
+        return self.tidy(drawn)
+
+    def tidy(self, number: float) -> float:
+        """The number of few digits, or the whole number, that is nearest within the range."""
+        near = round(number) if self.whole else float(f"{number:.{DIGITS}g}")
+        return min(max(near, self.low), self.high)
+
+
+Choice: TypeAlias = OneOf | Between
+Space: TypeAlias = Mapping[str, Choice]
+
+
+def drawn(space: Space, rng: np.random.Generator) -> dict[str, Any]:
+    """Settings at random, one value for each name."""
+    return {name: choice.draw(rng) for name, choice in space.items()}

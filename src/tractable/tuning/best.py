@@ -1,0 +1,59 @@
+"""The best model so far, in memory and, from the moment it is found, in its file."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import tractable
+from tractable.circuit import Graph
+from tractable.model import Circuit, load
+from tractable.tuning.problem import Problem, all_settings, fingerprint
+from tractable.tuning.trial import Trial
+
+
+class Best:
+    """Keeps the model of the best trial; `trial` may be known from an earlier run and its model not."""
+
+    def __init__(self, problem: Problem, frame: str, place: Path | None, trial: Trial | None) -> None:
+        self._problem = problem
+        self._frame = frame
+        self._place = place
+        self.trial = trial
+        self.circuit = None if trial is None else self._kept(trial)
+
+    def offer(self, trial: Trial, graph: Graph) -> None:
+        """Keep a trial's model if it is better than the best so far."""
+        if self.trial is None or trial.rank > self.trial.rank:
+            self.keep(trial, graph)
+
+    def keep(self, trial: Trial, graph: Graph) -> None:
+        """Make this the best model, whatever was."""
+        self.trial = trial
+        self.circuit = Circuit(graph, self._about(trial))
+        if self._place is not None:
+            self.circuit.save(self._place)
+
+    def _kept(self, trial: Trial) -> Circuit | None:
+        """The model of a trial, if an earlier run has left just that in the file."""
+        if self._place is None or not self._place.exists():
+            return None
+        with suppress(ValueError, OSError):  # what cannot be read is learned again and written over
+            circuit = load(self._place)
+            if circuit.about == self._about(trial):
+                return circuit
+        return None
+
+    def _about(self, trial: Trial) -> dict[str, Any]:
+        """What `tractable learn` tells of a model, and which trial of which search it is of."""
+        problem = self._problem
+        return {
+            "learner": problem.kind.name,
+            "settings": all_settings(problem.learner(trial.settings)),
+            "seed": problem.seed,
+            "version": tractable.__version__,
+            "frame": self._frame,
+            "rows": len(problem.train),
+            "table": fingerprint(problem.train),
+            "tuning": {"search": problem.key, "trial": trial.number},
+            "finished": trial.finished,
+        }

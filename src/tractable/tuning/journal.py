@@ -1,0 +1,117 @@
+"""Trials in a file, so that a search can go on where it was ended.
+
+JSON lines: the first says what is searched, each other one is a trial. A line that a kill cut short does not
+count and is written over.
+"""
+
+import fcntl
+import json
+import os
+from dataclasses import asdict
+from math import inf, isfinite
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tractable.formats.atomic import write_text
+from tractable.tuning.trial import Trial
+
+FORMAT = "tractable study 1"
+DIFFERENCES = {
+    "algorithm": "another algorithm ({theirs}, not {mine})",
+    "settings": "other fixed settings",
+    "space": "another search space",
+    "sampler": "another sampler ({theirs}, not {mine})",
+    "seed": "another seed ({theirs}, not {mine})",
+    "train": "other training rows",
+    "valid": "other validation rows",
+}
+
+
+class Journal:
+    """The file of a search; it belongs to one process at a time.
+
+    Raises:
+        ValueError: if the file is no study, is one of another search, is damaged or in use.
+    """
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        self._path = path
+        if not path.exists() or path.stat().st_size == 0:
+            write_text(path, _line({"format": FORMAT} | header))
+        self._file = path.open("r+b")
+        try:
+            self._lock()
+            self.trials = self._read(header)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def add(self, trial: Trial) -> None:
+        """Write a trial down; when this returns it is safe."""
+        facts = asdict(trial) | {"score": trial.score if isfinite(trial.score) else None}
+        self._file.write(_line(facts).encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.trials.append(trial)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with the process, however it ends
+        except BlockingIOError:
+            raise ValueError(f"study '{self._path}' is in use by another search") from None
+
+    def _read(self, header: dict[str, Any]) -> list[Trial]:
+        """The trials of the file, which is left open behind the last of them."""
+        *whole, rest = self._file.read().split(b"\n")
+        self._check_header(_parsed(whole[0] if whole else rest), header)
+        trials = []
+        for number, line in enumerate(whole[1:], start=2):
+            trial = _trial(_parsed(line))
+            if trial is None:
+                raise ValueError(f"study '{self._path}', line {number}: this is no trial")
+            trials.append(trial)
+        self._file.seek(-len(rest), os.SEEK_END)
+        self._file.truncate()
+        return trials
+
+    def _check_header(self, found: Any, wanted: dict[str, Any]) -> None:
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise ValueError(f"'{self._path}' is no study of settings")
+        for name, words in DIFFERENCES.items():
+            theirs, mine = found.get(name), wanted[name]
+            if theirs != mine:
+                raise ValueError(f"study '{self._path}' is of {words.format(theirs=theirs, mine=mine)}")
+
+
+def _line(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _parsed(line: bytes) -> Any:
+    """What a line holds; None when it is no JSON."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _trial(facts: Any) -> Trial | None:
+    """The trial that a line tells of; None when it tells of none."""
+    if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
+        return None
+    settings = {name: _tupled(value) for name, value in facts["settings"].items()}
+    score = -inf if facts["score"] is None else facts["score"]
+    return Trial(**facts | {"settings": settings, "score": score})
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value

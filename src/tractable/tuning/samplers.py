@@ -1,0 +1,48 @@
+"""How the settings of a trial are found: by the seed, the number of the trial and what earlier trials told.
+
+Nothing else decides, so that a search that was ended goes on in the same sequence.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tractable.learners.spaces import Space, drawn
+from tractable.tuning.tpe import check_optuna, tpe_settings
+from tractable.tuning.trial import Trial
+
+Proposal: TypeAlias = Callable[[Space, int, int, Sequence[Trial]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A way to find settings."""
+
+    settings: Proposal  # of a space, for a seed and the number of a trial, after some trials
+    learns: bool  # whether the earlier trials matter
+    check: Callable[[], None] = lambda: None  # refuses when something is wanting
+
+
+def random_settings(space: Space, seed: int, number: int, earlier: Sequence[Trial]) -> dict[str, Any]:
+    """Settings drawn at random."""
+    return drawn(space, np.random.default_rng([seed, number]))
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "random": Sampler(random_settings, learns=False),
+    "tpe": Sampler(tpe_settings, learns=True, check=check_optuna),
+}
+
+
+def sampler_named(name: str) -> Sampler:
+    """The sampler of a name.
+
+    Raises:
+        ValueError: if there is none, or what it needs is not installed.
+    """
+    if name not in SAMPLERS:
+        raise ValueError(f"there is no sampler '{name}' ({', '.join(SAMPLERS)})")
+    SAMPLERS[name].check()
+    return SAMPLERS[name]
