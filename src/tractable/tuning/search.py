@@ -67,6 +67,7 @@ class Search:
         return not self._watch.should_stop() or not (self.trials or self._given_up)
 
     def _round(self, numbers: Sequence[int], to_come: int) -> None:
+        workers = min(self._jobs, len(numbers))
         first = numbers[0] - numbers[0] % self._jobs
         earlier = sorted((t for t in self.trials if t.number < first), key=lambda trial: trial.number)
 
@@ -74,18 +75,18 @@ class Search:
             for place, number in enumerate(numbers):
                 if place == 0 or not self._watch.should_stop():
                     seconds = self._budget.share(to_come - place)
-                    yield self._task(number, self._settings(number, earlier), seconds, here=self._jobs == 1)
+                    yield self._task(number, self._settings(number, earlier), seconds, here=workers == 1)
 
         # Arrays go as they are: shared ones are read-only, and kernels would be compiled anew for those.
-        workers = Parallel(
-            n_jobs=min(self._jobs, len(numbers)),
+        parallel = Parallel(
+            n_jobs=workers,
             return_as="generator_unordered",
             pre_dispatch="n_jobs",
             batch_size=1,
             max_nbytes=None,
         )
         try:
-            for outcome in workers(delayed(attempt)(task) for task in tasks()):
+            for outcome in parallel(delayed(attempt)(task) for task in tasks()):
                 self._note(outcome)
         except BrokenProcessPool:
             if not self._watch.interrupted:  # Ctrl-C ends idle processes, too
