@@ -32,6 +32,7 @@ ESTIMATORS: list[type[TableEstimator]] = [
     tr.ACBN,
     tr.ACMN,
     tr.EACMN,
+    tr.IDSPN,
 ]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 every_check = [

@@ -6,6 +6,7 @@ from tractable.learners.bayesian_network import BayesianNetworkLearner
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.learners.eacmn import EACMNLearner
 from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
+from tractable.learners.idspn import IDSPNLearner
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.latent_tree import LatentTreeLearner
 from tractable.learners.learner import Learner
@@ -20,7 +21,7 @@ LEARNERS: dict[str, type[Learner]] = {
     for learner in (
         IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner, LatentTreeLearner,
         LearnSPNLearner, MixtureOfTreesLearner, BayesianNetworkLearner, ACBNLearner, ACMNLearner,
-        EACMNLearner,
+        EACMNLearner, IDSPNLearner,
     )
 }  # fmt: skip
 

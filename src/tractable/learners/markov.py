@@ -30,12 +30,12 @@ class MarkovLearner(Learner):
 
     space: ClassVar[Space] = {
         "l1": Between(0.1, 5, log=True),
-        "variance": Between(0.1, 2, log=True),
+        "variance": Between(0.1, 5, log=True),
         "split_cost": Between(2, 10),
     }
 
     l1: float = 1.0  # cost of the absolute value of a weight, in nats
-    variance: float = 0.5  # of the Gaussian prior of a weight
+    variance: float = 2.0  # of the Gaussian prior of a weight
     split_cost: float = 4.0  # nats that a split must gain
     edge_cost: float = 0.1  # nats that each new edge must gain; halved while no split does
     max_edges: int = 1_000_000  # of the circuit

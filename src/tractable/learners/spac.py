@@ -44,12 +44,15 @@ class CircuitNode(Node):
         self.log_values = log_values(graph, judge.values[:, self.columns])
 
     def graph(self) -> Graph:
+        """The circuit itself."""
         return self._graph
 
     def circuits(self) -> Iterator["CircuitNode"]:
+        """The leaves below."""
         yield self
 
     def replaced(self, old: "CircuitNode", new: Node) -> Node:
+        """The same part with another in the place of a leaf."""
         return new if self is old else self
 
 
@@ -62,13 +65,16 @@ class ProductNode(Node):
         self.log_values = np.sum([p.log_values for p in parts], axis=0)
 
     def graph(self) -> Graph:
+        """The circuit of all parts."""
         return product([p.graph() for p in self._parts])
 
     def circuits(self) -> Iterator[CircuitNode]:
+        """The leaves below."""
         for part in self._parts:
             yield from part.circuits()
 
     def replaced(self, old: CircuitNode, new: Node) -> Node:
+        """The same part with another in the place of a leaf."""
         return ProductNode([p.replaced(old, new) for p in self._parts])
 
 
@@ -83,11 +89,14 @@ class SumNode(Node):
         self.log_values = np.asarray(logsumexp(logs, axis=0, b=weights[:, None]), dtype=np.float64)
 
     def graph(self) -> Graph:
+        """The circuit of all parts."""
         return mixture([p.graph() for p in self._parts], self._weights)
 
     def circuits(self) -> Iterator[CircuitNode]:
+        """The leaves below."""
         for part in self._parts:
             yield from part.circuits()
 
     def replaced(self, old: CircuitNode, new: Node) -> Node:
+        """The same part with another in the place of a leaf."""
         return SumNode([p.replaced(old, new) for p in self._parts], self._weights)

@@ -12,7 +12,7 @@ from tractable.engine.expectations import Expecter
 from tractable.parameters.entropy import check_entropy, spread
 from tractable.parameters.method import Method, Rows, Step
 from tractable.parameters.softening import check_softness, softened
-from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.parameters.updates import refitted_leaves, smoothed_weights, sum_edges
 
 DRAWS = 4  # of each row that is softened, once for all steps
 
@@ -28,12 +28,15 @@ class ExpectationMaximisation(Method):
 
     smoothing: float = 0.01  # imaginary rows at each sum, spread over its edges
     leaf_smoothing: float = 0.1  # imaginary rows at each leaf
+    anchor: float = 0.0  # imaginary rows at each sum that go as its weights go at first
     softness: float = 0.0  # how often a cell of states counts as a state drawn at random
     entropy: float = 0.0  # what a nat of the circuit's entropy is worth, in nats of a row's log-likelihood
 
     def __post_init__(self) -> None:
         check_softness(self.softness)
         check_entropy(self.entropy)
+        if not self.anchor >= 0:
+            raise ValueError(f"anchor is a number of rows from 0 up, not {self.anchor}")
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised, constants moved into weights (equation 6)."""
@@ -44,10 +47,12 @@ class ExpectationMaximisation(Method):
         expecter = Expecter(graph)
         rows = softened(rows, graph.schema, self.softness, rng, DRAWS)
         price = self.entropy * rows.total
+        anchored = np.where(sum_edges(graph), self.anchor * np.exp(graph.log_weight), 0.0)
         while True:
             expected = expecter.expectations(graph, rows.values, rows.weights, hard=self.hard)
             yield Step(graph, rows.mean(expected.log_value))
-            counts = spread(graph, expected, price, self.smoothing, self.leaf_smoothing)
+            held = expected._replace(edge=expected.edge + anchored)
+            counts = spread(graph, held, price, self.smoothing, self.leaf_smoothing)
             graph = replace(
                 graph,
                 log_weight=smoothed_weights(graph, counts, self.smoothing),

@@ -1,0 +1,161 @@
+"""The growth of a sum-product of circuits: which leaf is extended, by what, and whether it stays so."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.sparse import csgraph
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.engine import log_values
+from tractable.learners.clusters import Clustering, cluster_rows
+from tractable.learners.dependence import pair_gains
+from tractable.learners.encoding import encode
+from tractable.learners.independent import IndependentLearner
+from tractable.learners.learner import Learner
+from tractable.learners.spac import CircuitNode, Node, ProductNode, SumNode
+from tractable.progress import Watch
+
+FEWEST_COLUMNS, FEWEST_ROWS = 5, 50  # of a circuit that is extended
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dividing:
+    """How leaves are extended."""
+
+    clustering: Clustering
+    dependence: float  # nats of mutual information above which two columns are not independent
+    extensions: int  # leaves that are tried, at most
+    jobs: int  # circuits learned side by side
+
+
+class _Task(NamedTuple):
+    """A circuit to be learned: on which rows and columns, and whether it is never extended."""
+
+    rows: Ints
+    valid_rows: Ints
+    columns: Ints
+    final: bool = False
+
+
+class Growth:
+    """One run: rows, and the ways to learn and to divide."""
+
+    def __init__(
+        self, how: Dividing, leaf_learner: Callable[[float], Learner], table: Table, valid: Table | None
+    ) -> None:
+        self._how = how
+        self._leaf_learner = leaf_learner  # for a leaf with that part of all cells
+        self._table = encode(table).table  # equal rows are one
+        self._valid = valid
+        self._judge = self._table if valid is None else valid
+
+    def run(self, rng: np.random.Generator, watch: Watch) -> Node:
+        """The tree, extended leaf by leaf, those with most rows first."""
+        valid_rows = np.arange(0 if self._valid is None else len(self._valid))
+        everything = _Task(np.arange(len(self._table)), valid_rows, np.arange(len(self._table.schema)))
+        watch.report("extensions", 0, self._how.extensions)
+        root: Node = self._learned([everything], watch)[0]
+        tried: set[CircuitNode] = set()
+        for step in range(self._how.extensions):
+            watch.report("extensions", step, self._how.extensions, self._score(root))
+            leaves = [leaf for leaf in root.circuits() if leaf not in tried and _may_extend(leaf)]
+            if not leaves or watch.should_stop():
+                break
+            leaf = max(leaves, key=self._weight)
+            tried.add(leaf)
+            extended = self._extended(leaf, rng, watch)
+            whole = root if extended is None else root.replaced(leaf, extended)
+            root = whole if self._score(whole) > self._score(root) else root
+        watch.report("extensions", self._how.extensions, self._how.extensions, self._score(root))
+        return root
+
+    def _score(self, node: Node) -> float:
+        weights = self._judge.row_weights
+        return float(weights @ node.log_values) / max(float(weights.sum()), 1e-300)
+
+    def _weight(self, leaf: CircuitNode) -> float:
+        return float(self._table.row_weights[leaf.rows].sum())
+
+    def _extended(self, leaf: CircuitNode, rng: np.random.Generator, watch: Watch) -> Node | None:
+        """A product of sums of circuits in the place of a leaf; None if there is nothing to divide."""
+        lots = []
+        for columns, final in self._groups(leaf):
+            whole = _Task(leaf.rows, leaf.valid_rows, columns, final)
+            lots.append([whole] if final else self._clusters(whole, rng))
+        if sum(map(len, lots)) == 1:
+            return None
+        learned = iter(self._learned([task for lot in lots for task in lot], watch))
+        parts = [self._sum([next(learned) for _ in lot]) for lot in lots]
+        return parts[0] if len(parts) == 1 else ProductNode(parts)
+
+    def _sum(self, parts: list[CircuitNode]) -> Node:
+        weights = np.array([self._weight(part) for part in parts])
+        return parts[0] if len(parts) == 1 else SumNode(parts, weights / weights.sum())
+
+    def _groups(self, leaf: CircuitNode) -> list[tuple[Ints, bool]]:
+        """The columns in groups that tell nothing about each other; single ones are one final group."""
+        encoding = encode(self._table.take(leaf.rows).select(leaf.columns))
+        information = pair_gains(encoding, 0.0) / encoding.rows
+        linked = np.maximum(information, information.T) > self._how.dependence
+        _, label = csgraph.connected_components(linked, directed=False)
+        count = np.bincount(label)
+        groups = [(leaf.columns[label == one], False) for one in np.flatnonzero(count > 1)]
+        single = leaf.columns[count[label] == 1]
+        return [*groups, (single, True)] if single.size else groups
+
+    def _clusters(self, whole: _Task, rng: np.random.Generator) -> list[_Task]:
+        """A task for each cluster of the rows, by the products of leaves that the clusters are."""
+        part = self._table.take(whole.rows).select(whole.columns)
+        encoding = encode(part)  # rows that are equal in these columns are one row of it
+        label = cluster_rows(encoding, rng, self._how.clustering)
+        centres = [
+            IndependentLearner().learn(encoding.table.take(label == one), rng)
+            for one in range(label.max() + 1)
+        ]
+        share = np.log(np.bincount(label, weights=encoding.weights))
+        mine = _likeliest(centres, share, part)
+        theirs = np.zeros(0, dtype=np.int64)
+        if self._valid is not None:
+            theirs = _likeliest(centres, share, self._valid.take(whole.valid_rows).select(whole.columns))
+        return [
+            _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns)
+            for one in np.unique(mine)
+        ]
+
+    def _learned(self, tasks: list[_Task], watch: Watch) -> list[CircuitNode]:
+        """The circuits of tasks, each the same whether it is learned alone or beside others."""
+        jobs = [self._job(task, watch.left) for task in tasks]
+        many = len(jobs) if self._how.jobs < 0 else min(len(jobs), self._how.jobs)
+        graphs: Any = Parallel(n_jobs=1 if len(jobs) == 1 else self._how.jobs if many > 1 else 1)(jobs)
+        return [
+            CircuitNode(graph, task.rows, task.valid_rows, self._judge, final=task.final)
+            for graph, task in zip(graphs, tasks, strict=True)
+        ]
+
+    def _job(self, task: _Task, seconds: float | None) -> Any:
+        part = self._table.take(task.rows).select(task.columns)
+        valid = None
+        if self._valid is not None and task.valid_rows.size:
+            valid = self._valid.take(task.valid_rows).select(task.columns)
+        cells = float(part.row_weights.sum()) * len(part.schema)
+        share = cells / max(float(self._table.row_weights.sum()) * len(self._table.schema), 1e-300)
+        return delayed(_learn_circuit)(self._leaf_learner(share), part, valid, seconds)
+
+
+def _may_extend(leaf: CircuitNode) -> bool:
+    return not leaf.final and leaf.columns.size >= FEWEST_COLUMNS and leaf.rows.size >= FEWEST_ROWS
+
+
+def _learn_circuit(learner: Learner, part: Table, valid: Table | None, seconds: float | None) -> Graph:
+    return learner.learn(part, np.random.default_rng(0), valid=valid, watch=Watch(seconds=seconds))
+
+
+def _likeliest(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
+    """The circuit that each row most likely comes from."""
+    logs = np.stack([log_values(graph, rows.values) for graph in graphs])
+    return np.asarray((logs + log_share[:, None]).argmax(axis=0), dtype=np.int64)
