@@ -1,4 +1,4 @@
-"""The benchmarks of parameter learning run, and what they tell is true."""
+"""The benchmarks run, and what they tell is true."""
 
 import gzip
 import json
@@ -68,3 +68,15 @@ def test_questions_are_answered_by_circuits_and_by_sampled_networks(split_data: 
     tree, alone = (np.mean(one["likelihood"][:3]) for one in found[:2])
     assert tree > alone
     assert "<svg" in picture.read_text()
+
+
+def test_the_growing_circuit_is_timed_and_the_shares_of_a_run_add_up(data: Path) -> None:
+    found = printed("growing.py", "--data", data, "--dataset", "small", "--quick", "--seconds", 2)
+    *circuits, run = found.values()
+    assert [heading.split()[-2] for heading in found][:2] == ["1,000", "5,000"]
+    assert all(figure > 0 for circuit in circuits for figure in circuit.values())
+    shares = [share for name, share in run.items() if name.startswith("share of ")]
+    assert sum(shares) == pytest.approx(1.0)
+    assert all(share >= 0 for share in shares[:-1])
+    assert run["splits"] > 0
+    assert run["edges"] > 0

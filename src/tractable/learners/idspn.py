@@ -91,6 +91,8 @@ class IDSPNLearner(Learner):
 
 def _refitted(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
     """The circuit with the weights of all sums as EM leads them; the best on the validation rows."""
+    if not (table.total_weight > 0 and valid.total_weight > 0):
+        return graph  # no rows to fit to, or none to judge by
     best, best_score = graph, mean_log_prob(graph, valid)
     for anchor in ANCHORS:
         if watch.should_stop():
