@@ -263,3 +263,43 @@ def test_the_most_probable_completion_is_exact(name: str) -> None:
 def test_the_number_of_edges_is_kept_to(name: str) -> None:
     graph = LEARNERS[name](max_edges=130, edge_cost=0.001).learn(table(), np.random.default_rng(0))  # type: ignore[call-arg]
     assert graph.edges <= 132  # with the factor that makes it sum to one
+
+
+class _Memory:
+    """Notes in memory; the work is broken off when the first have been taken."""
+
+    def __init__(self) -> None:
+        self.notes: bytes | None = None
+
+    def read(self) -> bytes | None:
+        return self.notes
+
+    def write(self, notes: bytes) -> None:
+        self.notes = notes
+        raise InterruptedError
+
+
+def test_a_search_that_was_broken_off_goes_on_from_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tractable.progress.NOTE_EVERY", 0.0)
+    memory = _Memory()
+    costs = Costs(split=1.0, edge=0.01, max_edges=2000)
+
+    def search() -> SplitSearch:
+        model = MarkovModel(table(), table(100, 1), Priors(0.1, 1.0))
+        model.fit(50, 1e-9)
+        return SplitSearch(model, costs, Fitting(5, 1e-6))
+
+    whole = search()
+    whole.run(Watch(), 5)
+    for _ in range(3):  # each run gets one split further
+        with pytest.raises(InterruptedError):
+            search().run(Watch(notebook=memory), 5)
+    last = search()
+    with pytest.raises(InterruptedError):
+        last.run(Watch(notebook=memory), 5)
+    assert last.model.splits == 4
+    memory.write = lambda notes: None  # type: ignore[method-assign]
+    last = search()
+    last.run(Watch(notebook=memory), 5)
+    assert last.model.valid_score == pytest.approx(whole.model.valid_score, abs=0.01)
+    assert last.model.splits >= 4

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
@@ -24,6 +24,9 @@ def seconds_in(text: str) -> float:
     return float(found[1]) * SECONDS[found[2] or "s"]
 
 
+NOTE_EVERY = 20.0  # seconds
+
+
 class Progress(NamedTuple):
     """Where a learner is."""
 
@@ -31,6 +34,16 @@ class Progress(NamedTuple):
     done: int  # steps finished
     total: int | None = None  # steps there will be; None when nobody knows
     score: float | None = None  # mean log-likelihood of the best model so far
+
+
+class Notebook(Protocol):
+    """Where long work leaves notes from which a later run goes on."""
+
+    def read(self) -> bytes | None:
+        """The last notes; None if there are none."""
+
+    def write(self, notes: bytes) -> None:
+        """Put notes in the place of the last."""
 
 
 class Watch:
@@ -42,9 +55,15 @@ class Watch:
     """
 
     def __init__(
-        self, tell: Callable[[Progress], None] | None = None, *, seconds: float | None = None
+        self,
+        tell: Callable[[Progress], None] | None = None,
+        *,
+        seconds: float | None = None,
+        notebook: Notebook | None = None,
     ) -> None:
         self._tell = tell
+        self._notebook = notebook
+        self._noted = time.monotonic()
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._entered = 0
         self._replaced: Callable[[int, FrameType | None], object] | None = None
@@ -58,6 +77,16 @@ class Watch:
             self._tell(Progress(stage, done, total, score))
         except KeyboardInterrupt:
             self.interrupted = True
+
+    def notes(self) -> bytes | None:
+        """What an earlier run that did not end has noted."""
+        return None if self._notebook is None else self._notebook.read()
+
+    def note(self, make: Callable[[], bytes]) -> None:
+        """Note where the work is, now and then, if anyone keeps notes."""
+        if self._notebook is not None and time.monotonic() - self._noted >= NOTE_EVERY:
+            self._notebook.write(make())
+            self._noted = time.monotonic()
 
     def out_of_time(self) -> bool:
         """Whether the time budget is used up; the clock runs from the making of the watch."""

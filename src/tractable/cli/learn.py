@@ -32,7 +32,10 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     jobs: options.Jobs = None,
     budget: options.Budget = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Keep a model that the same call has already finished.")
+        bool,
+        typer.Option(
+            "--resume", help="Go on where the same call was broken off, and keep notes to do so again."
+        ),
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -57,9 +60,13 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     circuit = training.finished(model, about) if resume else None
     if circuit is None:
         with training.cores(jobs), progress_bar(quiet) as tell:
-            circuit = training.learned(learner, table, held_out, about, Watch(tell, seconds=seconds))
+            notes = training.Notes(model, about) if resume else None
+            watch = Watch(tell, seconds=seconds, notebook=notes)
+            circuit = training.learned(learner, table, held_out, about, watch)
         took = time.perf_counter() - started
         circuit.save(model)
+        if notes is not None and circuit.about["finished"]:
+            notes.tear_up()
     else:
         took = 0.0
         note(f"{model} is finished already", quiet)

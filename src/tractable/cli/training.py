@@ -1,5 +1,6 @@
 """What `tractable learn` and its kin do between reading their options and printing their answers."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -88,6 +89,31 @@ def finished(model: Path, about: dict[str, Any]) -> "Circuit | None":
         return None
     circuit = load(model)
     return circuit if circuit.about == about | {"finished": True} else None
+
+
+class Notes:
+    """Notes beside a model's file from which the same call goes on; those of another call are none."""
+
+    def __init__(self, model: Path, about: dict[str, Any]) -> None:
+        self._place = model.with_name(f"{model.name}.notes")
+        self._head = blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16).digest()
+
+    def read(self) -> bytes | None:
+        """The last notes of the same call."""
+        if not self._place.exists():
+            return None
+        data = self._place.read_bytes()
+        return data[len(self._head) :] if data.startswith(self._head) else None
+
+    def write(self, notes: bytes) -> None:
+        """Put notes in the place of the last."""
+        from tractable.formats.atomic import write_bytes
+
+        write_bytes(self._place, self._head + notes)
+
+    def tear_up(self) -> None:
+        """Remove the notes: the work is done."""
+        self._place.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -39,8 +39,8 @@ class IDSPN(TableEstimator):
         Imaginary rows in the distribution of each column alone.
     refit : bool
         Whether all sums are fitted by EM in the end, where there are validation rows.
-    jobs : int
-        Circuits learned side by side; -1 for as many as there are cores.
+    jobs : int or None
+        Circuits learned side by side; as joblib is set up, unless given.
     random_state : int, RandomState or None
         Decides where the search for clusters begins.
     """
@@ -64,7 +64,7 @@ class IDSPN(TableEstimator):
         least_max_edges: int = 50_000,
         smoothing: float = 1.0,
         refit: bool = True,
-        jobs: int = -1,
+        jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.leaf = leaf

@@ -20,7 +20,7 @@ class Snapshot(NamedTuple):
     """A moment in the growth of a model."""
 
     splits: int
-    state: State
+    weight: Floats
     valid_score: float
 
 
@@ -151,7 +151,8 @@ class MarkovModel:
 
     def snapshot(self) -> Snapshot:
         """Where the model is, to come back to."""
-        return Snapshot(self.splits, self.state, self.valid_score if self.valid_rows is not None else 0.0)
+        score = self.train_score if self.valid_rows is None else self.valid_score
+        return Snapshot(self.splits, self.weight, score)
 
     def back_to(self, past: Snapshot) -> None:
         """Undo the splits made since; the circuit is grown again, which costs little beside the search."""
@@ -159,10 +160,21 @@ class MarkovModel:
         self._history = self._history[: past.splits]
         for feature, column in self._history:
             self.circuit.split(np.array([feature]), column)
-        size = past.state.weight.size
+        size = past.weight.size
         self._known -= {frozenset(c) for c in self.conditions[size:]}
         for listed in (self.conditions, self._bits, self._valid_bits):
             del listed[size:]
         self.target, self.valid_target = self.target[:size], self.valid_target[:size]
-        self.state = past.state
         self._fitter = WeightFitter(self.circuit.moments, self.total, self.priors)
+        self.state = self._fitter.evaluate(past.weight, self.target)
+
+    @property
+    def history(self) -> Ints:
+        """Features and the columns they were split on, in order. Shape (splits, 2)."""
+        return np.array(self._history, dtype=np.int64).reshape(-1, 2)
+
+    def replay(self, history: Ints, weight: Floats) -> None:
+        """Make the splits of a history that were not made yet, and take the weights it ended with."""
+        for feature, column in history[self.splits :].tolist():
+            self.split(feature, column, np.zeros(self.states[column]))
+        self.state = self._fitter.evaluate(weight, self.target)

@@ -5,13 +5,15 @@ they gain, then, if they still seem best, what they cost in edges.
 """
 
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from typing import NamedTuple
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.growing.ledger import Ledger
-from tractable.growing.markov import MarkovModel
+from tractable.growing.markov import MarkovModel, Snapshot
 from tractable.progress import Watch
 
 LANES = 8  # features whose gains are found in one sweep
@@ -46,7 +48,6 @@ class SplitSearch:
         self._fitting = fitting
         self._ledger = Ledger(model.states.size, costs.split, costs.edge)
         self._weights: dict[int, Floats] = {}  # to begin with, of features asked just now
-        self._add(np.arange(model.features))
 
     def run(self, watch: Watch, patience: int) -> None:
         """Split until nothing is worth it, or validation scores have not risen for `patience` splits.
@@ -54,7 +55,7 @@ class SplitSearch:
         With validation rows the model ends as it was when it scored best on them.
         """
         model = self.model
-        best = model.snapshot()
+        best = self._taken_up(watch.notes())
         checks = model.valid_rows is not None
         self._report(watch)
         while not watch.should_stop() and self._advance():
@@ -63,8 +64,27 @@ class SplitSearch:
             elif model.splits - best.splits >= patience:
                 break
             self._report(watch)
+            watch.note(partial(self._notes, best))
         if best.splits < model.splits:
             model.back_to(best)
+
+    def _taken_up(self, notes: bytes | None) -> Snapshot:
+        """Go on where an earlier run has noted to be; the best model so far."""
+        if notes is not None:
+            with np.load(BytesIO(notes)) as noted:
+                self.model.replay(noted["history"], noted["weight"])
+                best = Snapshot(int(noted["splits"]), noted["best"], float(noted["score"]))
+                self._ledger.edge_cost = float(noted["edge_cost"])
+        self._add(np.arange(self.model.features))
+        return self.model.snapshot() if notes is None else best
+
+    def _notes(self, best: Snapshot) -> bytes:
+        notes = BytesIO()
+        np.savez(
+            notes, history=self.model.history, weight=self.model.weight, edge_cost=self._ledger.edge_cost,
+            splits=best.splits, best=best.weight, score=best.valid_score,
+        )  # fmt: skip
+        return notes.getvalue()
 
     def _report(self, watch: Watch) -> None:
         model = self.model

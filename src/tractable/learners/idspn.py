@@ -58,7 +58,7 @@ class IDSPNLearner(Learner):
     least_max_edges: int = 50_000  # of a circuit on fewer
     smoothing: float = 1.0  # imaginary rows in the distribution of each column alone
     refit: bool = True  # whether all sums are fitted by EM in the end, where there are validation rows
-    jobs: int = -1  # circuits learned side by side; -1 for as many as there are cores
+    jobs: int | None = None  # circuits learned side by side; as joblib is set up, unless given
 
     def __post_init__(self) -> None:
         require_at_least(self, clusters=1, cluster_cost=0, dependence=0, extensions=0, l1=0, least_l1=0)

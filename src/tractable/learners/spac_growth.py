@@ -30,7 +30,7 @@ class Dividing:
     clustering: Clustering
     dependence: float  # nats of mutual information above which two columns are not independent
     extensions: int  # leaves that are tried, at most
-    jobs: int  # circuits learned side by side
+    jobs: int | None  # circuits learned side by side; None leaves it to joblib's settings
 
 
 class _Task(NamedTuple):
@@ -130,8 +130,7 @@ class Growth:
     def _learned(self, tasks: list[_Task], watch: Watch) -> list[CircuitNode]:
         """The circuits of tasks, each the same whether it is learned alone or beside others."""
         jobs = [self._job(task, watch.left) for task in tasks]
-        many = len(jobs) if self._how.jobs < 0 else min(len(jobs), self._how.jobs)
-        graphs: Any = Parallel(n_jobs=1 if len(jobs) == 1 else self._how.jobs if many > 1 else 1)(jobs)
+        graphs: Any = Parallel(n_jobs=1 if len(jobs) == 1 else self._how.jobs)(jobs)
         return [
             CircuitNode(graph, task.rows, task.valid_rows, self._judge, final=task.final)
             for graph, task in zip(graphs, tasks, strict=True)
