@@ -84,7 +84,7 @@ class IDSPNLearner(Learner):
             l1=max(self.least_l1, self.l1 * share),
             variance=self.variance,
             split_cost=max(self.least_split_cost, self.split_cost * share),
-            max_edges=int(max(self.least_max_edges, self.max_edges * share)),
+            max_edges=int(min(self.max_edges, max(self.least_max_edges, self.max_edges * share))),
             smoothing=self.smoothing,
         )
 

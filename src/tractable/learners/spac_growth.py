@@ -1,11 +1,12 @@
 """The growth of a sum-product of circuits: which leaf is extended, by what, and whether it stays so."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse import csgraph
 
 from tractable.arrays import Floats, Ints
@@ -18,7 +19,7 @@ from tractable.learners.encoding import encode
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
 from tractable.learners.spac import CircuitNode, Node, ProductNode, SumNode
-from tractable.progress import Watch
+from tractable.progress import Progress, Watch
 
 FEWEST_COLUMNS, FEWEST_ROWS = 5, 50  # of a circuit that is extended
 
@@ -63,7 +64,7 @@ class Growth:
         tried: set[CircuitNode] = set()
         for step in range(self._how.extensions):
             watch.report("extensions", step, self._how.extensions, self._score(root))
-            leaves = [leaf for leaf in root.circuits() if leaf not in tried and _may_extend(leaf)]
+            leaves = [leaf for leaf in root.circuits() if leaf not in tried and self._may_extend(leaf)]
             if not leaves or watch.should_stop():
                 break
             leaf = max(leaves, key=self._weight)
@@ -77,6 +78,10 @@ class Growth:
     def _score(self, node: Node) -> float:
         weights = self._judge.row_weights
         return float(weights @ node.log_values) / max(float(weights.sum()), 1e-300)
+
+    def _may_extend(self, leaf: CircuitNode) -> bool:
+        many = leaf.columns.size >= FEWEST_COLUMNS and self._weight(leaf) >= FEWEST_ROWS
+        return many and not leaf.final
 
     def _weight(self, leaf: CircuitNode) -> float:
         return float(self._table.row_weights[leaf.rows].sum())
@@ -119,39 +124,57 @@ class Growth:
         ]
         share = np.log(np.bincount(label, weights=encoding.weights))
         mine = _likeliest(centres, share, part)
+        used = np.unique(mine)
         theirs = np.zeros(0, dtype=np.int64)
         if self._valid is not None:
-            theirs = _likeliest(centres, share, self._valid.take(whole.valid_rows).select(whole.columns))
+            rows = self._valid.take(whole.valid_rows).select(whole.columns)
+            theirs = used[_likeliest([centres[one] for one in used], share[used], rows)]
         return [
-            _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns)
-            for one in np.unique(mine)
+            _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns) for one in used
         ]
 
     def _learned(self, tasks: list[_Task], watch: Watch) -> list[CircuitNode]:
         """The circuits of tasks, each the same whether it is learned alone or beside others."""
-        jobs = [self._job(task, watch.left) for task in tasks]
-        graphs: Any = Parallel(n_jobs=1 if len(jobs) == 1 else self._how.jobs)(jobs)
+        jobs = [self._job(task) for task in tasks]
+        graphs: Any
+        if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
+            graphs = [_learn_circuit(*job, _under(watch)) for job in jobs]
+        else:
+            until = None if watch.left is None else time.time() + watch.left
+            graphs = Parallel(n_jobs=self._how.jobs)(delayed(_learn_until)(*job, until) for job in jobs)
         return [
             CircuitNode(graph, task.rows, task.valid_rows, self._judge, final=task.final)
             for graph, task in zip(graphs, tasks, strict=True)
         ]
 
-    def _job(self, task: _Task, seconds: float | None) -> Any:
+    def _job(self, task: _Task) -> tuple[Learner, Table, Table | None]:
+        """What learns the circuit of a task, and the rows it learns from and is judged by."""
         part = self._table.take(task.rows).select(task.columns)
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
         cells = float(part.row_weights.sum()) * len(part.schema)
         share = cells / max(float(self._table.row_weights.sum()) * len(self._table.schema), 1e-300)
-        return delayed(_learn_circuit)(self._leaf_learner(share), part, valid, seconds)
+        return self._leaf_learner(share), part, valid
 
 
-def _may_extend(leaf: CircuitNode) -> bool:
-    return not leaf.final and leaf.columns.size >= FEWEST_COLUMNS and leaf.rows.size >= FEWEST_ROWS
+def _learn_circuit(learner: Learner, part: Table, valid: Table | None, watch: Watch) -> Graph:
+    return learner.learn(part, np.random.default_rng(0), valid=valid, watch=watch)
 
 
-def _learn_circuit(learner: Learner, part: Table, valid: Table | None, seconds: float | None) -> Graph:
-    return learner.learn(part, np.random.default_rng(0), valid=valid, watch=Watch(seconds=seconds))
+def _learn_until(learner: Learner, part: Table, valid: Table | None, until: float | None) -> Graph:
+    """The same in another process, until a time of day: it may have waited for its turn."""
+    return _learn_circuit(learner, part, valid, Watch(seconds=None if until is None else until - time.time()))
+
+
+def _under(watch: Watch) -> Watch:
+    """A watch for a part of the work: it tells nothing, and stops when the watch of the whole does."""
+
+    def tell(progress: Progress) -> None:
+        if watch.interrupted:
+            raise KeyboardInterrupt
+
+    return Watch(tell, seconds=watch.left)
 
 
 def _likeliest(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
