@@ -13,7 +13,7 @@ from tractable.arrays import Floats, Ints
 
 ROUNDS = 50  # over the states of a column
 STEPS = 60  # of the search for one weight
-CLOSE = 1e-6
+CLOSE = 1e-4  # how far a weight may be off: its gain is off by the square of that
 
 
 class Priors(NamedTuple):

@@ -41,13 +41,13 @@ def plan(
     inside, tops = way_up(s, w, params, column)
     below_top = below_tops(s, w, tops, column)
     within = way_down(s, w, below_top, column)
-    given, copied, edges, slots = _given_states(s, w, within, indicator, states, limit)
+    given, made, copied, edges = _given_states(s, w, within, indicator, states, limit)
     nothing = np.empty((0, states), dtype=np.int32)
     if edges == NEVER:
         return Plan(NEVER, 0, 0, below_top, given, nothing)
-    nodes = copied
+    nodes, slots = copied, edges
     need = _needed(s, w, inside, below_top, given, states)
-    freed, extra, new = _at_tops(s, w, tops, below_top, within, given, copied, replace)
+    freed, extra, new = _at_tops(s, w, below_top, within, given, made, copied, replace)
     edges += extra - freed
     slots += 4 * states * tops
     for t in range(tops):
@@ -65,8 +65,8 @@ def plan(
                 copy[i, v] = node if times == 0 else number
                 number += times > 0
                 times += 1
-        direct = _holds_split(s, w, node)
-        edges += (times - 1) * s.degree[node] + (times if direct and not replace else 0)
+        added = times if w.holds[node] and not replace else 0
+        edges += (times - 1) * s.degree[node] + added
         slots += times * (s.degree[node] + 1)
         nodes += times - 1
     return Plan(edges if edges <= limit else NEVER, nodes, slots, below_top, given, copy)
@@ -75,13 +75,14 @@ def plan(
 @njit(cache=True, nogil=True)
 def _given_states(
     s: Store, w: Work, within: int, indicator: int, states: int, limit: int
-) -> tuple[Numbers, int, int, int]:
+) -> tuple[Numbers, Bools, int, int]:
     """Each listed node given each state: itself, another node, a copy to be made, or -1 for zero.
 
-    Answers also with the number of copies, their edges, and slots. A node that has one state only is its own
+    Answers also with which are made, how many, and their edges. A node that has one state only is its own
     copy: so the parts of different states are shared, not copied again.
     """
     given = np.empty((within, states), dtype=np.int32)
+    made = np.zeros((within, states), dtype=np.bool_)
     number, base, edges, passed = s.used[NODES], s.used[NODES], 0, 0
     for i in range(within):
         node = w.within[i]
@@ -100,11 +101,12 @@ def _given_states(
                 given[i, v] = last
             else:
                 given[i, v] = number
+                made[i, v] = True
                 number += 1
                 edges += s.degree[node] if s.kind[node] == PRODUCT else alive
         if edges - passed > limit:  # no more edges can fall away than those passed
-            return given, 0, NEVER, 0
-    return given, number - base, edges, edges
+            return given, made, 0, NEVER
+    return given, made, number - base, edges
 
 
 @njit(cache=True, nogil=True)
@@ -128,6 +130,9 @@ def _needed(s: Store, w: Work, inside: int, below_top: Numbers, given: Numbers, 
     """For which states each node above the parameters needs a copy. Shape (inside, states)."""
     now = w.round[0]
     need = np.zeros((inside, states), dtype=np.bool_)
+    if _all_alive(w, below_top, given):
+        need[:] = True
+        return need
     for v in range(states):
         high = 0
         for t in range(len(below_top)):
@@ -153,25 +158,32 @@ def _needed(s: Store, w: Work, inside: int, below_top: Numbers, given: Numbers, 
 
 
 @njit(cache=True, nogil=True)
-def _holds_split(s: Store, w: Work, node: int) -> bool:
-    """Whether one of the parameters that are split is a child of the node."""
-    now = w.round[0]
-    for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        if w.mark[s.child[slot]] == now and w.role[s.child[slot]] == SPLIT:
-            return True
-    return False
+def _all_alive(w: Work, below_top: Numbers, given: Numbers) -> bool:
+    """Whether every top has every state of the column."""
+    for t in range(len(below_top)):
+        for v in range(given.shape[1]):
+            if given[w.rank[below_top[t, 0]], v] < 0:
+                return False
+    return True
 
 
 @njit(cache=True, nogil=True)
 def _at_tops(
-    s: Store, w: Work, tops: int, below_top: Numbers, within: int, given: Numbers, copied: int, replace: bool
+    s: Store,
+    w: Work,
+    below_top: Numbers,
+    within: int,
+    given: Numbers,
+    made: Bools,
+    copied: int,
+    replace: bool,
 ) -> tuple[int, int, int]:
     """Edges that fall away below the tops, edges that come at the tops, and nodes that come there."""
-    refs, fresh = _references(s, w, below_top, within, given, copied)
+    refs, fresh = _references(s, w, below_top, within, given, made, copied)
     freed = _freed(s, w, within, refs)
     base = s.used[NODES]
     edges, nodes = 0, 0
-    for t in range(tops):
+    for t in range(len(below_top)):
         rank = w.rank[below_top[t, 0]]
         direct = w.role[below_top[t, 1]] == SPLIT
         alive = 0
@@ -199,7 +211,7 @@ def _at_tops(
 
 @njit(cache=True, nogil=True)
 def _references(
-    s: Store, w: Work, below_top: Numbers, within: int, given: Numbers, copied: int
+    s: Store, w: Work, below_top: Numbers, within: int, given: Numbers, made: Bools, copied: int
 ) -> tuple[Numbers, Numbers]:
     """How many edges will lead to each listed node, before any falls away, and to each copied product.
 
@@ -212,7 +224,7 @@ def _references(
         refs[i] = s.refs[w.within[i]]
     for i in range(within):
         for v in range(given.shape[1]):
-            if given[i, v] >= base and _made_here(s, w, i, v, given):
+            if made[i, v]:
                 fresh[given[i, v] - base] += 0 if s.kind[w.within[i]] == PRODUCT else 2
                 _count_children(s, w, w.within[i], v, given, refs, fresh)
     for t in range(len(below_top)):
@@ -245,18 +257,6 @@ def _count_reference(s: Store, w: Work, node: int, refs: Numbers, fresh: Numbers
         fresh[node - base] += 1
     elif node >= 0:
         refs[w.rank[node]] += 1
-
-
-@njit(cache=True, nogil=True)
-def _made_here(s: Store, w: Work, i: int, v: int, given: Numbers) -> bool:
-    """Whether the copy is one of this node itself, and not of the only child that a sum has left."""
-    node = w.within[i]
-    now = w.round[0]
-    for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        below = s.child[slot]
-        if w.seen[below] == now and given[w.rank[below], v] == given[i, v]:
-            return False
-    return True
 
 
 @njit(cache=True, nogil=True)

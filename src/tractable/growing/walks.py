@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bytes, Ints
+from tractable.arrays import Bools, Bytes, Ints
 from tractable.growing.store import INDICATOR, Numbers, Store
 
 INSIDE, TOP, SPLIT = 1, 2, 3  # roles of marked nodes
@@ -18,6 +18,7 @@ class Work(NamedTuple):
     mark: Numbers  # (nodes,) the round in which a node was met on the way up
     role: Bytes  # (nodes,) and as what
     place: Numbers  # (nodes,) its place in the lists below
+    holds: Bools  # (nodes,) whether it is right above a parameter
     inside: Numbers  # (nodes,) nodes between the parameters and the tops
     tops: Numbers  # (nodes,) the lowest products above both
     seen: Numbers  # (nodes,) the round in which a node was met on the way down to the column
@@ -29,10 +30,12 @@ class Work(NamedTuple):
 def work_for(store: Store) -> Work:
     """Room for plans on a store of this size."""
     nodes = store.kind.size
-    role = np.zeros(nodes, dtype=np.uint8)
+    role, holds = np.zeros(nodes, dtype=np.uint8), np.zeros(nodes, dtype=np.bool_)
     mark, place, inside, tops, seen, rank, within = np.zeros((7, nodes), dtype=np.int32)
     stack = np.zeros(nodes + store.child.size, dtype=np.int32)
-    return Work(np.zeros(1, dtype=np.int64), mark, role, place, inside, tops, seen, rank, within, stack)
+    return Work(
+        np.zeros(1, dtype=np.int64), mark, role, place, holds, inside, tops, seen, rank, within, stack
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -63,6 +66,7 @@ def way_up(s: Store, w: Work, params: Numbers, column: int) -> tuple[int, int]:
                 found += 1
             else:
                 role[node], place[node], inside[many] = INSIDE, many, node
+                w.holds[node] = done < 0  # parameters come first
                 many += 1
         done += 1
     return many, found
