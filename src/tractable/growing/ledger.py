@@ -8,6 +8,7 @@ from tractable.arrays import Floats, Ints
 
 INHERITED = 0.5  # part of what a split of the parent costs that one of its child is guessed to cost
 MOST_GUESSED = 1e6  # edges
+SLOPPY = 0.1  # part of the score by which another split may be better
 FIRST_COST = 4.0  # edges that a split is taken to cost before anyone asks
 
 
@@ -80,13 +81,13 @@ class Ledger:
         feature = int(self._best[: self.size].argmax())
         return feature if self._best[feature] > 0 else -1
 
-    def best_score(self) -> float:
-        """The score of the best split."""
-        return float(self._best[: self.size].max())
+    def is_best(self, feature: int, column: int) -> bool:
+        """Whether a split is worth it, and none seems much better."""
+        return self.score(feature, column) > max(0.0, (1 - SLOPPY) * float(self._best[: self.size].max()))
 
     def best_column(self, feature: int) -> int:
         """The column of a feature's best split."""
-        return int((self._gain[feature] - self.edge_cost * self._cost[feature]).argmax())
+        return int(self._scores(np.array([feature]))[0].argmax())
 
     def best_stale(self, now: int, most: int) -> Ints:
         """The features that seem best of those asked before now."""
@@ -104,9 +105,12 @@ class Ledger:
         gain, cost = self._gain[: self.size], self._cost[: self.size]
         return bool(((gain > self._split_cost) & (cost < np.inf)).any())
 
+    def _scores(self, features: Ints) -> Floats:
+        """Of all splits of features, but for what every split costs. Shape (features, columns)."""
+        return self._gain[features].astype(np.float64) - self.edge_cost * self._cost[features]
+
     def _rank(self, features: Ints) -> None:
-        score = self._gain[features] - np.float32(self.edge_cost) * self._cost[features]
-        self._best[features] = score.max(axis=1) - self._split_cost
+        self._best[features] = self._scores(features).max(axis=1) - self._split_cost
 
 
 def _doubled(array: "np.typing.NDArray[Any]", least: int) -> "np.typing.NDArray[Any]":

@@ -17,9 +17,8 @@ from tractable.growing.markov import MarkovModel, Snapshot
 from tractable.progress import Watch
 
 LANES = 8  # features whose gains are found in one sweep
-SLOPPY = 0.1  # part of the score by which another split may be better
 FAR = 4  # times what a split is worth: how far its cost is followed, for the time when edges are cheaper
-LEAST_EDGE_COST = 1e-9  # below which edges cost nothing
+LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +105,7 @@ class SplitSearch:
             column = ledger.best_column(feature)
             if ledger.priced_at[feature, column] < model.splits:
                 self._price(feature, column)
-                if ledger.score(feature, column) < (1 - SLOPPY) * ledger.best_score():
+                if not ledger.is_best(feature, column):
                     continue
             if model.is_known(feature, column):
                 ledger.rule_out(feature, column)

@@ -17,8 +17,7 @@ from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
 
-SLOPPY = 0.1  # part of the score by which another split may be better
-LEAST_EDGE_COST = 1e-9  # below which edges cost nothing
+LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
 
 
 @final
@@ -133,7 +132,7 @@ class _Search:
                 continue
             if ledger.priced_at[leaf, column] < len(trees.splits):
                 self._price(leaf, column)
-                if ledger.score(leaf, column) < (1 - SLOPPY) * ledger.best_score():
+                if not ledger.is_best(leaf, column):
                     continue
             new = trees.split(leaf, column)
             self._circuit.split(leaf, column)
