@@ -13,6 +13,7 @@ from tractable.arrays import Floats, Ints
 
 ROUNDS = 50  # over the states of a column
 STEPS = 60  # of the search for one weight
+FARTHEST = 30.0  # that a weight begins from zero: what the model holds for impossible is no reason for more
 CLOSE = 1e-4  # how far a weight may be off: its gain is off by the square of that
 
 
@@ -91,7 +92,7 @@ def _best_weight(total: float, p: float, q: float, rest: float, priors: Priors, 
     if abs(slope) <= priors.l1:
         return 0.0
     sign = 1.0 if slope > 0 else -1.0
-    low, high = (0.0, 700.0) if sign > 0 else (-700.0, 0.0)
+    low, high = (0.0, FARTHEST) if sign > 0 else (-FARTHEST, 0.0)
     if d * sign <= 0:
         d = sign * 1e-3
     for _ in range(STEPS):
