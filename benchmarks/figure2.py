@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from training import data_folder, learned_structure, training_table
+from training import data_folder, data_options, learned_structure, training_table
 
 from tractable.circuit import Graph
 from tractable.data import Table
@@ -119,19 +119,13 @@ def line(panel: Panel) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given"
-    )
+    parser = data_options(__doc__)
     parser.add_argument("--datasets", default=DATASETS, help=f"with commas between; {DATASETS} if not given")
     parser.add_argument("--structures", type=Path, help="a folder of NAME.tract to take instead of learning")
     parser.add_argument("--out", type=Path, default=Path("figure2.svg"), help="the picture: .svg, .png, .pdf")
     parser.add_argument("--iterations", type=int, default=50)
     parser.add_argument("--rows", type=int, help="at most so many training rows")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     folder = data_folder(options.data)
     if folder is None:

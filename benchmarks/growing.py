@@ -9,7 +9,6 @@ time, so that figures hold on a busy machine.
     python benchmarks/growing.py [--data DIR] [--dataset jester] [--seconds 60] [--quick] [--json]
 """
 
-import argparse
 import json
 import os
 import time
@@ -22,7 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-from training import data_folder, training_table
+from training import data_folder, data_options, training_table
 
 from tractable.arrays import Floats, Ints
 from tractable.data import Table, discrete_schema
@@ -226,16 +225,10 @@ def show(report: dict[str, dict[str, float]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given"
-    )
+    parser = data_options(__doc__)
     parser.add_argument("--dataset", default="jester", help="what is learned from; jester if not given")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long is learned; 60 if not given")
     parser.add_argument("--quick", action="store_true", help="small sizes, few turns")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     os.environ["TRACTABLE_THREADS"] = "1"
     sizes, columns, turns = ((1000, 5000), 30, 3) if options.quick else (SIZES, COLUMNS, 7)

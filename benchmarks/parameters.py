@@ -8,7 +8,6 @@ hold on a busy machine. The closed form is left out: it has no iterations.
     python benchmarks/parameters.py [--data DIR] [--dataset plants] [--quick] [--json]
 """
 
-import argparse
 import json
 import os
 import time
@@ -19,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-from training import data_folder, learned_structure, training_table
+from training import data_folder, data_options, learned_structure, training_table
 
 from tractable.circuit import Graph, random_graph
 from tractable.data import Table, collapse
@@ -131,15 +130,9 @@ def show(title: str, costs: dict[str, Cost]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given"
-    )
+    parser = data_options(__doc__)
     parser.add_argument("--dataset", default="plants", help="whose structure is learned; plants if not given")
     parser.add_argument("--quick", action="store_true", help="few rows, few turns")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     os.environ["TRACTABLE_THREADS"] = "1"
     folder = data_folder(options.data)

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from training import data_folder
+from training import data_folder, data_options
 
 from tractable.approximate import GSSL, L1Regressions, conditional_marginal_log_likelihood
 from tractable.arrays import Bools, Floats
@@ -174,12 +174,7 @@ def lines(found: Result) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given"
-    )
+    parser = data_options(__doc__)
     parser.add_argument("--datasets", default="nltcs", help="with commas between; nltcs if not given")
     parser.add_argument("--methods", default=METHODS, help=f"with commas between; {METHODS} if not given")
     parser.add_argument("--queries", type=int, default=100, help="test rows that are asked about, at most")
@@ -187,7 +182,6 @@ def main() -> None:
     parser.add_argument("--budget", type=float, help="seconds that learning one model may take")
     parser.add_argument("--rows", type=int, help="at most so many rows of each part of a table")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     folder = data_folder(options.data)
     if folder is None:

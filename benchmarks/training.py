@@ -1,5 +1,6 @@
-"""The tables and structures that the benchmarks of parameter learning begin with."""
+"""The options, tables and structures that the benchmarks of learning begin with."""
 
+import argparse
 import os
 from pathlib import Path
 
@@ -8,6 +9,18 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Schema, Table, read
 from tractable.learners import LEARNERS
+
+
+def data_options(description: str | None) -> argparse.ArgumentParser:
+    """The options of a benchmark that can do with data, before its own."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", help="the folder above binary/NAME.train.data.gz; TRACTABLE_DATA if not given"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
 
 
 def data_folder(given: str | None) -> Path | None:

@@ -20,9 +20,9 @@ from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import FORMATS, Document, read_circuit, svg_text, write_circuit
-from tractable.formats.ac_writing import decimal
 from tractable.leaves import FAMILIES
 from tractable.networks import FeatureFactor, Network, compile_network
+from tractable.networks.writing import decimal
 
 ABOUT = {
     "learner": "learnspn",

@@ -203,14 +203,20 @@ def test_going_back_undoes_splits() -> None:
     model = MarkovModel(table(), table(100, 1), Priors(0.1, 1.0))
     model.split(0, 1, np.zeros(2))
     model.fit(20, 1e-9)
-    past, edges, score = model.snapshot(), model.circuit.edges, model.valid_score
+    past, edges, score = model.snapshot(), model.circuit.edges, model.score
     model.split(2, 3, np.zeros(2))
     model.fit(20, 1e-9)
+    model.parts(13)
     model.back_to(past)
     assert (model.circuit.edges, model.features, model.splits) == (edges, 13, 1)
-    assert model.valid_score == score
+    assert model.score == score
     model.fit(20, 1e-9)
-    assert model.valid_score == pytest.approx(score, abs=1e-3)
+    assert model.score == pytest.approx(score, abs=1e-3)
+    model.split(4, 3, np.zeros(2))  # its new features have the numbers that others had
+    again = MarkovModel(table(), None, Priors(0.1, 1.0))
+    again.split(0, 1, np.zeros(2))
+    again.split(4, 3, np.zeros(2))
+    np.testing.assert_array_equal(model.parts(13), again.parts(13))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -218,7 +224,7 @@ def test_a_finished_circuit_is_the_model_and_has_every_property(missing: float) 
     data = table(missing=missing)
     model = MarkovModel(data, None, Priors(0.1, 1.0))
     costs = Costs(split=1.0, edge=0.01, max_edges=2000)
-    SplitSearch(model, costs, Fitting(5, 1e-6)).run(Watch(), 10)
+    SplitSearch(model, costs, Fitting(5, 1e-6), Watch()).run(10)
     model.fit(50, 1e-9)
     graph = frozen(model, data.schema)
     rows = all_rows(model.states)
@@ -284,22 +290,22 @@ def test_a_search_that_was_broken_off_goes_on_from_its_notes(monkeypatch: pytest
     memory = _Memory()
     costs = Costs(split=1.0, edge=0.01, max_edges=2000)
 
-    def search() -> SplitSearch:
+    def search(watch: Watch) -> SplitSearch:
         model = MarkovModel(table(), table(100, 1), Priors(0.1, 1.0))
         model.fit(50, 1e-9)
-        return SplitSearch(model, costs, Fitting(5, 1e-6))
+        return SplitSearch(model, costs, Fitting(5, 1e-6), watch)
 
-    whole = search()
-    whole.run(Watch(), 5)
+    whole = search(Watch())
+    whole.run(5)
     for _ in range(3):  # each run gets one split further
         with pytest.raises(InterruptedError):
-            search().run(Watch(notebook=memory), 5)
-    last = search()
+            search(Watch(notebook=memory)).run(5)
+    last = search(Watch(notebook=memory))
     with pytest.raises(InterruptedError):
-        last.run(Watch(notebook=memory), 5)
+        last.run(5)
     assert last.model.splits == 4
     memory.write = lambda notes: None  # type: ignore[method-assign]
-    last = search()
-    last.run(Watch(notebook=memory), 5)
-    assert last.model.valid_score == pytest.approx(whole.model.valid_score, abs=0.01)
+    last = search(Watch(notebook=memory))
+    last.run(5)
+    assert last.model.score == pytest.approx(whole.model.score, abs=0.01)
     assert last.model.splits >= 4

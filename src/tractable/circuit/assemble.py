@@ -10,6 +10,7 @@ from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
+from tractable.leaves import FAMILIES
 
 
 class Edges(NamedTuple):
@@ -64,6 +65,17 @@ def assemble(
         renumbered_blocks(blocks, number),
         None if features is None else renumbered_features(features, number),
     )
+
+
+def state_leaves(states: Ints, log_constants: Floats) -> list[LeafBlock]:
+    """Indicators of all states of columns, numbered from 0 up, and after them constants."""
+    column = np.repeat(np.arange(states.size), states)
+    state = np.concatenate([np.arange(k) for k in states]).astype(np.float64)
+    constants = column.size + np.arange(log_constants.size)
+    return [
+        LeafBlock(FAMILIES["indicator"], np.arange(column.size), column, state[:, None]),
+        LeafBlock(FAMILIES["constant"], constants, np.full(constants.size, -1), log_constants[:, None]),
+    ]
 
 
 def _by_parent(parent: Ints) -> Ints | slice:

@@ -85,7 +85,7 @@ def _learned(name: str, table: "Table", valid: "Table | None") -> "Circuit":
     from tractable.learners import Watch
 
     learner = training.learner_named(name, [])
-    return training.learned(learner, table, valid, training.heritage(learner, 0, table), Watch())
+    return training.learned(learner, table, valid, training.heritage(learner, 0, table, valid), Watch())
 
 
 def _gain(circuit: "Circuit", other: "Circuit", test: "Table") -> float:

@@ -55,7 +55,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     check_model_place(model)
     table = read(train, weight=weight)
     held_out = None if valid is None else read(valid, schema=table.schema, weight=weight)
-    about = training.heritage(learner, seed, table)
+    about = training.heritage(learner, seed, table, held_out)
     started = time.perf_counter()
     circuit = training.finished(model, about) if resume else None
     if circuit is None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tractable.learners import Learner, Watch
     from tractable.model import Circuit
 
+SEAL = 16  # bytes that tell whose notes these are, and that nothing is missing
+
 
 def learner_named(algorithm: str, settings: Sequence[str]) -> "Learner":
     """The learner of a name, with settings as texts `name=value`.
@@ -58,8 +60,8 @@ def default_place(train: Path, algorithm: str) -> Path:
     return Path(f"{Path(stem).stem}.{algorithm}.tract")
 
 
-def heritage(learner: "Learner", seed: int, table: "Table") -> dict[str, Any]:
-    """What a model's file tells about how it was learned; the same call on the same table tells the same."""
+def heritage(learner: "Learner", seed: int, table: "Table", valid: "Table | None") -> dict[str, Any]:
+    """What a model's file tells about how it was learned; the same call on the same tables tells the same."""
     from tractable import __version__
     from tractable.data import frame_kind
 
@@ -71,6 +73,7 @@ def heritage(learner: "Learner", seed: int, table: "Table") -> dict[str, Any]:
         "frame": frame_kind(table),
         "rows": len(table),
         "table": _digest(table),
+        "valid": None if valid is None else _digest(valid),
     }
 
 
@@ -96,24 +99,28 @@ class Notes:
 
     def __init__(self, model: Path, about: dict[str, Any]) -> None:
         self._place = model.with_name(f"{model.name}.notes")
-        self._head = blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16).digest()
+        self._call = json.dumps(about, sort_keys=True).encode()
 
     def read(self) -> bytes | None:
-        """The last notes of the same call."""
+        """The last notes of the same call, if they are whole."""
         if not self._place.exists():
             return None
         data = self._place.read_bytes()
-        return data[len(self._head) :] if data.startswith(self._head) else None
+        seal, notes = data[:SEAL], data[SEAL:]
+        return notes if seal == self._seal(notes) else None
 
     def write(self, notes: bytes) -> None:
         """Put notes in the place of the last."""
         from tractable.formats.atomic import write_bytes
 
-        write_bytes(self._place, self._head + notes)
+        write_bytes(self._place, self._seal(notes) + notes)
 
     def tear_up(self) -> None:
         """Remove the notes: the work is done."""
         self._place.unlink(missing_ok=True)
+
+    def _seal(self, notes: bytes) -> bytes:
+        return blake2b(self._call + notes, digest_size=SEAL).digest()
 
 
 @contextmanager

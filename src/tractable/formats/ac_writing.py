@@ -4,7 +4,6 @@ Weights and leaves that the format does not know become constants and indicators
 digits, which Libra's own writer does not.
 """
 
-import re
 from collections.abc import Iterator
 from math import exp, inf
 from pathlib import Path
@@ -16,8 +15,7 @@ from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
-
-_BARE_EXPONENT = re.compile(r"^(-?\d+)(?=e)")
+from tractable.networks.writing import decimal
 
 
 def write_ac(document: Document, path: Path) -> None:
@@ -46,11 +44,6 @@ def ac_text(graph: Graph) -> str:
     if plain.features is not None:
         lines += ["", *_feature_lines(plain.features), "EOF"]
     return "\n".join(lines) + "\n"
-
-
-def decimal(value: float) -> str:
-    """A number with all its digits and a decimal point, without which Libra does not read an exponent."""
-    return _BARE_EXPONENT.sub(r"\1.0", repr(float(value)))
 
 
 def _is_arithmetic(graph: Graph) -> bool:

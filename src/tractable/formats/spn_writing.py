@@ -15,11 +15,12 @@ from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.circuit.scopes import root_columns
-from tractable.formats.ac_writing import ac_text, decimal
+from tractable.formats.ac_writing import ac_text
 from tractable.formats.atomic import new_folder, write_text
 from tractable.formats.document import Document
 from tractable.formats.kernels import spread_owners
 from tractable.formats.spn import log_total
+from tractable.networks.writing import decimal
 
 MOST_LEAVES = 256
 

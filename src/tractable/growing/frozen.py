@@ -4,12 +4,11 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
-from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.assemble import Edges, assemble, state_leaves
 from tractable.data import Schema
 from tractable.growing.circuit import GrowingCircuit
 from tractable.growing.markov import Conditions, MarkovModel
 from tractable.growing.store import PRODUCT as GROWING_PRODUCT
-from tractable.leaves import FAMILIES
 
 
 def frozen(model: MarkovModel, schema: Schema) -> Graph:
@@ -40,21 +39,9 @@ def frozen_circuit(
     child = np.concatenate([number[store.child[slot]], [factor, root - 1]])
     inside = np.where(store.kind[order] == GROWING_PRODUCT, PRODUCT, SUM)
     kind = np.concatenate([np.full(factor + 1, LEAF), inside, [PRODUCT]])
-    blocks = _leaves(growing, np.append(log_weight, log_factor))
+    blocks = state_leaves(growing.states, np.append(log_weight, log_factor))
     features = None if conditions is None else _table(conditions, blocks[1])
     return assemble(schema, kind, Edges(parent, child, np.zeros(parent.size)), blocks, root, features)
-
-
-def _leaves(growing: GrowingCircuit, log_values: Floats) -> list[LeafBlock]:
-    """Indicators, then parameters and the factor."""
-    states = growing.states
-    column = np.repeat(np.arange(states.size), states)
-    state = np.concatenate([np.arange(k) for k in states]).astype(np.float64)
-    nodes = column.size + np.arange(log_values.size)
-    return [
-        LeafBlock(FAMILIES["indicator"], np.arange(column.size), column, state[:, None]),
-        LeafBlock(FAMILIES["constant"], nodes, np.full(nodes.size, -1), log_values[:, None]),
-    ]
 
 
 def _table(conditions: list[Conditions], constants: LeafBlock) -> FeatureTable:

@@ -76,10 +76,10 @@ class Ledger:
         """The number of edges that a split is worth."""
         return (float(self._gain[feature, column]) - self._split_cost) / self.edge_cost
 
-    def best_feature(self) -> int:
-        """The feature whose best split scores most; -1 if none is above zero."""
-        feature = int(self._best[: self.size].argmax())
-        return feature if self._best[feature] > 0 else -1
+    def best_line(self) -> int:
+        """The line whose best split scores most; -1 if none is above zero."""
+        line = int(self._best[: self.size].argmax())
+        return line if self._best[line] > 0 else -1
 
     def is_best(self, feature: int, column: int) -> bool:
         """Whether a split is worth it, and none seems much better."""

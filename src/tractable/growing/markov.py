@@ -21,7 +21,7 @@ class Snapshot(NamedTuple):
 
     splits: int
     weight: Floats
-    valid_score: float
+    score: float
 
 
 class MarkovModel:
@@ -74,14 +74,10 @@ class MarkovModel:
         return self.state.weight
 
     @property
-    def train_score(self) -> float:
-        """The mean log-likelihood of the training rows."""
-        return float(self.weight @ self.target) - self.state.moments.log_value
-
-    @property
-    def valid_score(self) -> float:
-        """The mean log-likelihood of the validation rows."""
-        return float(self.weight @ self.valid_target) - self.state.moments.log_value
+    def score(self) -> float:
+        """The mean log-likelihood of the validation rows, or without any of the training rows."""
+        target = self.target if self.valid_rows is None else self.valid_target
+        return float(self.weight @ target) - self.state.moments.log_value
 
     def states_of(self, column: int) -> slice:
         """Where the states of a column are among the states of all columns."""
@@ -151,8 +147,7 @@ class MarkovModel:
 
     def snapshot(self) -> Snapshot:
         """Where the model is, to come back to."""
-        score = self.train_score if self.valid_rows is None else self.valid_score
-        return Snapshot(self.splits, self.weight, score)
+        return Snapshot(self.splits, self.weight, self.score)
 
     def back_to(self, past: Snapshot) -> None:
         """Undo the splits made since; the circuit is grown again, which costs little beside the search."""
@@ -162,6 +157,7 @@ class MarkovModel:
             self.circuit.split(np.array([feature]), column)
         size = past.weight.size
         self._known -= {frozenset(c) for c in self.conditions[size:]}
+        self._parts = {feature: parts for feature, parts in self._parts.items() if feature < size}
         for listed in (self.conditions, self._bits, self._valid_bits):
             del listed[size:]
         self.target, self.valid_target = self.target[:size], self.valid_target[:size]

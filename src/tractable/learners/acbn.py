@@ -8,16 +8,13 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.growing import GrowingCircuit, Ledger
+from tractable.growing import BestFirst, GrowingCircuit, Ledger
 from tractable.growing.frozen import frozen_circuit
-from tractable.learners.attached_numbers import with_numbers
+from tractable.learners.attached_numbers import learned_over_states
 from tractable.learners.bayes_search import TreeSearch
-from tractable.learners.encoding import encode
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
-
-LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
 
 
 @final
@@ -46,18 +43,15 @@ class ACBNLearner(Learner):
         require_at_least(self, smoothing=0, split_cost=0, edge_cost=1e-9, max_edges=0, patience=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
-        encoding = encode(table)
-        columns = encoding.layout.categorical
-        if not columns.size:
-            return with_numbers(None, encoding, self.smoothing)
-        part = table.select(columns)
-        held_out = None if valid is None else valid.select(columns)
-        trees = TreeSearch(part, smoothing=self.smoothing, split_penalty=self.split_cost, held_out=held_out)
-        search = _Search(trees, self.edge_cost, self.max_edges)
-        best = search.run(watch, None if valid is None else self.patience)
-        circuit = BayesCircuit(trees, best)
-        graph = frozen_circuit(circuit.growing, circuit.log_weight, part.schema, 0.0, None)
-        return with_numbers(graph, encoding, self.smoothing)
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            trees = TreeSearch(
+                part, smoothing=self.smoothing, split_penalty=self.split_cost, held_out=held_out
+            )
+            search = _Search(trees, self.edge_cost, self.max_edges, watch)
+            circuit = BayesCircuit(trees, search.run(None if held_out is None else self.patience))
+            return frozen_circuit(circuit.growing, circuit.log_weight, part.schema, 0.0, None)
+
+        return learned_over_states(table, valid, self.smoothing, learn)
 
 
 class BayesCircuit:
@@ -90,80 +84,64 @@ class BayesCircuit:
         self._weights.append(np.stack([leaf.log_prob for leaf in new], axis=1).ravel())
 
 
-class _Search:
-    """The best split first; gains stay as they are, costs are found anew when a split seems best."""
+class _Search(BestFirst):
+    """Splits leaves of the trees; what a split gains never changes, which ones are valid does."""
 
-    def __init__(self, trees: TreeSearch, edge_cost: float, max_edges: int) -> None:
+    def __init__(self, trees: TreeSearch, edge_cost: float, max_edges: int, watch: Watch) -> None:
+        super().__init__(Ledger(len(trees.schema), 0.0, edge_cost), max_edges, watch)
         self._trees = trees
         self._circuit = BayesCircuit(trees, 0)
-        self._max_edges = max_edges
-        self._ledger = Ledger(len(trees.schema), 0.0, edge_cost)
         self._add(range(len(trees)))
 
-    def run(self, watch: Watch, patience: int | None) -> int:
+    def run(self, patience: int | None) -> int:
         """Split until nothing is worth it; the number of splits that did best on the held-out rows."""
-        splits = self._trees.splits
         score, best_score, best = 0.0, 0.0, 0
-        self._report(watch)
-        while not watch.should_stop() and self._advance():
-            score += splits[-1].held_out
+        self._report()
+        while self.advance():
+            score += self._trees.splits[-1].held_out
             if patience is None or score >= best_score:
-                best, best_score = len(splits), score
-            elif len(splits) - best >= patience:
+                best, best_score = self.splits, score
+            elif self.splits - best >= patience:
                 break
-            self._report(watch)
+            self._report()
         return best
 
-    def _report(self, watch: Watch) -> None:
-        watch.report(f"{self._circuit.growing.edges:,} edges, splits", len(self._trees.splits))
+    def _report(self) -> None:
+        self.watch.report(f"{self.edges:,} edges, splits", self.splits)
 
-    def _advance(self) -> bool:
-        """Make the best split; false if there is none."""
-        ledger, trees = self._ledger, self._trees
-        while True:
-            leaf = ledger.best_feature()
-            if leaf < 0:
-                if not self._cheaper_edges():
-                    return False
-                continue
-            column = ledger.best_column(leaf)
-            if not trees.is_valid(leaf, column):
-                ledger.rule_out(leaf, column)
-                continue
-            if ledger.priced_at[leaf, column] < len(trees.splits):
-                self._price(leaf, column)
-                if not ledger.is_best(leaf, column):
-                    continue
-            new = trees.split(leaf, column)
-            self._circuit.split(leaf, column)
-            ledger.close(leaf)
-            self._add(new)
-            return True
+    @property
+    def splits(self) -> int:
+        """The number of splits made."""
+        return len(self._trees.splits)
+
+    @property
+    def edges(self) -> int:
+        """The edges of the circuit."""
+        return self._circuit.growing.edges
+
+    def edge_cost(self, line: int, column: int, limit: int) -> int:
+        """How many edges a split would add; more than `limit` if it is more."""
+        return self._circuit.edge_cost(line, column, limit)
+
+    def ask(self, line: int | None) -> bool:
+        """Nothing to find: gains stay as they are."""
+        return False
+
+    def is_allowed(self, line: int, column: int) -> bool:
+        """Whether parents would form no circle."""
+        return self._trees.is_valid(line, column)
+
+    def split(self, line: int, column: int) -> None:
+        """Split a leaf of a tree and of the circuit."""
+        new = self._trees.split(line, column)
+        self._circuit.split(line, column)
+        self.ledger.close(line)
+        self._add(new)
 
     def _add(self, leaves: range) -> None:
-        self._ledger.add(len(leaves))
+        self.ledger.add(len(leaves))
         gain = np.zeros((len(leaves), len(self._trees.schema)))
         for line, leaf in enumerate(leaves):
             columns, gains = self._trees.candidates_of(leaf)
             gain[line, columns] = gains
-        self._ledger.set_gains(np.array(leaves), gain, len(self._trees.splits))
-
-    def _price(self, leaf: int, column: int) -> None:
-        worth = self._ledger.worth(leaf, column)
-        limit = int(min(worth, self._room()))
-        edges: float = self._circuit.edge_cost(leaf, column, limit)
-        if edges > limit:
-            edges = worth + 1 if limit >= int(worth) else np.inf
-        self._ledger.set_cost(leaf, column, edges, len(self._trees.splits))
-
-    def _room(self) -> int:
-        return self._max_edges - self._circuit.growing.edges
-
-    def _cheaper_edges(self) -> bool:
-        """Halve the cost of edges; false if no split can profit from it."""
-        ledger = self._ledger
-        full = self._room() < 0.01 * self._max_edges
-        if full or ledger.edge_cost < LEAST_EDGE_COST or not ledger.any_left():
-            return False
-        ledger.halve_edge_cost()
-        return True
+        self.ledger.set_gains(np.array(leaves), gain, self.splits)

@@ -4,20 +4,34 @@ Every leaf of a telling column becomes a product with the leaves of its numbers,
 smooth, decomposable or deterministic stays so, and one that was not normalised keeps its value.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, edges_of, joined
-from tractable.data import Schema
+from tractable.data import Schema, Table
 from tractable.learners.conditionals import forest_tables
-from tractable.learners.encoding import Encoding
+from tractable.learners.encoding import Encoding, encode
 from tractable.learners.estimates import default_family
 from tractable.learners.statistics import link_gains, link_parameters
 from tractable.learners.trees import Forest
 from tractable.leaves import FAMILIES
 
 ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
+
+
+def learned_over_states(
+    table: Table, valid: Table | None, smoothing: float, learn: Callable[[Table, Table | None], Graph]
+) -> Graph:
+    """What `learn` makes of the categorical columns of tables, with the numbers of the first beside it."""
+    encoding = encode(table)
+    columns = encoding.layout.categorical
+    if not columns.size:
+        return with_numbers(None, encoding, smoothing)
+    graph = learn(table.select(columns), None if valid is None else valid.select(columns))
+    return with_numbers(graph, encoding, smoothing)
 
 
 def with_numbers(graph: Graph | None, encoding: Encoding, smoothing: float, link_cost: float = 1.0) -> Graph:

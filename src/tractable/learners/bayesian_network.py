@@ -7,9 +7,8 @@ import numpy as np
 
 from tractable.circuit import Graph, remember
 from tractable.data import Table
-from tractable.learners.attached_numbers import with_numbers
+from tractable.learners.attached_numbers import learned_over_states
 from tractable.learners.bayes_search import TreeSearch
-from tractable.learners.encoding import encode
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.spaces import Between, OneOf, Space
 from tractable.networks import Network, TooLargeError, compile_network
@@ -47,21 +46,22 @@ class BayesianNetworkLearner(Learner):
             require_at_least(self, split_penalty=0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
-        encoding = encode(table)
-        categorical = encoding.layout.categorical
-        if not categorical.size:
-            watch.report("leaves", len(table.schema), len(table.schema))
-            return with_numbers(None, encoding, self.smoothing)
-        held_out = None if valid is None else valid.select(categorical)
-        search = TreeSearch(
-            table.select(categorical),
-            smoothing=self.smoothing,
-            split_penalty=_penalty(self.split_penalty, held_out),
-            held_out=held_out,
-        )
-        splits = grow(search, self.patience if held_out is not None else None, watch)
-        graph = with_numbers(self._compiled(search, splits, watch), encoding, self.smoothing)
-        remember(graph, NETWORK, lambda _: search.network(splits))
+        networks: list[Network] = []
+
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            search = TreeSearch(
+                part,
+                smoothing=self.smoothing,
+                split_penalty=_penalty(self.split_penalty, held_out),
+                held_out=held_out,
+            )
+            splits = grow(search, None if held_out is None else self.patience, watch)
+            networks.append(search.network(splits))
+            return self._compiled(search, splits, watch)
+
+        graph = learned_over_states(table, valid, self.smoothing, learn)
+        if networks:  # none, where all columns are numbers
+            remember(graph, NETWORK, lambda _: networks[0])
         return graph
 
     def _compiled(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:

@@ -66,6 +66,8 @@ class IDSPNLearner(Learner):
             self, variance=1e-9, split_cost=0, least_split_cost=0, max_edges=0, least_max_edges=0
         )
         require_at_least(self, smoothing=0)
+        if self.jobs == 0:
+            raise ValueError(f"setting jobs of {self.name} is a number from 1 up, or -1 for all cores, not 0")
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         dividing = Dividing(

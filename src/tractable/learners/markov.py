@@ -12,8 +12,7 @@ from tractable.growing.frozen import frozen
 from tractable.growing.gains import Priors
 from tractable.growing.markov import MarkovModel
 from tractable.growing.search import Costs, Fitting, SplitSearch
-from tractable.learners.attached_numbers import with_numbers
-from tractable.learners.encoding import encode
+from tractable.learners.attached_numbers import learned_over_states
 from tractable.learners.learner import Learner, require_at_least
 from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
@@ -48,17 +47,14 @@ class MarkovLearner(Learner):
 
     @final
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
-        encoding = encode(table)
-        columns = encoding.layout.categorical
-        if not columns.size:
-            return with_numbers(None, encoding, self.smoothing)
-        part = table.select(columns.tolist())
-        valid_part = None if valid is None else valid.select(columns.tolist())
-        model = MarkovModel(part, valid_part, Priors(self.l1, self.variance), self.smoothing)
-        self._plant(model, part)
-        SplitSearch(model, self._costs(), self._fitting()).run(watch, self.patience)
-        model.fit(FINAL_STEPS, FINAL_TOLERANCE)
-        return with_numbers(frozen(model, part.schema), encoding, self.smoothing)
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            model = MarkovModel(part, held_out, Priors(self.l1, self.variance), self.smoothing)
+            self._plant(model, part)
+            SplitSearch(model, self._costs(), self._fitting(), watch).run(self.patience)
+            model.fit(FINAL_STEPS, FINAL_TOLERANCE)
+            return frozen(model, part.schema)
+
+        return learned_over_states(table, valid, self.smoothing, learn)
 
     @abstractmethod
     def _plant(self, model: MarkovModel, table: Table) -> None:

@@ -3,13 +3,13 @@
 import re
 from math import prod
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.schema import Schema, Variable
 from tractable.networks.network import MOST_ENTRIES, Network, TableFactor, normalised
+from tractable.networks.tokens import Tokens
 
 _TOKEN = re.compile(
     r"""(?P<skip>[\s,]+|//[^\n]*|/\*.*?\*/)
@@ -31,12 +31,11 @@ def read_bif(path: Path) -> Network:
     return _Parser(path.read_text(encoding="utf-8", errors="replace")).network()
 
 
-class _Parser:
+class _Parser(Tokens):
     """Reads one file from front to back."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = _tokens(text)
-        self.at = 0
+        super().__init__(_tokens(text))
         self.variables: dict[str, Variable] = {}
         self.tables: dict[str, TableFactor] = {}
 
@@ -190,29 +189,6 @@ class _Parser:
         """The rest of a statement."""
         while self.take() != ";":
             pass
-
-    def take(self) -> str:
-        """The next token."""
-        if self.at == len(self.tokens):
-            self.fail("the file ends too early")
-        self.at += 1
-        return self.tokens[self.at - 1][0]
-
-    def expect(self, word: str) -> None:
-        """Take a given token."""
-        found = self.take()
-        if found != word:
-            self.fail(f"'{word}' is expected, not '{found}'")
-
-    def optional(self, word: str) -> None:
-        """Take a given token if it is there."""
-        if self.at < len(self.tokens) and self.tokens[self.at][0] == word:
-            self.at += 1
-
-    def fail(self, message: str) -> NoReturn:
-        """Say on which line the reading stopped."""
-        line = self.tokens[min(self.at, len(self.tokens)) - 1][1] if self.tokens else 1
-        raise ValueError(f"line {line}: {message}")
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:

@@ -3,11 +3,10 @@
 import numpy as np
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.assemble import Edges, assemble, joined
+from tractable.circuit.assemble import Edges, assemble, joined, state_leaves
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES
 from tractable.networks.diagram import distinct_terms
 from tractable.networks.terms import NOUGHT, PAD, Numbers, trimmed
 
@@ -19,7 +18,7 @@ class Growth:
         self.schema = schema
         self.numbers = numbers
         self._first = np.concatenate([[0], np.cumsum(schema.cardinalities)])  # each column's first indicator
-        self._leaves = _leaf_blocks(schema, log_constants)
+        self._leaves = state_leaves(schema.cardinalities, log_constants)
         self.constants: Ints = self._first[-1] + np.arange(log_constants.size)
         self.nodes = int(self._first[-1]) + log_constants.size
         self._kinds: list[Bytes] = [np.full(self.nodes, LEAF, dtype=np.uint8)]
@@ -79,14 +78,3 @@ class Growth:
         self._kinds.append(np.full(count, kind, dtype=np.uint8))
         self.nodes += count
         return np.arange(self.nodes - count, self.nodes)
-
-
-def _leaf_blocks(schema: Schema, log_constants: Floats) -> list[LeafBlock]:
-    states = schema.cardinalities
-    column = np.repeat(np.arange(states.size), states)
-    state = np.concatenate([np.arange(k) for k in states]).astype(np.float64)
-    constants = column.size + np.arange(log_constants.size)
-    return [
-        LeafBlock(FAMILIES["indicator"], np.arange(column.size), column, state[:, None]),
-        LeafBlock(FAMILIES["constant"], constants, np.full(constants.size, -1), log_constants[:, None]),
-    ]

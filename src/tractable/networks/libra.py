@@ -8,7 +8,7 @@ weight and conditions such as +v0_1 (equals) and -v4_2 (differs).
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tractable.networks.network import (
     normalised,
 )
 from tractable.networks.tables import feature_table
+from tractable.networks.tokens import Tokens
 
 _TOKEN = re.compile(r"[{}()]|[^\s{}()]+")
 _CONDITION = re.compile(r"([+-])v(\d{1,9})_(\d{1,9})")
@@ -40,15 +41,15 @@ def read_libra(path: Path) -> Network:
     return _Parser(path.read_text(encoding="utf-8", errors="replace")).network()
 
 
-class _Parser:
+class _Parser(Tokens):
     """Reads one file from front to back."""
 
     def __init__(self, text: str) -> None:
         sizes, _, rest = text.partition("\n")
         self.schema = _schema(sizes)
         lines = enumerate(rest.split("\n"), start=2)
-        self.tokens = [(word, number) for number, line in lines for word in _TOKEN.findall(line)]
-        self.at = 0
+        tokens = [(word, number) for number, line in lines for word in _TOKEN.findall(line)]
+        super().__init__(tokens, first_line=2)
 
     def network(self) -> Network:
         """The whole file."""
@@ -176,29 +177,6 @@ class _Parser:
             return make()
         except ValueError as error:
             return self.fail(str(error))
-
-    def peek(self) -> str:
-        """The next token, which stays."""
-        if self.at == len(self.tokens):
-            self.fail("the file ends too early")
-        return self.tokens[self.at][0]
-
-    def take(self) -> str:
-        """The next token."""
-        word = self.peek()
-        self.at += 1
-        return word
-
-    def expect(self, word: str) -> None:
-        """Take a given token."""
-        found = self.take()
-        if found != word:
-            self.fail(f"'{word}' is expected, not '{found[:40]}'")
-
-    def fail(self, message: str) -> NoReturn:
-        """Say on which line the reading stopped."""
-        line = self.tokens[self.at - 1][1] if self.at else 2
-        raise ValueError(f"line {line}: {message}")
 
 
 def _schema(line: str) -> Schema:

@@ -44,7 +44,7 @@ def uai_text(network: Network) -> str:
     for table in values:
         if table.max() > 709:
             raise ValueError(f"a number with logarithm {table.max():g} does not fit a .uai file")
-        lines += ["", str(table.size), " ".join(_decimal(x) for x in np.exp(table).ravel().tolist())]
+        lines += ["", str(table.size), " ".join(decimal(x) for x in np.exp(table).ravel().tolist())]
     return "\n".join([*lines, ""])
 
 
@@ -64,14 +64,14 @@ def _libra_lines(factor: TableFactor | FeatureFactor | TreeFactor, schema: Schem
     if isinstance(factor, FeatureFactor):
         cells = zip(factor.equals, factor.columns, factor.states, strict=True)
         conditions = [f"{'+' if equals else '-'}v{column}_{state}" for equals, column, state in cells]
-        yield " ".join([_decimal(factor.log_weight), *conditions])
+        yield " ".join([decimal(factor.log_weight), *conditions])
     elif isinstance(factor, TreeFactor):
         yield f"tree {{ {_tree_text(factor, schema)} }}"
     else:
         yield "table {"
         for states, value in np.ndenumerate(factor.log_values):
             entry = [f"+v{column}_{state}" for column, state in zip(factor.columns, states, strict=True)]
-            yield " ".join([_decimal(value), *entry])
+            yield " ".join([decimal(value), *entry])
         yield "}"
 
 
@@ -83,12 +83,12 @@ def _tree_text(tree: TreeFactor, schema: Schema) -> str:
             then, otherwise = text[tree.then[node]], text[tree.otherwise[node]]
             text[node] = f"(v{tree.column[node]}_{tree.state[node]} {then} {otherwise})"
         else:
-            *others, text[node] = [_decimal(x) for x in tree.log_prob[node].tolist()]
+            *others, text[node] = [decimal(x) for x in tree.log_prob[node].tolist()]
             for state in range(len(others) - 1, -1, -1):
                 text[node] = f"(v{tree.child}_{state} {others[state]} {text[node]})"
     return text[0]
 
 
-def _decimal(value: float) -> str:
+def decimal(value: float) -> str:
     """A number with all its digits and a decimal point, without which Libra does not read an exponent."""
     return _BARE_EXPONENT.sub(r"\1.0", repr(float(value)))
