@@ -321,7 +321,7 @@ def test_fitting_all_sums_in_the_end_never_lowers_the_validation_score(rows: int
 
 
 def test_fitting_all_sums_in_the_end_takes_the_best_anchor_and_keeps_a_distribution() -> None:
-    table, valid = clustered(400), clustered(300, seed=1)
+    table, valid = clustered(2000), clustered(300, seed=1)
     before, after = (learned(table, valid, refit=on, **NO_SPLITS) for on in (False, True))
     ways = [CCCP(iterations=10, patience=1, smoothing=0.0, anchor=anchor) for anchor in ANCHORS]
     scores = [mean_log_prob(fit(before, table, how, rng(), valid=valid).graph, valid) for how in ways]

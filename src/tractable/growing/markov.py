@@ -9,7 +9,7 @@ from tractable.data import Table
 from tractable.growing.circuit import GrowingCircuit
 from tractable.growing.gains import Priors, split_gains
 from tractable.growing.rows import Bits, Rows, holding
-from tractable.growing.weights import State, WeightFitter
+from tractable.growing.weights import Goal, State, WeightFitter
 
 Conditions: TypeAlias = tuple[tuple[int, int], ...]  # columns and the states that they must have
 
@@ -51,8 +51,9 @@ class MarkovModel:
         if self.valid_rows is not None:
             self._valid_bits = list(self.valid_rows.literals)
             self.valid_target = self._marginals(self.valid_rows, LEAST_SMOOTHING)
+        self.home = np.log(self.target)
         self._fitter = WeightFitter(self.circuit.moments, self.total, priors)
-        self.state: State = self._fitter.evaluate(np.log(self.target), self.target)
+        self.state: State = self._fitter.evaluate(self.home, self._goal)
 
     def _marginals(self, rows: Rows, pseudo: float) -> Floats:
         counts = rows.counts(rows.everything) + pseudo / np.repeat(self.states, self.states)
@@ -78,6 +79,10 @@ class MarkovModel:
         """The mean log-likelihood of the validation rows, or without any of the training rows."""
         target = self.target if self.valid_rows is None else self.valid_target
         return float(self.weight @ target) - self.state.moments.log_value
+
+    @property
+    def _goal(self) -> Goal:
+        return Goal(self.target, self.home)
 
     def states_of(self, column: int) -> slice:
         """Where the states of a column are among the states of all columns."""
@@ -120,10 +125,11 @@ class MarkovModel:
         have = frozenset(self.conditions[feature])
         return all(have | {(column, state)} in self._known for state in range(self.states[column]))
 
-    def split(self, feature: int, column: int, weight: Floats) -> None:
+    def split(self, feature: int, column: int, weight: Floats, home: Floats | None = None) -> None:
         """Split a feature on a column; `weight` are the weights that the new ones begin with, (states,).
 
-        What the model makes of them is not asked yet: that is for `fit`.
+        Priors draw them to `home`, or to zero. What the model makes of them is not asked yet: that is for
+        `fit`.
         """
         self.circuit.split(np.array([feature]), column)
         self._history.append((feature, column))
@@ -138,12 +144,13 @@ class MarkovModel:
         for state in range(self.states[column]):
             self.conditions.append((*self.conditions[feature], (column, state)))
             self._known.add(frozenset(self.conditions[-1]))
+        self.home = np.concatenate([self.home, np.zeros(weight.size) if home is None else home])
         self.state = self.state._replace(weight=np.concatenate([self.weight, weight]))
 
     def fit(self, steps: int, tolerance: float) -> None:
         """Fit all weights together, at most so many steps."""
-        state = self._fitter.evaluate(self.weight, self.target)
-        self.state = self._fitter.fit(state, self.target, steps, tolerance)
+        state = self._fitter.evaluate(self.weight, self._goal)
+        self.state = self._fitter.fit(state, self._goal, steps, tolerance)
 
     def snapshot(self) -> Snapshot:
         """Where the model is, to come back to."""
@@ -161,8 +168,9 @@ class MarkovModel:
         for listed in (self.conditions, self._bits, self._valid_bits):
             del listed[size:]
         self.target, self.valid_target = self.target[:size], self.valid_target[:size]
+        self.home = self.home[:size]
         self._fitter = WeightFitter(self.circuit.moments, self.total, self.priors)
-        self.state = self._fitter.evaluate(past.weight, self.target)
+        self.state = self._fitter.evaluate(past.weight, self._goal)
 
     @property
     def history(self) -> Ints:
@@ -173,4 +181,4 @@ class MarkovModel:
         """Make the splits of a history that were not made yet, and take the weights it ended with."""
         for feature, column in history[self.splits :].tolist():
             self.split(feature, column, np.zeros(self.states[column]))
-        self.state = self._fitter.evaluate(weight, self.target)
+        self.state = self._fitter.evaluate(weight, self._goal)

@@ -19,6 +19,13 @@ ENOUGH = 1e-4  # of the decrease that the slope promises
 MOST_TRIES = 12
 
 
+class Goal(NamedTuple):
+    """Where weights are drawn to: by the rows, and by priors."""
+
+    target: Floats  # how often features hold in the rows
+    home: Floats  # the weights that cost nothing
+
+
 class State(NamedTuple):
     """Weights and what the model makes of them."""
 
@@ -37,16 +44,16 @@ class WeightFitter:
         self._steps: list[Floats] = []
         self._turns: list[Floats] = []
 
-    def evaluate(self, weight: Floats, target: Floats) -> State:
-        """What the model makes of weights; `target` is how often features hold in the data."""
+    def evaluate(self, weight: Floats, goal: Goal) -> State:
+        """What the model makes of weights."""
         moments = self._moments(weight)
-        fit = self._total * (moments.log_value - float(weight @ target))
-        return State(weight, moments, fit + self._priors.cost(weight))
+        fit = self._total * (moments.log_value - float(weight @ goal.target))
+        return State(weight, moments, fit + self._priors.cost(weight - goal.home))
 
-    def fit(self, state: State, target: Floats, steps: int, tolerance: float) -> State:
+    def fit(self, state: State, goal: Goal, steps: int, tolerance: float) -> State:
         """Go on from a state until a step lowers the loss by less than `tolerance` of it."""
         for _ in range(steps):
-            after = self._step(state, target)
+            after = self._step(state, goal)
             if after is None:
                 break
             gained, state = state.loss - after.loss, after
@@ -54,13 +61,14 @@ class WeightFitter:
                 break
         return state
 
-    def _slope(self, state: State, target: Floats) -> Floats:
+    def _slope(self, state: State, goal: Goal) -> Floats:
         """Of the smooth part."""
-        return self._total * (state.moments.expected - target) + state.weight / self._priors.variance
+        away = state.weight - goal.home
+        return self._total * (state.moments.expected - goal.target) + away / self._priors.variance
 
-    def _step(self, state: State, target: Floats) -> State | None:
-        weight, smooth = state.weight, self._slope(state, target)
-        slope = _steepest(weight, smooth, self._priors.l1)
+    def _step(self, state: State, goal: Goal) -> State | None:
+        away, smooth = state.weight - goal.home, self._slope(state, goal)
+        slope = _steepest(away, smooth, self._priors.l1)
         expected = state.moments.expected
         curve = self._total * expected * (1 - expected) + 1 / self._priors.variance
         direction = self._direction(-slope, curve)
@@ -68,15 +76,15 @@ class WeightFitter:
         promised = float(direction @ slope)
         if promised > -1e-9:
             return None
-        side = np.where(weight != 0, np.sign(weight), -np.sign(slope))
+        side = np.where(away != 0, np.sign(away), -np.sign(slope))
         length = 1.0
         for _ in range(MOST_TRIES):
-            moved = weight + length * direction
+            moved = away + length * direction
             if self._priors.l1 > 0:
                 moved[moved * side < 0] = 0.0
-            after = self.evaluate(moved, target)
-            if after.loss <= state.loss + ENOUGH * float((moved - weight) @ slope):
-                self._remember(moved - weight, self._slope(after, target) - smooth)
+            after = self.evaluate(goal.home + moved, goal)
+            if after.loss <= state.loss + ENOUGH * float((moved - away) @ slope):
+                self._remember(moved - away, self._slope(after, goal) - smooth)
                 return after
             length *= SHRINK
         self._steps.clear()
@@ -108,9 +116,9 @@ def _filled(vector: Floats, size: int) -> Floats:
     return vector if vector.size == size else np.concatenate([vector, np.zeros(size - vector.size)])
 
 
-def _steepest(weight: Floats, smooth: Floats, l1: float) -> Floats:
+def _steepest(away: Floats, smooth: Floats, l1: float) -> Floats:
     """The slope of the loss with absolute values; at a corner the one that leads down, or zero."""
     if l1 == 0:
         return smooth
     corner = np.sign(smooth) * np.maximum(np.abs(smooth) - l1, 0.0)
-    return np.where(weight != 0, smooth + l1 * np.sign(weight), corner)
+    return np.where(away != 0, smooth + l1 * np.sign(away), corner)

@@ -6,15 +6,13 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.data import Table
-from tractable.growing.markov import MarkovModel
+from tractable.growing.markov import LEAST_SMOOTHING, MarkovModel
 from tractable.growing.search import Costs, Fitting
 from tractable.learners.chow_liu import chow_liu_forest
 from tractable.learners.encoding import encode
 from tractable.learners.learner import require_at_least
 from tractable.learners.markov import MarkovLearner
 from tractable.learners.trees import Forest
-
-LEAST_PART = 1e-3  # of the rows of a state, to begin weights of the tree with
 
 
 @final
@@ -32,7 +30,8 @@ class EACMNLearner(MarkovLearner):
         require_at_least(self, least_support=0)
 
     def _plant(self, model: MarkovModel, table: Table) -> None:
-        plant_tree(model, chow_liu_forest(encode(table), 1.0, link_cost=1.0))
+        forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0)
+        plant_tree(model, forest, max(self.smoothing, LEAST_SMOOTHING))
         model.fit(100, 1e-8)
 
     def _costs(self) -> Costs:
@@ -42,15 +41,19 @@ class EACMNLearner(MarkovLearner):
         return Fitting(1, 0.0)
 
 
-def plant_tree(model: MarkovModel, forest: Forest) -> None:
+def plant_tree(model: MarkovModel, forest: Forest, smoothing: float) -> None:
     """Give a model of independent columns the features of a tree.
 
     Every state of a column is split on the column's parent, columns far from the root first: so each sum over
-    a column's states stands below those of its parent, as in a tree that is compiled.
+    a column's states stands below those of its parent, as in a tree that is compiled. The tree costs nothing
+    under the priors, which are about what the search adds to it: among many columns and few rows they would
+    fell it.
     """
     for column in forest.order[::-1].tolist():
         parent = int(forest.parent[column])
         for feature in range(*model.states_of(column).indices(model.features)) if parent >= 0 else ():
             above = model.states_of(parent)
-            odds = np.maximum(model.parts(feature)[above], LEAST_PART) / model.target[above]
-            model.split(feature, parent, np.log(odds))
+            rows = model.total * model.target[feature]
+            part = (rows * model.parts(feature)[above] + smoothing * model.target[above]) / (rows + smoothing)
+            weight = np.log(part / model.target[above])
+            model.split(feature, parent, weight, home=weight)
