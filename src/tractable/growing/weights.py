@@ -102,6 +102,8 @@ class WeightFitter:
             answer -= share * turn
             shares.append(share)
         answer /= curve
+        if steps:  # features overlap: as much less curved as they turned out to be together
+            answer *= float(steps[-1] @ turns[-1]) / float(turns[-1] @ (turns[-1] / curve))
         for step, turn, share in zip(steps, turns, reversed(shares), strict=True):
             answer += (share - float(turn @ answer) / float(step @ turn)) * step
         return answer

@@ -9,7 +9,7 @@ from tractable.growing.search import Fitting
 from tractable.learners.learner import require_at_least
 from tractable.learners.markov import MarkovLearner
 
-TOLERANCE = 1e-6  # part of the loss that a step must gain
+TOLERANCE = 1e-5  # part of the loss that a step must gain
 
 
 @final

@@ -14,6 +14,8 @@ from tractable.learners.learner import require_at_least
 from tractable.learners.markov import MarkovLearner
 from tractable.learners.trees import Forest
 
+STEPS, TOLERANCE = 2, 1e-6  # of the fit of all weights after each split
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class EACMNLearner(MarkovLearner):
         return replace(super()._costs(), least_support=self.least_support)
 
     def _fitting(self) -> Fitting:
-        return Fitting(1, 0.0)
+        return Fitting(STEPS, TOLERANCE)
 
 
 def plant_tree(model: MarkovModel, forest: Forest, smoothing: float) -> None:
