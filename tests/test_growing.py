@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from random_splits import Conditions, random_splits, singles
 from tractable.arrays import Floats, Ints
 from tractable.circuit import is_decomposable, is_deterministic, is_smooth
 from tractable.data import Table, discrete_schema
@@ -24,8 +25,6 @@ from tractable.learners.trees import Forest
 from tractable.progress import Watch
 from tractable.queries import most_probable
 
-Conditions = tuple[tuple[int, int], ...]
-
 
 def all_rows(states: Ints) -> Ints:
     return np.array(list(itertools.product(*(range(k) for k in states))), dtype=np.int64)
@@ -41,32 +40,6 @@ def holds(rows: Ints, conditions: Conditions) -> Floats:
 def log_linear(rows: Ints, features: list[Conditions], weight: Floats) -> Floats:
     """The unnormalised log-probability of every row, by definition."""
     return np.sum([w * holds(rows, f) for w, f in zip(weight, features, strict=True)], axis=0)
-
-
-def singles(states: Ints) -> list[Conditions]:
-    return [((column, state),) for column, many in enumerate(states.tolist()) for state in range(many)]
-
-
-def random_splits(
-    circuit: GrowingCircuit, rng: np.random.Generator, many: int
-) -> "itertools.chain[list[Conditions]]":
-    """Split at random; after each split the features there are."""
-    features = singles(circuit.states)
-
-    def one() -> list[list[Conditions]]:
-        at = int(rng.integers(len(features)))
-        free = set(range(circuit.states.size)) - {column for column, _ in features[at]}
-        if not free:
-            return []
-        column = int(rng.choice(sorted(free)))
-        expected, before = circuit.edge_cost(np.array([at]), column), circuit.edges
-        new = circuit.split(np.array([at]), column)
-        assert circuit.edges - before == expected
-        assert new.ravel().tolist() == list(range(len(features), len(features) + circuit.states[column]))
-        features.extend((*features[at], (column, state)) for state in range(circuit.states[column]))
-        return [features]
-
-    return itertools.chain.from_iterable(one() for _ in range(many))
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 2**32))

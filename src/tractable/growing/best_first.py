@@ -4,10 +4,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from tractable.arrays import Floats
 from tractable.growing.ledger import Ledger
 from tractable.progress import Watch
 
 FAR = 4  # times what a split is worth: how far its cost is followed, for the time when edges are cheaper
+GROWN = 1.25  # times that a circuit has grown before costs are guessed anew
 LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
 
 
@@ -32,6 +34,10 @@ class BestFirst(ABC):
     @abstractmethod
     def edge_cost(self, line: int, column: int, limit: int) -> int:
         """How many edges a split would add; more than `limit` if it is more."""
+
+    @abstractmethod
+    def edge_guesses(self, line: int) -> Floats:
+        """About how many edges splits on each column would add. Shape (columns,)."""
 
     @abstractmethod
     def ask(self, line: int | None) -> bool:
@@ -64,15 +70,19 @@ class BestFirst(ABC):
 
     def _is_best(self, line: int, column: int) -> bool:
         """Whether what seems best still does when it is priced."""
-        if self.ledger.priced_at[line, column] == self.splits:
+        ledger = self.ledger
+        if ledger.priced_at[line, column] == self.splits:
             return True
-        most = FAR * self.ledger.worth(line, column)
+        if ledger.priced_at[line, column] < 0 and GROWN * ledger.guessed_at[line] < self.edges:
+            ledger.set_guesses(line, self.edge_guesses(line), self.edges)
+            return False
+        most = FAR * ledger.worth(line, column)
         limit = int(min(most, self._room()))
         edges: float = self.edge_cost(line, column, limit)
         if edges > limit:  # edges only become more: what has no room now never will
             edges = most if limit >= int(most) else np.inf
-        self.ledger.set_cost(line, column, edges, self.splits)
-        return self.ledger.is_best(line, column)
+        ledger.set_cost(line, column, edges, self.splits)
+        return ledger.is_best(line, column)
 
     def _room(self) -> int:
         return self._max_edges - self.edges

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.growing.guess import Possible, edges_copied, possible_states
 from tractable.growing.plan import NEVER
 from tractable.growing.split import cost, split
 from tractable.growing.store import (
@@ -52,6 +53,7 @@ class GrowingCircuit:
         self._param = np.zeros(0, dtype=np.int32)  # the node of each parameter
         self._work: Work | None = None
         self._order: Numbers | None = None
+        self._possible: Possible | None = None
         self._memory = np.empty((2, 0))
         self._kept = 0  # slots that were in use when nodes were last put in order
         self._plant()
@@ -96,6 +98,15 @@ class GrowingCircuit:
         edges, _, _ = self._cost(self._param[params], column, replace, limit)
         return edges
 
+    def edge_guesses(self, params: Ints, *, replace: bool = False) -> Floats:
+        """About how many edges a split on each column would add. Shape (columns,)."""
+        s = self._store
+        if self._possible is None:
+            self._possible = possible_states(s, self._ordered(), self.first_indicator)
+        copied = edges_copied(s, self._workspace(), self._param[params], self._possible, self.states.size)
+        held = 0 if replace else int(s.refs[self._param[params]].sum())  # products that get one factor more
+        return held + np.maximum(self.states - 1.0, 0.0) * copied
+
     def split(self, params: Ints, column: int, *, replace: bool = False) -> Ints:
         """Give features a factor for each state of a column that none of them looks at.
 
@@ -113,7 +124,7 @@ class GrowingCircuit:
         split(self._store, self._workspace(), self._param[params], fresh, column, first, replace)
         new = self._param.size + np.arange(many).reshape(-1, states)
         self._param = np.concatenate([self._param, fresh.ravel()])
-        self._order = None
+        self._order = self._possible = None
         self._tidy()
         return new
 

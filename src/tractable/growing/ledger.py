@@ -6,10 +6,8 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 
-INHERITED = 0.5  # part of what a split of the parent costs that one of its child is guessed to cost
-MOST_GUESSED = 1e6  # edges
 SLOPPY = 0.1  # part of the score by which another split may be better
-FIRST_COST = 4.0  # edges that a split is taken to cost before anyone asks
+FIRST_COST = 4.0  # edges that a split is taken to cost at least before anyone asks
 
 
 class Ledger:
@@ -23,19 +21,18 @@ class Ledger:
         self._cost = np.zeros((64, columns), dtype=np.float32)
         self.priced_at = np.zeros((64, columns), dtype=np.int32)  # splits made when the cost was found
         self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found; -1: never
+        self.guessed_at = np.zeros(64)  # edges that there were when costs were guessed; 0: never
         self._best = np.zeros(64)
 
-    def add(self, features: int, parent: int | None = None) -> None:
-        """Append lines, without gains yet; costs are guessed from those of the feature that was split."""
-        first, self.size = self.size, self.size + features
+    def add(self, lines: int) -> None:
+        """Append lines, without gains yet."""
+        first, self.size = self.size, self.size + lines
         if self.size > len(self._best):
-            for name in ("_gain", "_cost", "priced_at", "asked_at", "_best"):
+            for name in ("_gain", "_cost", "priced_at", "asked_at", "guessed_at", "_best"):
                 setattr(self, name, _doubled(getattr(self, name), self.size))
         new = slice(first, self.size)
         self._gain[new], self._cost[new], self.priced_at[new] = 0, FIRST_COST, -1
-        if parent is not None:
-            known = np.minimum(self._cost[parent], MOST_GUESSED)
-            self._cost[new] = np.maximum(FIRST_COST, INHERITED * known)
+        self.guessed_at[new] = 0.0
         self.asked_at[new], self._best[new] = np.iinfo(np.int64).max, -np.inf  # until asked: never to be
 
     def set_gains(self, features: Ints, gain: Floats, now: int) -> None:
@@ -44,6 +41,13 @@ class Ledger:
         self._gain[features] = np.where(ruled_out, -np.inf, gain)
         self.asked_at[features] = now
         self._rank(features)
+
+    def set_guesses(self, line: int, guess: Floats, edges: int) -> None:
+        """Note about what splits of a line cost, (columns,): taken for those that were not priced."""
+        known = self.priced_at[line] >= 0
+        self._cost[line] = np.where(known, self._cost[line], np.maximum(FIRST_COST, guess))
+        self.guessed_at[line] = edges
+        self._rank(np.array([line]))
 
     def set_cost(self, feature: int, column: int, edges: float, now: int) -> None:
         """Note the cost of one split."""

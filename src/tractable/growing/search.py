@@ -101,6 +101,10 @@ class SplitSearch(BestFirst):
         """How many edges a split would add; more than `limit` if it is more."""
         return self.model.circuit.edge_cost(np.array([line]), column, limit=limit)
 
+    def edge_guesses(self, line: int) -> Floats:
+        """About how many edges splits on each column would add."""
+        return self.model.circuit.edge_guesses(np.array([line]))
+
     def ask(self, line: int | None) -> bool:
         """Find anew what splits of a feature gain, together with others that seem good, or of all."""
         if line is not None and self.ledger.asked_at[line] == self.splits:
@@ -120,11 +124,11 @@ class SplitSearch(BestFirst):
         model.fit(self._fitting.steps, self._fitting.tolerance)
         self.ledger.rule_out(line, column)
         self._weights.clear()
-        self._add(np.arange(self.ledger.size, model.features), line)
+        self._add(np.arange(self.ledger.size, model.features))
 
-    def _add(self, features: Ints, parent: int | None = None) -> None:
+    def _add(self, features: Ints) -> None:
         """Take features in; those with too little support are never split."""
-        self.ledger.add(features.size, parent)
+        self.ledger.add(features.size)
         self._ask(features[self.model.target[features] >= self._costs.least_support])
 
     def _ask(self, features: Ints) -> None:

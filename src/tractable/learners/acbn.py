@@ -76,6 +76,10 @@ class BayesCircuit:
         """How many edges a split of a leaf would add; more than `limit` if it is more."""
         return self.growing.edge_cost(self._params[leaf], column, replace=True, limit=limit)
 
+    def edge_guesses(self, leaf: int) -> Floats:
+        """About how many edges a split of a leaf on each column would add."""
+        return self.growing.edge_guesses(self._params[leaf], replace=True)
+
     def split(self, leaf: int, column: int) -> None:
         """Put new leaves, which the trees have already, in the place of one."""
         fresh = self.growing.split(self._params[leaf], column, replace=True)  # (states, new leaves)
@@ -122,6 +126,10 @@ class _Search(BestFirst):
     def edge_cost(self, line: int, column: int, limit: int) -> int:
         """How many edges a split would add; more than `limit` if it is more."""
         return self._circuit.edge_cost(line, column, limit)
+
+    def edge_guesses(self, line: int) -> Floats:
+        """About how many edges splits on each column would add."""
+        return self._circuit.edge_guesses(line)
 
     def ask(self, line: int | None) -> bool:
         """Nothing to find: gains stay as they are."""

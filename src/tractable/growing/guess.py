@@ -1,0 +1,145 @@
+"""About how many edges splits of a feature would add, for all columns in one walk.
+
+A split on a column copies, for each further state that the column can have where the two meet, the part of
+the parameters that lacks the column, and takes the part of the column apart: the nodes above the parameters
+without the column, and the nodes with it below their other children. What can be shared or falls away is left
+to an exact plan.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tractable.arrays import Ints
+from tractable.growing.store import INDICATOR, PRODUCT, Numbers, Store, Words
+from tractable.growing.walks import Work
+
+
+class Possible(NamedTuple):
+    """The columns that can have their first state below each node, and another one. (nodes, words)."""
+
+    first: Words
+    other: Words
+
+
+@njit(cache=True, nogil=True)
+def possible_states(s: Store, order: Numbers, first_indicator: Ints) -> Possible:
+    """What columns can be below each node; `first_indicator` is the node of each column's first state."""
+    first, other = np.zeros((2, *s.scope.shape), dtype=np.uint64)
+    for node in range(s.kind.size):
+        if s.kind[node] == INDICATOR:
+            other[node] = s.scope[node]
+    for column in range(first_indicator.size):
+        node = first_indicator[column]
+        first[node], other[node] = s.scope[node], 0
+    for i in range(order.size):
+        node = order[i]
+        for slot in range(s.first[node], s.first[node] + s.degree[node]):
+            below = s.child[slot]
+            for word in range(first.shape[1]):
+                first[node, word] |= first[below, word]
+                other[node, word] |= other[below, word]
+    return Possible(first, other)
+
+
+@njit(cache=True, nogil=True)
+def edges_copied(s: Store, w: Work, params: Numbers, possible: Possible, columns: int) -> Ints:
+    """For each column, about the edges that a split on it copies for each state but one. (columns,).
+
+    A column that has several of its other states, but never the first, counts as having one of them.
+    """
+    w.round[0] += 1
+    copied = np.zeros(columns, dtype=np.int64)
+    many = _way_up(s, w, params)
+    words = s.scope.shape[1]
+    first, other = np.zeros(
+        (2, many + 1, words), dtype=np.uint64
+    )  # the states beside what is above each node
+    for i in range(many):
+        node = w.inside[i]
+        for word in range(words):
+            bits = first[i, word] & other[i, word] & ~s.scope[node, word]
+            _add(bits, word, s.degree[node], copied)
+            first[many, word], other[many, word] = first[i, word], other[i, word]
+        if s.kind[node] == PRODUCT:
+            _beside(s, w, node, possible, first[many], other[many])
+            _add_below(s, w, node, possible, copied)
+        for slot in range(s.first[node], s.first[node] + s.degree[node]):
+            below = s.child[slot]
+            if w.mark[below] == w.round[0] and s.degree[below] > 0:
+                for word in range(words):
+                    first[w.place[below], word] |= first[many, word]
+                    other[w.place[below], word] |= other[many, word]
+    return copied
+
+
+@njit(cache=True, nogil=True)
+def _way_up(s: Store, w: Work, params: Numbers) -> int:
+    """List the nodes above, each after all that are above it."""
+    now = w.round[0]
+    w.stack[: params.size] = params
+    high, many = params.size, 0
+    while high > 0:
+        node = w.stack[high - 1]
+        if node < 0:  # all above it is listed
+            high -= 1
+            if s.degree[~node] > 0:
+                w.inside[many], w.place[~node] = ~node, many
+                many += 1
+        elif w.mark[node] == now:
+            high -= 1
+        else:
+            w.mark[node], w.stack[high - 1] = now, ~node
+            slot = s.head[node]
+            while slot >= 0:
+                if w.mark[s.owner[slot]] != now:
+                    w.stack[high] = s.owner[slot]
+                    high += 1
+                slot = s.up[slot]
+    return many
+
+
+@njit(cache=True, nogil=True)
+def _beside(s: Store, w: Work, node: int, possible: Possible, first: Words, other: Words) -> None:
+    """Add the states that columns can have below the children that are not above the parameters."""
+    for slot in range(s.first[node], s.first[node] + s.degree[node]):
+        below = s.child[slot]
+        if w.mark[below] != w.round[0]:
+            for word in range(first.size):
+                first[word] |= possible.first[below, word]
+                other[word] |= possible.other[below, word]
+
+
+@njit(cache=True, nogil=True)
+def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Ints) -> None:
+    """Count what is below those children, for columns that can have several states there."""
+    high = _push_children(s, w, node, 0)
+    while high > 0:
+        high -= 1
+        node = w.stack[high]
+        if s.degree[node] > 0:
+            for word in range(possible.first.shape[1]):
+                bits = possible.first[node, word] & possible.other[node, word]
+                _add(bits, word, s.degree[node], copied)
+            high = _push_children(s, w, node, high)
+
+
+@njit(cache=True, nogil=True)
+def _push_children(s: Store, w: Work, node: int, high: int) -> int:
+    """Put the children that were not met yet, neither on the way up nor down, on the stack."""
+    now = w.round[0]
+    for slot in range(s.first[node], s.first[node] + s.degree[node]):
+        below = s.child[slot]
+        if w.mark[below] != now and w.seen[below] != now:
+            w.seen[below], w.stack[high] = now, below
+            high += 1
+    return high
+
+
+@njit(cache=True, nogil=True)
+def _add(bits: "np.uint64", word: int, edges: int, copied: Ints) -> None:
+    """Count edges for each column whose bit is set in a word of them."""
+    if bits != 0:
+        for k in range(min(64, copied.size - 64 * word)):
+            copied[64 * word + k] += edges * np.int64((bits >> np.uint64(k)) & np.uint64(1))
