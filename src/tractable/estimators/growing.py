@@ -75,9 +75,9 @@ class ACMN(TableEstimator):
     def __init__(  # noqa: PLR0913 - an estimator's parameters are its learner's settings
         self,
         *,
-        l1: float = 1.0,
+        l1: float = 1.5,
         variance: float = 2.0,
-        split_cost: float = 4.0,
+        split_cost: float = 2.0,
         edge_cost: float = 10.0,
         max_edges: int = 1_000_000,
         smoothing: float = 1.0,
@@ -126,9 +126,9 @@ class EACMN(TableEstimator):
     def __init__(  # noqa: PLR0913 - an estimator's parameters are its learner's settings
         self,
         *,
-        l1: float = 1.0,
+        l1: float = 1.5,
         variance: float = 2.0,
-        split_cost: float = 4.0,
+        split_cost: float = 2.0,
         edge_cost: float = 0.1,
         max_edges: int = 1_000_000,
         smoothing: float = 1.0,

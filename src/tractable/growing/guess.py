@@ -12,21 +12,22 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Ints
-from tractable.growing.store import INDICATOR, PRODUCT, Numbers, Store, Words
+from tractable.growing.store import INDICATOR, PRODUCT, SUM, Numbers, Store, Words
 from tractable.growing.walks import Work
 
 
 class Possible(NamedTuple):
-    """The columns that can have their first state below each node, and another one. (nodes, words)."""
+    """The columns that can have some states below each node, as bits. Shape (nodes, words)."""
 
-    first: Words
-    other: Words
+    first: Words  # their first one
+    other: Words  # one of the others
+    copied: Words  # several, so that a copy for each is needed when they are told apart
 
 
 @njit(cache=True, nogil=True)
 def possible_states(s: Store, order: Numbers, first_indicator: Ints) -> Possible:
     """What columns can be below each node; `first_indicator` is the node of each column's first state."""
-    first, other = np.zeros((2, *s.scope.shape), dtype=np.uint64)
+    first, other, copied = np.zeros((3, *s.scope.shape), dtype=np.uint64)
     for node in range(s.kind.size):
         if s.kind[node] == INDICATOR:
             other[node] = s.scope[node]
@@ -40,7 +41,11 @@ def possible_states(s: Store, order: Numbers, first_indicator: Ints) -> Possible
             for word in range(first.shape[1]):
                 first[node, word] |= first[below, word]
                 other[node, word] |= other[below, word]
-    return Possible(first, other)
+                if s.kind[node] == SUM:  # the sum over a column's states themselves is divided, not copied
+                    copied[node, word] |= first[below, word] & other[below, word]
+        if s.kind[node] == PRODUCT:
+            copied[node] = first[node] & other[node]
+    return Possible(first, other, copied)
 
 
 @njit(cache=True, nogil=True)
@@ -120,8 +125,7 @@ def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Ints) -
         node = w.stack[high]
         if s.degree[node] > 0:
             for word in range(possible.first.shape[1]):
-                bits = possible.first[node, word] & possible.other[node, word]
-                _add(bits, word, s.degree[node], copied)
+                _add(possible.copied[node, word], word, s.degree[node], copied)
             high = _push_children(s, w, node, high)
 
 

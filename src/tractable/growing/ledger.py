@@ -7,6 +7,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 
 SLOPPY = 0.1  # part of the score by which another split may be better
+CARE = 0.7  # part of what a split is guessed to cost that it is taken to cost before anyone asks
 FIRST_COST = 4.0  # edges that a split is taken to cost at least before anyone asks
 
 
@@ -45,7 +46,7 @@ class Ledger:
     def set_guesses(self, line: int, guess: Floats, edges: int) -> None:
         """Note about what splits of a line cost, (columns,): taken for those that were not priced."""
         known = self.priced_at[line] >= 0
-        self._cost[line] = np.where(known, self._cost[line], np.maximum(FIRST_COST, guess))
+        self._cost[line] = np.where(known, self._cost[line], np.maximum(FIRST_COST, CARE * guess))
         self.guessed_at[line] = edges
         self._rank(np.array([line]))
 

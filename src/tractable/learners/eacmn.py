@@ -14,7 +14,7 @@ from tractable.learners.learner import require_at_least
 from tractable.learners.markov import MarkovLearner
 from tractable.learners.trees import Forest
 
-STEPS, TOLERANCE = 2, 1e-6  # of the fit of all weights after each split
+STEPS, TOLERANCE = 3, 1e-6  # of the fit of all weights after each split
 
 
 @final

@@ -30,12 +30,12 @@ class MarkovLearner(Learner):
     space: ClassVar[Space] = {
         "l1": Between(0.1, 5, log=True),
         "variance": Between(0.1, 5, log=True),
-        "split_cost": Between(2, 10),
+        "split_cost": Between(1, 10),
     }
 
-    l1: float = 1.0  # cost of the absolute value of a weight, in nats
+    l1: float = 1.5  # cost of the absolute value of a weight, in nats
     variance: float = 2.0  # of the Gaussian prior of a weight
-    split_cost: float = 4.0  # nats that a split must gain
+    split_cost: float = 2.0  # nats that a split must gain
     edge_cost: float = 0.1  # nats that each new edge must gain; halved while no split does
     max_edges: int = 1_000_000  # of the circuit
     smoothing: float = 1.0  # imaginary rows in the distribution of each column alone
