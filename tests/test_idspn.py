@@ -13,7 +13,7 @@ from joblib import parallel_config
 
 from tractable.arrays import Floats
 from tractable.circuit import PRODUCT, Graph, is_decomposable, is_smooth
-from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learner
 from tractable.learners.acmn import ACMNLearner
@@ -70,10 +70,11 @@ def grown(
     valid: Table | None = None,
     extensions: int = 5,
     leaf_learner: Callable[[float], Learner] = lambda share: IndependentLearner(),
+    around: float = 0.0,
 ) -> Node:
     """A tree whose leaves are products, unless said otherwise."""
     clustering = Clustering(clusters=5, penalty=0.2)
-    how = Dividing(clustering=clustering, dependence=0.01, extensions=extensions, jobs=1)
+    how = Dividing(clustering=clustering, dependence=0.01, extensions=extensions, around=around, jobs=1)
     return Growth(how, leaf_learner, table, valid).run(rng(), Watch())
 
 
@@ -209,6 +210,22 @@ def test_leaves_divide_the_rows_and_are_learned_by_their_part_of_the_cells() -> 
     assert sum(shares[1:]) == pytest.approx(1.0)
 
 
+def test_what_was_divided_counts_for_a_few_rows_in_each_part() -> None:
+    """The chances in a leaf, by hand: its own rows, all rows as so many as are said, and a pseudo-count."""
+    table = clustered(400)
+    distinct, _ = collapse(table)
+    leaves = [one for one in grown(table, None, 1, around=7.0).circuits() if not one.final]
+    assert len(leaves) > 1
+    for one in leaves:
+        weight = distinct.row_weights * 7.0 / len(table)
+        weight[one.rows] += distinct.row_weights[one.rows]
+        ones = weight[distinct.values[:, 0] == 1].sum()
+        row = np.full((1, len(one.columns)), np.nan)
+        row[0, one.columns.tolist().index(0)] = 1.0
+        chance = (ones + 0.5) / (weight.sum() + 1.0)
+        assert log_values(one.graph(), row)[0] == pytest.approx(np.log(chance))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Restless(Learner):
     """Products of columns that are never good enough: it goes on until it is told to stop."""
@@ -229,7 +246,7 @@ class Restless(Learner):
 @pytest.mark.parametrize("jobs", [1, 2, None])
 def test_all_leaves_of_an_extension_share_the_time_that_is_left(jobs: int | None) -> None:
     clustering = Clustering(clusters=5, penalty=0.2)
-    how = Dividing(clustering=clustering, dependence=0.01, extensions=5, jobs=jobs)
+    how = Dividing(clustering=clustering, dependence=0.01, extensions=5, around=3.0, jobs=jobs)
     watch = Watch(seconds=1.0)
     growth = Growth(how, lambda share: Restless() if share < 1 else IndependentLearner(), clustered(), None)
     begin = time.monotonic()
@@ -242,7 +259,7 @@ def test_all_leaves_of_an_extension_share_the_time_that_is_left(jobs: int | None
 def test_an_interrupt_reaches_the_leaf_that_is_being_learned() -> None:
     watch = Watch()
     Timer(0.2, lambda: setattr(watch, "interrupted", True)).start()
-    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, jobs=None)
+    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=None)
     root = Growth(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
     assert isinstance(root, CircuitNode)
 

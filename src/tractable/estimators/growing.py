@@ -75,7 +75,7 @@ class ACMN(TableEstimator):
     def __init__(  # noqa: PLR0913 - an estimator's parameters are its learner's settings
         self,
         *,
-        l1: float = 1.5,
+        l1: float = 2.0,
         variance: float = 2.0,
         split_cost: float = 2.0,
         edge_cost: float = 10.0,
@@ -126,7 +126,7 @@ class EACMN(TableEstimator):
     def __init__(  # noqa: PLR0913 - an estimator's parameters are its learner's settings
         self,
         *,
-        l1: float = 1.5,
+        l1: float = 2.0,
         variance: float = 2.0,
         split_cost: float = 2.0,
         edge_cost: float = 0.1,

@@ -21,6 +21,8 @@ class IDSPN(TableEstimator):
         Nats of mutual information above which two columns are not independent.
     extensions : int
         Leaves that are tried to extend, at most.
+    around : float
+        Rows that what a leaf was divided from counts for in it, beside its own.
     l1 : float
         Cost of the absolute value of a weight, on all rows and columns.
     least_l1 : float
@@ -55,6 +57,7 @@ class IDSPN(TableEstimator):
         cluster_cost: float = 0.3,
         dependence: float = 0.001,
         extensions: int = 5,
+        around: float = 30.0,
         l1: float = 1.0,
         least_l1: float = 0.5,
         variance: float = 0.2,
@@ -72,6 +75,7 @@ class IDSPN(TableEstimator):
         self.cluster_cost = cluster_cost
         self.dependence = dependence
         self.extensions = extensions
+        self.around = around
         self.l1 = l1
         self.least_l1 = least_l1
         self.variance = variance

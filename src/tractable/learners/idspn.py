@@ -39,6 +39,7 @@ class IDSPNLearner(Learner):
     space: ClassVar[Space] = {
         "clusters": Between(2, 20, whole=True),
         "cluster_cost": Between(0.05, 1, log=True),
+        "around": Between(1, 100, log=True),
         "l1": Between(0.5, 20, log=True),
         "variance": Between(0.05, 2, log=True),
         "split_cost": Between(2, 20, log=True),
@@ -49,6 +50,7 @@ class IDSPNLearner(Learner):
     cluster_cost: float = 0.3  # nats that a cluster must gain on all rows for each of its parameters
     dependence: float = 0.001  # nats of mutual information above which two columns are not independent
     extensions: int = 5  # leaves that are tried to extend, at most
+    around: float = 30.0  # rows that what a leaf was divided from counts for in it, beside its own
     l1: float = 1.0  # cost of the absolute value of a weight, on all rows and columns
     least_l1: float = 0.5  # and at least
     variance: float = 0.2  # of the Gaussian prior of a weight
@@ -61,7 +63,9 @@ class IDSPNLearner(Learner):
     jobs: int | None = None  # circuits learned side by side; as joblib is set up, unless given
 
     def __post_init__(self) -> None:
-        require_at_least(self, clusters=1, cluster_cost=0, dependence=0, extensions=0, l1=0, least_l1=0)
+        require_at_least(
+            self, clusters=1, cluster_cost=0, dependence=0, extensions=0, around=0, l1=0, least_l1=0
+        )
         require_at_least(
             self, variance=1e-9, split_cost=0, least_split_cost=0, max_edges=0, least_max_edges=0
         )
@@ -74,6 +78,7 @@ class IDSPNLearner(Learner):
             clustering=Clustering(clusters=self.clusters, penalty=self.cluster_cost),
             dependence=self.dependence,
             extensions=self.extensions,
+            around=self.around,
             jobs=self.jobs,
         )
         root = Growth(dividing, self._leaf_learner, table, valid).run(rng, watch)

@@ -33,7 +33,7 @@ class MarkovLearner(Learner):
         "split_cost": Between(1, 10),
     }
 
-    l1: float = 1.5  # cost of the absolute value of a weight, in nats
+    l1: float = 2.0  # cost of the absolute value of a weight, in nats
     variance: float = 2.0  # of the Gaussian prior of a weight
     split_cost: float = 2.0  # nats that a split must gain
     edge_cost: float = 0.1  # nats that each new edge must gain; halved while no split does

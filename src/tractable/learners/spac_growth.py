@@ -31,6 +31,7 @@ class Dividing:
     clustering: Clustering
     dependence: float  # nats of mutual information above which two columns are not independent
     extensions: int  # leaves that are tried, at most
+    around: float  # rows that what was divided counts for in each part, beside the part's own
     jobs: int | None  # circuits learned side by side; None leaves it to joblib's settings
 
 
@@ -40,6 +41,7 @@ class _Task(NamedTuple):
     rows: Ints
     valid_rows: Ints
     columns: Ints
+    around: Ints  # the rows that were divided
     final: bool = False
 
 
@@ -57,8 +59,9 @@ class Growth:
 
     def run(self, rng: np.random.Generator, watch: Watch) -> Node:
         """The tree, extended leaf by leaf, those with most rows first."""
+        rows = np.arange(len(self._table))
         valid_rows = np.arange(0 if self._valid is None else len(self._valid))
-        everything = _Task(np.arange(len(self._table)), valid_rows, np.arange(len(self._table.schema)))
+        everything = _Task(rows, valid_rows, np.arange(len(self._table.schema)), rows)
         watch.report("extensions", 0, self._how.extensions)
         root: Node = self._learned([everything], watch)[0]
         tried: set[CircuitNode] = set()
@@ -90,7 +93,7 @@ class Growth:
         """A product of sums of circuits in the place of a leaf; None if there is nothing to divide."""
         lots = []
         for columns, final in self._groups(leaf):
-            whole = _Task(leaf.rows, leaf.valid_rows, columns, final)
+            whole = _Task(leaf.rows, leaf.valid_rows, columns, leaf.rows, final)
             lots.append([whole] if final else self._clusters(whole, rng))
         if sum(map(len, lots)) == 1:
             return None
@@ -130,7 +133,8 @@ class Growth:
             rows = self._valid.take(whole.valid_rows).select(whole.columns)
             theirs = used[_likeliest([centres[one] for one in used], share[used], rows)]
         return [
-            _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns) for one in used
+            _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns, whole.rows)
+            for one in used
         ]
 
     def _learned(self, tasks: list[_Task], watch: Watch) -> list[CircuitNode]:
@@ -150,12 +154,25 @@ class Growth:
     def _job(self, task: _Task) -> tuple[Learner, Table, Table | None]:
         """What learns the circuit of a task, and the rows it learns from and is judged by."""
         part = self._table.take(task.rows).select(task.columns)
+        cells = float(part.row_weights.sum()) * len(part.schema)
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
-        cells = float(part.row_weights.sum()) * len(part.schema)
         share = cells / max(float(self._table.row_weights.sum()) * len(self._table.schema), 1e-300)
-        return self._leaf_learner(share), part, valid
+        return self._leaf_learner(share), self._with_around(task), valid
+
+    def _with_around(self, task: _Task) -> Table:
+        """The rows of a task with those that were divided beside them, which count for a few rows in all.
+
+        So what is rare in a small part is as rare as it was in the whole, not as pseudo-counts have it.
+        """
+        if self._how.around == 0 or task.rows.size == task.around.size:
+            return self._table.take(task.rows).select(task.columns)
+        weight = self._table.row_weights
+        beside = self._how.around * weight / max(float(weight[task.around].sum()), 1e-300)
+        beside[task.rows] += weight[task.rows]
+        whole = self._table.select(task.columns)
+        return Table(whole.schema, whole.values[task.around], beside[task.around])
 
 
 def _learn_circuit(learner: Learner, part: Table, valid: Table | None, watch: Watch) -> Graph:
