@@ -20,6 +20,8 @@ class ACMNLearner(MarkovLearner):
     name: ClassVar[str] = "acmn"
     title: ClassVar[str] = "Markov network with its circuit"
 
+    l1: float = 1.0  # cost of the absolute value of a weight, in nats
+    split_cost: float = 4.0  # nats that a split must gain
     edge_cost: float = 10.0  # nats that each new edge must gain; halved while no split does
     steps: int = 10  # of the fit of all weights after each split, at most
 

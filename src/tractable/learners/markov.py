@@ -35,7 +35,7 @@ class MarkovLearner(Learner):
 
     l1: float = 2.0  # cost of the absolute value of a weight, in nats
     variance: float = 2.0  # of the Gaussian prior of a weight
-    split_cost: float = 2.0  # nats that a split must gain
+    split_cost: float = 3.0  # nats that a split must gain
     edge_cost: float = 0.1  # nats that each new edge must gain; halved while no split does
     max_edges: int = 1_000_000  # of the circuit
     smoothing: float = 1.0  # imaginary rows in the distribution of each column alone
