@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -364,6 +365,19 @@ def test_how_a_child_dies_is_a_result(script: str, reason: str) -> None:
     assert run.reason is not None
     assert reason in run.reason
     assert run.key == Job(DataSet("clinic"), "chow-liu").result(None).key
+
+
+def test_a_child_that_ends_before_it_is_told_its_job_is_a_result_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = Children._start
+
+    def ended(children: Children, errors: IO[str]) -> "subprocess.Popen[str]":
+        process = start(children, errors)
+        process.wait()
+        return process
+
+    monkeypatch.setattr(Children, "_start", ended)
+    run = Children((sys.executable, "-c", "raise SystemExit(3)")).run(Job(DataSet("clinic"), "chow-liu"))
+    assert run.reason == "ended with exit code 3: no word"
 
 
 def test_children_are_ended_when_nobody_waits_for_them() -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO, TypeAlias
 
@@ -72,13 +73,13 @@ class Children:
 def _result(process: subprocess.Popen[str], job: Job, errors: IO[str]) -> Run:
     assert process.stdin is not None
     assert process.stdout is not None
-    with process.stdin, process.stdout:  # its standard input stays open: a child whose parent is gone ends
-        try:
+    text, code = "", 0
+    # A child that has ended already breaks the pipe, when it is written to and once more when it is closed.
+    with suppress(BrokenPipeError), process.stdin, process.stdout:
+        with suppress(BrokenPipeError):
             process.stdin.write(job.to_json() + "\n")
             process.stdin.flush()
-        except BrokenPipeError:  # it has ended already, and how will show
-            pass
-        text = process.stdout.read()
+        text = process.stdout.read()  # its standard input stays open: a child whose parent is gone ends
         code = process.wait()
     if code == 0:
         return Run.from_json(text)
