@@ -38,6 +38,7 @@ LEARNER = "eacmn"
 WARM_ROWS, WARM_SECONDS = 100, 1.0  # of a run that only compiles
 STAGES: dict[str, tuple[type, str]] = {
     "gains": (MarkovModel, "gains"),
+    "guesses of edge costs": (GrowingCircuit, "edge_guesses"),
     "edge costs": (GrowingCircuit, "edge_cost"),
     "splits": (MarkovModel, "split"),
     "weight fits": (MarkovModel, "fit"),
