@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Ints
-from tractable.growing.store import INDICATOR, PRODUCT, SUM, Numbers, Store, Words
+from tractable.growing.store import INDICATOR, NODES, PRODUCT, SUM, Numbers, Store, Words
 from tractable.growing.walks import Work
 
 
@@ -27,8 +27,9 @@ class Possible(NamedTuple):
 @njit(cache=True, nogil=True)
 def possible_states(s: Store, order: Numbers, first_indicator: Ints) -> Possible:
     """What columns can be below each node; `first_indicator` is the node of each column's first state."""
-    first, other, copied = np.zeros((3, *s.scope.shape), dtype=np.uint64)
-    for node in range(s.kind.size):
+    nodes, words = s.used[NODES], s.scope.shape[1]
+    first, other, copied = np.zeros((3, nodes, words), dtype=np.uint64)
+    for node in range(nodes):
         if s.kind[node] == INDICATOR:
             other[node] = s.scope[node]
     for column in range(first_indicator.size):
@@ -38,7 +39,7 @@ def possible_states(s: Store, order: Numbers, first_indicator: Ints) -> Possible
         node = order[i]
         for slot in range(s.first[node], s.first[node] + s.degree[node]):
             below = s.child[slot]
-            for word in range(first.shape[1]):
+            for word in range(words):
                 first[node, word] |= first[below, word]
                 other[node, word] |= other[below, word]
                 if s.kind[node] == SUM:  # the sum over a column's states themselves is divided, not copied
@@ -58,9 +59,8 @@ def edges_copied(s: Store, w: Work, params: Numbers, possible: Possible, columns
     copied = np.zeros(columns, dtype=np.int64)
     many = _way_up(s, w, params)
     words = s.scope.shape[1]
-    first, other = np.zeros(
-        (2, many + 1, words), dtype=np.uint64
-    )  # the states beside what is above each node
+    # What columns can be beside the ways up from each node; the last line is for the children of one node.
+    first, other = np.zeros((2, many + 1, words), dtype=np.uint64)
     for i in range(many):
         node = w.inside[i]
         for word in range(words):
@@ -124,7 +124,7 @@ def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Ints) -
         high -= 1
         node = w.stack[high]
         if s.degree[node] > 0:
-            for word in range(possible.first.shape[1]):
+            for word in range(possible.copied.shape[1]):
                 _add(possible.copied[node, word], word, s.degree[node], copied)
             high = _push_children(s, w, node, high)
 

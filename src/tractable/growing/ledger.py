@@ -21,7 +21,7 @@ class Ledger:
         self._gain = np.zeros((64, columns), dtype=np.float32)
         self._cost = np.zeros((64, columns), dtype=np.float32)
         self.priced_at = np.zeros((64, columns), dtype=np.int32)  # splits made when the cost was found
-        self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found; -1: never
+        self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found
         self.guessed_at = np.zeros(64)  # edges that there were when costs were guessed; 0: never
         self._best = np.zeros(64)
 

@@ -153,12 +153,12 @@ class Growth:
 
     def _job(self, task: _Task) -> tuple[Learner, Table, Table | None]:
         """What learns the circuit of a task, and the rows it learns from and is judged by."""
-        part = self._table.take(task.rows).select(task.columns)
-        cells = float(part.row_weights.sum()) * len(part.schema)
+        weights = self._table.row_weights
+        cells = float(weights[task.rows].sum()) * task.columns.size
+        share = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
-        share = cells / max(float(self._table.row_weights.sum()) * len(self._table.schema), 1e-300)
         return self._leaf_learner(share), self._with_around(task), valid
 
     def _with_around(self, task: _Task) -> Table:
