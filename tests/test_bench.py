@@ -124,6 +124,15 @@ def test_published_figures_are_as_printed() -> None:
     assert len(papers.conditionals()) == 200
 
 
+def test_published_answers_are_mended_where_one_variable_fewer_was_asked_about() -> None:
+    printed, mended = papers.conditionals(), papers.conditionals_a_cell()
+    assert mended["jester", "ID-SPN", 10] == pytest.approx(printed["jester", "ID-SPN", 10] * 10 / 9)
+    assert mended["nltcs", "ID-SPN", 50] == pytest.approx(printed["nltcs", "ID-SPN", 50] * 8 / 7)
+    assert ("nltcs", "ID-SPN", 30) not in mended  # 30 percent of 16 is no whole number
+    rising = [mended["jester", "ID-SPN", percent] for percent in (30, 50, 70, 90)]
+    assert rising == sorted(rising, reverse=True)  # less is given, so less is known
+
+
 def test_published_marks_agree_with_the_published_count_of_wins() -> None:
     for method in ("ACMN", "MT", "WinMine", "LearnSPN", "LTM"):
         marks = [

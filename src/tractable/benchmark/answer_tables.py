@@ -17,15 +17,18 @@ def answers_grid(comparison: Comparison) -> Grid:
             if any(cells):
                 lines.append((dataset, learner, *cells))
         for method in published.methods():
-            means = [published.conditionals().get((dataset, method, percent)) for percent in PERCENTAGES]
-            if any(mean is not None for mean in means):
-                lines.append((dataset, f"{method}*", *("" if m is None else f"{m:.4f}" for m in means)))
+            for mark, figures in (("*", published.conditionals()), ("**", published.conditionals_a_cell())):
+                means = [figures.get((dataset, method, percent)) for percent in PERCENTAGES]
+                if any(mean is not None for mean in means):
+                    shown = ("" if mean is None else f"{mean:.4f}" for mean in means)
+                    lines.append((dataset, method + mark, *shown))
     return Grid(
         "Conditional log-likelihood",
         ("data set", "learner", *(f"{percent} %" for percent in PERCENTAGES)),
         tuple(lines) if any(not line[1].endswith("*") for line in lines) else (),
         "Of so many of the variables given the others, nats a variable asked about; marks as above."
-        " * published; which variables were asked about is not, so that these compare in kind.",
+        " * published, with other draws of the variables; ** the same, for one variable fewer than it was"
+        " divided by, which is what the figures fit where the percentage is a whole number of variables.",
         names=2,
     )
 
