@@ -13,6 +13,7 @@ from numba import njit
 
 from tractable.arrays import Ints
 from tractable.growing.store import INDICATOR, NODES, PRODUCT, SUM, Numbers, Store, Words
+from tractable.growing.tally import add_to, new_tally, totals
 from tractable.growing.walks import Work
 
 
@@ -56,16 +57,16 @@ def edges_copied(s: Store, w: Work, params: Numbers, possible: Possible, columns
     A column that has several of its other states, but never the first, counts as having one of them.
     """
     w.round[0] += 1
-    copied = np.zeros(columns, dtype=np.int64)
     many = _way_up(s, w, params)
     words = s.scope.shape[1]
+    copied = new_tally(words)
     # What columns can be beside the ways up from each node; the last line is for the children of one node.
     first, other = np.zeros((2, many + 1, words), dtype=np.uint64)
     for i in range(many):
         node = w.inside[i]
         for word in range(words):
             bits = first[i, word] & other[i, word] & ~s.scope[node, word]
-            _add(bits, word, s.degree[node], copied)
+            add_to(copied, word, bits, s.degree[node])
             first[many, word], other[many, word] = first[i, word], other[i, word]
         if s.kind[node] == PRODUCT:
             _beside(s, w, node, possible, first[many], other[many])
@@ -76,7 +77,7 @@ def edges_copied(s: Store, w: Work, params: Numbers, possible: Possible, columns
                 for word in range(words):
                     first[w.place[below], word] |= first[many, word]
                     other[w.place[below], word] |= other[many, word]
-    return copied
+    return totals(copied, columns)
 
 
 @njit(cache=True, nogil=True)
@@ -117,7 +118,7 @@ def _beside(s: Store, w: Work, node: int, possible: Possible, first: Words, othe
 
 
 @njit(cache=True, nogil=True)
-def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Ints) -> None:
+def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Words) -> None:
     """Count what is below those children, for columns that can have several states there."""
     high = _push_children(s, w, node, 0)
     while high > 0:
@@ -125,7 +126,7 @@ def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Ints) -
         node = w.stack[high]
         if s.degree[node] > 0:
             for word in range(possible.copied.shape[1]):
-                _add(possible.copied[node, word], word, s.degree[node], copied)
+                add_to(copied, word, possible.copied[node, word], s.degree[node])
             high = _push_children(s, w, node, high)
 
 
@@ -139,11 +140,3 @@ def _push_children(s: Store, w: Work, node: int, high: int) -> int:
             w.seen[below], w.stack[high] = now, below
             high += 1
     return high
-
-
-@njit(cache=True, nogil=True)
-def _add(bits: "np.uint64", word: int, edges: int, copied: Ints) -> None:
-    """Count edges for each column whose bit is set in a word of them."""
-    if bits != 0:
-        for k in range(min(64, copied.size - 64 * word)):
-            copied[64 * word + k] += edges * np.int64((bits >> np.uint64(k)) & np.uint64(1))
