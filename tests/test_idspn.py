@@ -281,7 +281,7 @@ def test_without_extensions_it_is_the_learner_of_its_leaves(
     how = IDSPNLearner(
         leaf=leaf, extensions=0, refit=False, l1=0.7, variance=0.4, split_cost=5.0, smoothing=2.0
     )
-    same = learner(l1=0.7, variance=0.4, split_cost=5.0, max_edges=300_000, smoothing=2.0)
+    same = learner(l1=0.7, variance=0.4, split_cost=5.0, max_edges=500_000, smoothing=2.0)
     one, other = (some.learn(table, rng(), valid=valid) for some in (how, same))
     np.testing.assert_allclose(log_values(one, valid.values), log_values(other, valid.values), atol=1e-9)
     assert mean_log_prob(one, valid) > mean_log_prob(learned(table, valid, extensions=0, **NO_SPLITS), valid)

@@ -28,7 +28,9 @@ class IDSPN(TableEstimator):
     least_l1 : float
         And at least.
     variance : float
-        Of the Gaussian prior of a weight.
+        Of the Gaussian prior of a weight, on all rows and columns.
+    least_variance : float
+        And at least.
     split_cost : float
         Nats that a split must gain, on all rows and columns.
     least_split_cost : float
@@ -58,12 +60,13 @@ class IDSPN(TableEstimator):
         dependence: float = 0.001,
         extensions: int = 5,
         around: float = 30.0,
-        l1: float = 1.0,
+        l1: float = 2.0,
         least_l1: float = 0.5,
-        variance: float = 0.2,
-        split_cost: float = 4.0,
+        variance: float = 2.0,
+        least_variance: float = 0.2,
+        split_cost: float = 3.0,
         least_split_cost: float = 3.0,
-        max_edges: int = 300_000,
+        max_edges: int = 500_000,
         least_max_edges: int = 50_000,
         smoothing: float = 1.0,
         refit: bool = True,
@@ -79,6 +82,7 @@ class IDSPN(TableEstimator):
         self.l1 = l1
         self.least_l1 = least_l1
         self.variance = variance
+        self.least_variance = least_variance
         self.split_cost = split_cost
         self.least_split_cost = least_split_cost
         self.max_edges = max_edges

@@ -40,9 +40,9 @@ class IDSPNLearner(Learner):
         "clusters": Between(2, 20, whole=True),
         "cluster_cost": Between(0.05, 1, log=True),
         "around": Between(1, 100, log=True),
-        "l1": Between(0.5, 20, log=True),
-        "variance": Between(0.05, 2, log=True),
-        "split_cost": Between(2, 20, log=True),
+        "least_l1": Between(0.1, 5, log=True),
+        "least_variance": Between(0.05, 2, log=True),
+        "least_split_cost": Between(1, 10, log=True),
     }
 
     leaf: Literal["eacmn", "acmn"] = "eacmn"  # what learns the circuits
@@ -51,12 +51,13 @@ class IDSPNLearner(Learner):
     dependence: float = 0.001  # nats of mutual information above which two columns are not independent
     extensions: int = 5  # leaves that are tried to extend, at most
     around: float = 30.0  # rows that what a leaf was divided from counts for in it, beside its own
-    l1: float = 1.0  # cost of the absolute value of a weight, on all rows and columns
+    l1: float = 2.0  # cost of the absolute value of a weight, on all rows and columns
     least_l1: float = 0.5  # and at least
-    variance: float = 0.2  # of the Gaussian prior of a weight
-    split_cost: float = 4.0  # nats that a split must gain, on all rows and columns
+    variance: float = 2.0  # of the Gaussian prior of a weight, on all rows and columns
+    least_variance: float = 0.2  # and at least
+    split_cost: float = 3.0  # nats that a split must gain, on all rows and columns
     least_split_cost: float = 3.0  # and at least
-    max_edges: int = 300_000  # of a circuit on all rows and columns
+    max_edges: int = 500_000  # of a circuit on all rows and columns
     least_max_edges: int = 50_000  # of a circuit on fewer
     smoothing: float = 1.0  # imaginary rows in the distribution of each column alone
     refit: bool = True  # whether all sums are fitted by EM in the end, where there are validation rows
@@ -67,9 +68,9 @@ class IDSPNLearner(Learner):
             self, clusters=1, cluster_cost=0, dependence=0, extensions=0, around=0, l1=0, least_l1=0
         )
         require_at_least(
-            self, variance=1e-9, split_cost=0, least_split_cost=0, max_edges=0, least_max_edges=0
+            self, variance=1e-9, least_variance=1e-9, split_cost=0, least_split_cost=0, smoothing=0
         )
-        require_at_least(self, smoothing=0)
+        require_at_least(self, max_edges=0, least_max_edges=0)
         if self.jobs == 0:
             raise ValueError(f"setting jobs of {self.name} is a number from 1 up, or -1 for all cores, not 0")
 
@@ -89,7 +90,7 @@ class IDSPNLearner(Learner):
         """What learns a leaf with that part of all cells."""
         return LEAVES[self.leaf](
             l1=max(self.least_l1, self.l1 * share),
-            variance=self.variance,
+            variance=max(self.least_variance, self.variance * share),
             split_cost=max(self.least_split_cost, self.split_cost * share),
             max_edges=int(min(self.max_edges, max(self.least_max_edges, self.max_edges * share))),
             smoothing=self.smoothing,
