@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -19,7 +19,8 @@ from tractable.learners.encoding import encode
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
 from tractable.learners.spac import CircuitNode, Node, ProductNode, SumNode
-from tractable.progress import Progress, Watch
+from tractable.learners.spac_race import racing
+from tractable.progress import Watch
 
 FEWEST_COLUMNS, FEWEST_ROWS = 5, 50  # of a circuit that is extended
 
@@ -33,6 +34,19 @@ class Dividing:
     extensions: int  # leaves that are tried, at most
     around: float  # rows that what was divided counts for in each part, beside the part's own
     jobs: int | None  # circuits learned side by side; None leaves it to joblib's settings
+
+
+class _Part(Protocol):
+    """Some rows and columns."""
+
+    @property
+    def rows(self) -> Ints: ...
+    @property
+    def valid_rows(self) -> Ints: ...
+    @property
+    def columns(self) -> Ints: ...
+    @property
+    def final(self) -> bool: ...
 
 
 class _Task(NamedTuple):
@@ -59,13 +73,9 @@ class Growth:
 
     def run(self, rng: np.random.Generator, watch: Watch) -> Node:
         """The tree, extended leaf by leaf, those with most rows first."""
-        rows = np.arange(len(self._table))
-        valid_rows = np.arange(0 if self._valid is None else len(self._valid))
-        everything = _Task(rows, valid_rows, np.arange(len(self._table.schema)), rows)
         watch.report("extensions", 0, self._how.extensions)
-        root: Node = self._learned([everything], watch)[0]
-        tried: set[CircuitNode] = set()
-        for step in range(self._how.extensions):
+        root, tried = self._first(rng, watch), set[CircuitNode]()
+        for step in range(1, self._how.extensions):
             watch.report("extensions", step, self._how.extensions, self._score(root))
             leaves = [leaf for leaf in root.circuits() if leaf not in tried and self._may_extend(leaf)]
             if not leaves or watch.should_stop():
@@ -78,18 +88,38 @@ class Growth:
         watch.report("extensions", self._how.extensions, self._how.extensions, self._score(root))
         return root
 
+    def _first(self, rng: np.random.Generator, watch: Watch) -> Node:
+        """A circuit of everything, or what extends it if that is better.
+
+        The extension is learned first, so that the circuit can be given up when it will not be as good: it
+        takes longer than all parts together.
+        """
+        rows = np.arange(len(self._table))
+        valid_rows = np.arange(0 if self._valid is None else len(self._valid))
+        everything = _Task(rows, valid_rows, np.arange(len(self._table.schema)), rows)
+        extended = None
+        if self._how.extensions > 0 and self._may_extend(everything):
+            extended = self._extended(everything, rng, watch)
+        if extended is None:
+            return self._learned([everything], watch)[0]
+        score = self._score(extended)
+        tells_score = all(v.is_categorical for v in self._table.schema.variables)  # numbers come in later
+        goal = score if tells_score else -np.inf
+        whole = self._learned([everything._replace(final=True)], watch, goal)[0]
+        return whole if self._score(whole) > score else extended
+
     def _score(self, node: Node) -> float:
         weights = self._judge.row_weights
         return float(weights @ node.log_values) / max(float(weights.sum()), 1e-300)
 
-    def _may_extend(self, leaf: CircuitNode) -> bool:
+    def _may_extend(self, leaf: _Part) -> bool:
         many = leaf.columns.size >= FEWEST_COLUMNS and self._weight(leaf) >= FEWEST_ROWS
         return many and not leaf.final
 
-    def _weight(self, leaf: CircuitNode) -> float:
+    def _weight(self, leaf: _Part) -> float:
         return float(self._table.row_weights[leaf.rows].sum())
 
-    def _extended(self, leaf: CircuitNode, rng: np.random.Generator, watch: Watch) -> Node | None:
+    def _extended(self, leaf: _Part, rng: np.random.Generator, watch: Watch) -> Node | None:
         """A product of sums of circuits in the place of a leaf; None if there is nothing to divide."""
         lots = []
         for columns, final in self._groups(leaf):
@@ -105,7 +135,7 @@ class Growth:
         weights = np.array([self._weight(part) for part in parts])
         return parts[0] if len(parts) == 1 else SumNode(parts, weights / weights.sum())
 
-    def _groups(self, leaf: CircuitNode) -> list[tuple[Ints, bool]]:
+    def _groups(self, leaf: _Part) -> list[tuple[Ints, bool]]:
         """The columns in groups that tell nothing about each other; single ones are one final group."""
         encoding = encode(self._table.take(leaf.rows).select(leaf.columns))
         information = pair_gains(encoding, 0.0) / encoding.rows
@@ -137,12 +167,18 @@ class Growth:
             for one in used
         ]
 
-    def _learned(self, tasks: list[_Task], watch: Watch) -> list[CircuitNode]:
-        """The circuits of tasks, each the same whether it is learned alone or beside others."""
+    def _learned(self, tasks: list[_Task], watch: Watch, goal: float = -np.inf) -> list[CircuitNode]:
+        """The circuits of tasks, each the same whether it is learned alone or beside others.
+
+        One that is alone may be given up when it will not come to score `goal`.
+        """
         jobs = [self._job(task) for task in tasks]
         graphs: Any
         if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
-            graphs = [_learn_circuit(*job, _under(watch)) for job in jobs]
+            goal = (
+                goal if all(v.is_categorical for v in self._table.schema.variables) else -np.inf
+            )  # progress is about states alone
+            graphs = [_learn_circuit(*job, racing(watch, goal)) for job in jobs]
         else:
             until = None if watch.left is None else time.time() + watch.left
             graphs = Parallel(n_jobs=self._how.jobs)(delayed(_learn_until)(*job, until) for job in jobs)
@@ -182,16 +218,6 @@ def _learn_circuit(learner: Learner, part: Table, valid: Table | None, watch: Wa
 def _learn_until(learner: Learner, part: Table, valid: Table | None, until: float | None) -> Graph:
     """The same in another process, until a time of day: it may have waited for its turn."""
     return _learn_circuit(learner, part, valid, Watch(seconds=None if until is None else until - time.time()))
-
-
-def _under(watch: Watch) -> Watch:
-    """A watch for a part of the work: it tells nothing, and stops when the watch of the whole does."""
-
-    def tell(progress: Progress) -> None:
-        if watch.interrupted:
-            raise KeyboardInterrupt
-
-    return Watch(tell, seconds=watch.left)
 
 
 def _likeliest(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
