@@ -10,6 +10,7 @@ from tractable.progress import Watch
 
 FAR = 4  # times what a split is worth: how far its cost is followed, for the time when edges are cheaper
 GROWN = 1.25  # times that a circuit has grown before costs are guessed anew
+RARELY = 200  # lines for each split that is made before all of them are asked again
 LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
 
 
@@ -20,6 +21,7 @@ class BestFirst(ABC):
         self.ledger = ledger
         self._max_edges = max_edges
         self.watch = watch
+        self._asked_all_at = 0  # splits
 
     @property
     @abstractmethod
@@ -57,7 +59,7 @@ class BestFirst(ABC):
         while not self.watch.should_stop():
             line = ledger.best_line()
             if line < 0:
-                if not self.ask(None) and not self._cheaper_edges():
+                if not self._finds_more():
                     return False
             elif not self.ask(line):
                 column = ledger.best_column(line)
@@ -67,6 +69,14 @@ class BestFirst(ABC):
                     self.split(line, column)
                     return True
         return False
+
+    def _finds_more(self) -> bool:
+        """Ask all lines again if it is time for that, or let edges cost less; false if neither helps."""
+        if self.splits - self._asked_all_at >= self.ledger.size / RARELY:
+            self._asked_all_at = self.splits
+            if self.ask(None):
+                return True
+        return self._cheaper_edges() or self.ask(None)
 
     def _is_best(self, line: int, column: int) -> bool:
         """Whether what seems best still does when it is priced."""
