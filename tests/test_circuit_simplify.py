@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracle
+from same_function import assert_equal_logs, assert_same_function, every_row
 from strategies import circuits, rows, tables, wild_graphs
-from tractable.arrays import Floats
 from tractable.circuit import (
     SUM,
     Builder,
@@ -34,23 +34,6 @@ from tractable.circuit import (
 from tractable.data.schema import Schema, Variable, discrete_schema
 
 close = pytest.approx
-
-
-def assert_equal_logs(found: Floats, expected: Floats) -> None:
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-
-def assert_same_function(one: Graph, other: Graph, values: Floats) -> None:
-    assert one.schema == other.schema
-    assert_equal_logs(oracle.log_values(one, values), oracle.log_values(other, values))
-
-
-def every_row(graph: Graph) -> Floats:
-    return np.array(oracle.all_rows(graph.schema), dtype=np.float64)
-
-
-def families(graph: Graph) -> set[str]:
-    return {block.family.name for block in graph.leaves}
 
 
 @given(wild_graphs() | circuits(normalised=False))
