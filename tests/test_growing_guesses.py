@@ -98,3 +98,16 @@ def test_guesses_are_close_to_what_splits_cost() -> None:
     assert np.quantile(ratio, 0.05) > 0.8
     assert np.quantile(ratio, 0.95) < 2.0
     assert np.median(ratio) == pytest.approx(1.05, abs=0.1)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=20, deadline=None)
+def test_guesses_for_some_columns_are_those_for_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    circuit = GrowingCircuit(rng.integers(1, 4, size=70))  # more columns than a word has bits
+    for features in random_splits(circuit, rng, 25):
+        param = np.array([int(rng.integers(len(features)))])
+        some = rng.random(70) < rng.choice([0.02, 0.3])
+        np.testing.assert_array_equal(
+            circuit.edge_guesses(param, some)[some], circuit.edge_guesses(param)[some]
+        )

@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Bools, Floats
 from tractable.growing.ledger import Ledger
 from tractable.progress import Watch
 
 FAR = 4  # times what a split is worth: how far its cost is followed, for the time when edges are cheaper
-GROWN = 1.25  # times that a circuit has grown before costs are guessed anew
+FULL = 0.01  # part of the edges that may be there which is too little to go on for
 RARELY = 200  # lines for each split that is made before all of them are asked again
 LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
 
@@ -38,8 +38,8 @@ class BestFirst(ABC):
         """How many edges a split would add; more than `limit` if it is more."""
 
     @abstractmethod
-    def edge_guesses(self, line: int) -> Floats:
-        """About how many edges splits on each column would add. Shape (columns,)."""
+    def edge_guesses(self, line: int, columns: Bools) -> Floats:
+        """About how many edges splits on some columns would add. Both of shape (columns,)."""
 
     @abstractmethod
     def ask(self, line: int | None) -> bool:
@@ -72,6 +72,8 @@ class BestFirst(ABC):
 
     def _finds_more(self) -> bool:
         """Ask all lines again if it is time for that, or let edges cost less; false if neither helps."""
+        if self._room() < FULL * self._max_edges:
+            return False
         if self.splits - self._asked_all_at >= self.ledger.size / RARELY:
             self._asked_all_at = self.splits
             if self.ask(None):
@@ -83,8 +85,9 @@ class BestFirst(ABC):
         ledger = self.ledger
         if ledger.priced_at[line, column] == self.splits:
             return True
-        if ledger.priced_at[line, column] < 0 and GROWN * ledger.guessed_at[line] < self.edges:
-            ledger.set_guesses(line, self.edge_guesses(line), self.edges)
+        if ledger.is_guess_due(line, column, self.edges):
+            columns = ledger.promising(line)
+            ledger.set_guesses(line, columns, self.edge_guesses(line, columns), self.edges)
             return False
         most = FAR * ledger.worth(line, column)
         limit = int(min(most, self._room()))
@@ -99,8 +102,7 @@ class BestFirst(ABC):
 
     def _cheaper_edges(self) -> bool:
         """Halve the cost of edges; false if no split can profit from it."""
-        full = self._room() < 0.01 * self._max_edges
-        if full or self.ledger.edge_cost < LEAST_EDGE_COST or not self.ledger.any_left():
+        if self.ledger.edge_cost < LEAST_EDGE_COST or not self.ledger.any_left():
             return False
         self.ledger.halve_edge_cost()
         return True

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
-from tractable.growing.guess import Possible, edges_copied, possible_states
+from tractable.arrays import Bools, Floats, Ints
+from tractable.growing.guess import Asked, Possible, edges_copied, possible_states
 from tractable.growing.plan import NEVER
 from tractable.growing.split import cost, split
 from tractable.growing.store import (
@@ -98,12 +98,15 @@ class GrowingCircuit:
         edges, _, _ = self._cost(self._param[params], column, replace, limit)
         return edges
 
-    def edge_guesses(self, params: Ints, *, replace: bool = False) -> Floats:
-        """About how many edges a split on each column would add. Shape (columns,)."""
+    def edge_guesses(self, params: Ints, columns: Bools | None = None, *, replace: bool = False) -> Floats:
+        """About how many edges a split on each of some columns, or of all, would add. Shape (columns,)."""
         s = self._store
+        some = np.ones(self.states.size, dtype=np.bool_) if columns is None else columns
+        asked = Asked.of(some, words=s.scope.shape[1])
         if self._possible is None:
             self._possible = possible_states(s, self._ordered(), self.first_indicator)
-        copied = edges_copied(s, self._workspace(), self._param[params], self._possible, self.states.size)
+        work = self._workspace()
+        copied = edges_copied(s, work, self._param[params], self._possible, asked, self.states.size)
         held = 0 if replace else int(s.refs[self._param[params]].sum())  # products that get one factor more
         return held + np.maximum(self.states - 1.0, 0.0) * copied
 

@@ -1,9 +1,11 @@
-"""About how many edges splits of a feature would add, for all columns in one walk.
+"""About how many edges splits of a feature would add, for many columns in one walk.
 
 A split on a column copies, for each further state that the column can have where the two meet, the part of
 the parameters that lacks the column, and takes the part of the column apart: the nodes above the parameters
 without the column, and the nodes with it below their other children. What can be shared or falls away is left
 to an exact plan.
+
+Few columns are worth a guess among many, and most nodes know nothing of them: the walk leaves these out.
 """
 
 from typing import NamedTuple
@@ -11,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Ints
+from tractable.arrays import Bools, Ints
 from tractable.growing.store import INDICATOR, NODES, PRODUCT, SUM, Numbers, Store, Words
 from tractable.growing.tally import add_to, new_tally, totals
 from tractable.growing.walks import Work
@@ -50,33 +52,48 @@ def possible_states(s: Store, order: Numbers, first_indicator: Ints) -> Possible
     return Possible(first, other, copied)
 
 
+class Asked(NamedTuple):
+    """The columns that a walk is about, as bits."""
+
+    words: Ints  # those that have bits
+    bits: Words  # all words
+
+    @classmethod
+    def of(cls, columns: Bools, words: int) -> "Asked":
+        """Some columns; nodes have so many words of them."""
+        padded = np.zeros(64 * words, dtype=np.bool_)
+        padded[: columns.size] = columns
+        bits = np.packbits(padded, bitorder="little").view(np.uint64)
+        return cls(np.flatnonzero(bits), bits)
+
+
 @njit(cache=True, nogil=True)
-def edges_copied(s: Store, w: Work, params: Numbers, possible: Possible, columns: int) -> Ints:
-    """For each column, about the edges that a split on it copies for each state but one. (columns,).
+def edges_copied(s: Store, w: Work, params: Numbers, possible: Possible, asked: Asked, columns: int) -> Ints:
+    """For each column asked about, about the edges that a split copies for each state but one. (columns,).
 
     A column that has several of its other states, but never the first, counts as having one of them.
     """
     w.round[0] += 1
     many = _way_up(s, w, params)
-    words = s.scope.shape[1]
-    copied = new_tally(words)
+    copied = new_tally(s.scope.shape[1])
     # What columns can be beside the ways up from each node; the last line is for the children of one node.
-    first, other = np.zeros((2, many + 1, words), dtype=np.uint64)
+    first, other = np.zeros((2, many + 1, asked.words.size), dtype=np.uint64)
     for i in range(many):
         node = w.inside[i]
-        for word in range(words):
-            bits = first[i, word] & other[i, word] & ~s.scope[node, word]
+        for k in range(asked.words.size):
+            word = asked.words[k]
+            bits = first[i, k] & other[i, k] & ~s.scope[node, word] & asked.bits[word]
             add_to(copied, word, bits, s.degree[node])
-            first[many, word], other[many, word] = first[i, word], other[i, word]
+            first[many, k], other[many, k] = first[i, k], other[i, k]
         if s.kind[node] == PRODUCT:
-            _beside(s, w, node, possible, first[many], other[many])
-            _add_below(s, w, node, possible, copied)
+            _beside(s, w, node, possible, asked, first[many], other[many])
+            _add_below(s, w, node, possible, asked, copied)
         for slot in range(s.first[node], s.first[node] + s.degree[node]):
             below = s.child[slot]
             if w.mark[below] == w.round[0] and s.degree[below] > 0:
-                for word in range(words):
-                    first[w.place[below], word] |= first[many, word]
-                    other[w.place[below], word] |= other[many, word]
+                for k in range(asked.words.size):
+                    first[w.place[below], k] |= first[many, k]
+                    other[w.place[below], k] |= other[many, k]
     return totals(copied, columns)
 
 
@@ -107,27 +124,33 @@ def _way_up(s: Store, w: Work, params: Numbers) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _beside(s: Store, w: Work, node: int, possible: Possible, first: Words, other: Words) -> None:
+def _beside(
+    s: Store, w: Work, node: int, possible: Possible, asked: Asked, first: Words, other: Words
+) -> None:
     """Add the states that columns can have below the children that are not above the parameters."""
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
         below = s.child[slot]
         if w.mark[below] != w.round[0]:
-            for word in range(first.size):
-                first[word] |= possible.first[below, word]
-                other[word] |= possible.other[below, word]
+            for k in range(asked.words.size):
+                first[k] |= possible.first[below, asked.words[k]]
+                other[k] |= possible.other[below, asked.words[k]]
 
 
 @njit(cache=True, nogil=True)
-def _add_below(s: Store, w: Work, node: int, possible: Possible, copied: Words) -> None:
+def _add_below(s: Store, w: Work, node: int, possible: Possible, asked: Asked, copied: Words) -> None:
     """Count what is below those children, for columns that can have several states there."""
     high = _push_children(s, w, node, 0)
     while high > 0:
         high -= 1
         node = w.stack[high]
         if s.degree[node] > 0:
-            for word in range(possible.copied.shape[1]):
-                add_to(copied, word, possible.copied[node, word], s.degree[node])
-            high = _push_children(s, w, node, high)
+            some = False
+            for word in asked.words:
+                bits = possible.copied[node, word] & asked.bits[word]
+                some = some or bits != 0
+                add_to(copied, word, bits, s.degree[node])
+            if some:  # what no column needs copied here, none does below
+                high = _push_children(s, w, node, high)
 
 
 @njit(cache=True, nogil=True)

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 
 SLOPPY = 0.1  # part of the score by which another split may be better
 CARE = 0.7  # part of what a split is guessed to cost that it is taken to cost before anyone asks
+GROWN = 1.25  # times that a circuit has grown before costs are guessed anew
+GUESSED, UNKNOWN = -1, -2  # in the place of the time at which a cost was found
 FIRST_COST = 4.0  # edges that a split is taken to cost at least before anyone asks
 
 
@@ -20,7 +22,9 @@ class Ledger:
         self._split_cost = split_cost
         self._gain = np.zeros((64, columns), dtype=np.float32)
         self._cost = np.zeros((64, columns), dtype=np.float32)
-        self.priced_at = np.zeros((64, columns), dtype=np.int32)  # splits made when the cost was found
+        self.priced_at = np.zeros(
+            (64, columns), dtype=np.int32
+        )  # splits made when the cost was found, or not
         self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found
         self.guessed_at = np.zeros(64)  # edges that there were when costs were guessed; 0: never
         self._best = np.zeros(64)
@@ -32,7 +36,7 @@ class Ledger:
             for name in ("_gain", "_cost", "priced_at", "asked_at", "guessed_at", "_best"):
                 setattr(self, name, _doubled(getattr(self, name), self.size))
         new = slice(first, self.size)
-        self._gain[new], self._cost[new], self.priced_at[new] = 0, FIRST_COST, -1
+        self._gain[new], self._cost[new], self.priced_at[new] = 0, FIRST_COST, UNKNOWN
         self.guessed_at[new] = 0.0
         self.asked_at[new], self._best[new] = np.iinfo(np.int64).max, -np.inf  # until asked: never to be
 
@@ -43,10 +47,21 @@ class Ledger:
         self.asked_at[features] = now
         self._rank(features)
 
-    def set_guesses(self, line: int, guess: Floats, edges: int) -> None:
-        """Note about what splits of a line cost, (columns,): taken for those that were not priced."""
-        known = self.priced_at[line] >= 0
-        self._cost[line] = np.where(known, self._cost[line], np.maximum(FIRST_COST, CARE * guess))
+    def promising(self, line: int) -> Bools:
+        """The columns that would pay if edges cost nothing."""
+        return np.asarray(self._gain[line] > self._split_cost)
+
+    def is_guess_due(self, line: int, column: int, edges: int) -> bool:
+        """Whether nobody knows about what a split costs, of a circuit with so many edges."""
+        known = self.priced_at[line, column]
+        return bool(known == UNKNOWN or (known == GUESSED and GROWN * self.guessed_at[line] < edges))
+
+    def set_guesses(self, line: int, columns: Bools, guess: Floats, edges: int) -> None:
+        """Note about what splits of a line on some columns cost, (columns,), unless it is known."""
+        unpriced = self.priced_at[line] < 0
+        self.priced_at[line, unpriced] = np.where(columns, GUESSED, UNKNOWN)[unpriced]
+        about = np.where(columns, np.maximum(FIRST_COST, CARE * guess), FIRST_COST)
+        self._cost[line, unpriced] = about[unpriced]
         self.guessed_at[line] = edges
         self._rank(np.array([line]))
 

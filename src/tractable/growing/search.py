@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 from tractable.growing.best_first import BestFirst
 from tractable.growing.ledger import Ledger
 from tractable.growing.markov import MarkovModel, Snapshot
@@ -101,9 +101,9 @@ class SplitSearch(BestFirst):
         """How many edges a split would add; more than `limit` if it is more."""
         return self.model.circuit.edge_cost(np.array([line]), column, limit=limit)
 
-    def edge_guesses(self, line: int) -> Floats:
-        """About how many edges splits on each column would add."""
-        return self.model.circuit.edge_guesses(np.array([line]))
+    def edge_guesses(self, line: int, columns: Bools) -> Floats:
+        """About how many edges splits on some columns would add."""
+        return self.model.circuit.edge_guesses(np.array([line]), columns)
 
     def ask(self, line: int | None) -> bool:
         """Find anew what splits of a feature gain, together with others that seem good, or of all."""

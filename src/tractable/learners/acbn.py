@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.growing import BestFirst, GrowingCircuit, Ledger
@@ -76,9 +76,9 @@ class BayesCircuit:
         """How many edges a split of a leaf would add; more than `limit` if it is more."""
         return self.growing.edge_cost(self._params[leaf], column, replace=True, limit=limit)
 
-    def edge_guesses(self, leaf: int) -> Floats:
-        """About how many edges a split of a leaf on each column would add."""
-        return self.growing.edge_guesses(self._params[leaf], replace=True)
+    def edge_guesses(self, leaf: int, columns: Bools) -> Floats:
+        """About how many edges a split of a leaf on each of some columns would add."""
+        return self.growing.edge_guesses(self._params[leaf], columns, replace=True)
 
     def split(self, leaf: int, column: int) -> None:
         """Put new leaves, which the trees have already, in the place of one."""
@@ -127,9 +127,9 @@ class _Search(BestFirst):
         """How many edges a split would add; more than `limit` if it is more."""
         return self._circuit.edge_cost(line, column, limit)
 
-    def edge_guesses(self, line: int) -> Floats:
+    def edge_guesses(self, line: int, columns: Bools) -> Floats:
         """About how many edges splits on each column would add."""
-        return self._circuit.edge_guesses(line)
+        return self._circuit.edge_guesses(line, columns)
 
     def ask(self, line: int | None) -> bool:
         """Nothing to find: gains stay as they are."""
