@@ -71,6 +71,10 @@ class Odd(Learner):
         if self.then == "wait":
             while not watch.should_stop():
                 time.sleep(0.001)
+        elif self.then == "take time":
+            end = time.monotonic() + 0.2
+            while time.monotonic() < end and not watch.should_stop():
+                time.sleep(0.001)
         elif self.then == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
             assert watch.should_stop()
@@ -240,13 +244,25 @@ def test_time_that_is_left_goes_to_later_trials(monkeypatch: pytest.MonkeyPatch)
     now = [100.0]
     monkeypatch.setattr("tractable.tuning.budget.time.monotonic", lambda: now[0])
     budget = Budget(60.0, jobs=2)
-    assert budget.share(6) == 20.0
-    assert budget.share(5) == 20.0  # three waves of two
+    assert budget.for_defaults(6) == 30.0
+    assert budget.for_defaults(1) == 60.0
+    assert budget.share(6, None) == 20.0
+    assert budget.share(5, 2.0) == 20.0  # three waves of two
+    assert budget.share(6, 14.0) == 28.0  # ample time compared with the defaults
     now[0] += 30
-    assert budget.share(2) == 30.0
+    assert budget.share(2, 14.0) == 30.0
+    assert budget.share(2, 40.0) == 30.0  # as long as there is any
     now[0] += 40
-    assert budget.share(1) == 0.0
-    assert Budget(None, 1).share(3) is None
+    assert budget.share(1, 14.0) == 0.0
+    assert Budget(None, 1).share(3, 1.0) is None
+    assert Budget(None, 1).for_defaults(3) is None
+
+
+def test_many_trials_in_little_time_are_fewer_and_not_cut_short(odd: list[float]) -> None:
+    """An equal part for each of a thousand trials would not be enough for any."""
+    found = tuned("odd", trials=1000, budget=1.5, settings={"after": 0, "then": "take time"})
+    assert 1 < len(found.trials) < 20
+    assert all(trial.finished for trial in found.trials[:-1])
 
 
 def test_durations_are_texts_or_seconds(odd: list[float]) -> None:

@@ -74,7 +74,7 @@ class Search:
         def tasks() -> Iterator[Task]:
             for place, number in enumerate(numbers):
                 if place == 0 or not self._watch.should_stop():
-                    seconds = self._budget.share(to_come - place)
+                    seconds = self._seconds(to_come - place)
                     yield self._task(number, self._settings(number, earlier), seconds, here=workers == 1)
 
         # Arrays go as they are: shared ones are read-only, and kernels would be compiled anew for those.
@@ -91,6 +91,13 @@ class Search:
         except BrokenProcessPool:
             if not self._watch.interrupted:  # Ctrl-C ends idle processes, too
                 raise MemoryError("a trial's process was killed; fewer jobs take less") from None
+
+    def _seconds(self, to_come: int) -> float | None:
+        """How long the next trial may take."""
+        first = next((trial for trial in self.trials if trial.number == 0), None)
+        if first is None:
+            return self._budget.for_defaults(to_come)
+        return self._budget.share(to_come, first.seconds if first.finished else None)
 
     def _settings(self, number: int, earlier: Sequence[Trial]) -> Mapping[str, Any]:
         problem = self._problem
