@@ -456,12 +456,26 @@ def test_tpe_comes_near_what_was_good() -> None:
         Trial(number=i, settings=s, score=x, seconds=1, edges=1, finished=True)
         for i, (s, x) in enumerate(zip(settings, scores, strict=True))
     ]
-    asked = [SAMPLERS["tpe"].settings(space, 0, number, earlier) for number in range(40, 60)]
-    drawn_anew = [SAMPLERS["random"].settings(space, 0, number, earlier) for number in range(40, 60)]
+    defaults = {"x": 0.9, "n": 1, "kind": ()}
+    asked, drawn_anew = (
+        [SAMPLERS[name].settings(space, defaults, 0, number, earlier) for number in range(40, 60)]
+        for name in ("tpe", "random")
+    )
     assert all(choice.holds(s[name]) for s in asked for name, choice in space.items())
     assert np.mean([abs(s["x"] - 0.3) for s in asked]) < np.mean([abs(s["x"] - 0.3) for s in drawn_anew])
     assert sum(s["kind"] == (1,) for s in asked) > 10
-    assert SAMPLERS["tpe"].settings(space, 0, 40, earlier) == asked[0]
+    assert SAMPLERS["tpe"].settings(space, defaults, 0, 40, earlier) == asked[0]
+
+
+def test_random_settings_keep_about_half_of_the_defaults_but_never_all() -> None:
+    space: Space = {name: Between(0, 1) for name in "abcd"}
+    defaults = dict.fromkeys(space, 2.0)
+    found = [SAMPLERS["random"].settings(space, defaults, 0, number, []) for number in range(1, 200)]
+    kept = np.array([[settings[name] == 2.0 for name in space] for settings in found])
+    assert not kept.all(axis=1).any()
+    assert ((kept.mean(axis=0) > 0.25) & (kept.mean(axis=0) < 0.55)).all()
+    alone = SAMPLERS["random"].settings({"a": Between(0, 1)}, {"a": 2.0}, 0, 1, [])
+    assert alone["a"] <= 1
 
 
 def test_tpe_without_optuna_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 Nothing else decides, so that a search that was ended goes on in the same sequence.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,21 +13,31 @@ from tractable.learners.spaces import Space, drawn
 from tractable.tuning.tpe import check_optuna, tpe_settings
 from tractable.tuning.trial import Trial
 
-Proposal: TypeAlias = Callable[[Space, int, int, Sequence[Trial]], dict[str, Any]]
+Settings: TypeAlias = Mapping[str, Any]
+Proposal: TypeAlias = Callable[[Space, Settings, int, int, Sequence[Trial]], Settings]
+
+
+KEPT = 0.5  # the chance that a setting has its default
 
 
 @dataclass(frozen=True)
 class Sampler:
     """A way to find settings."""
 
-    settings: Proposal  # of a space, for a seed and the number of a trial, after some trials
+    settings: Proposal  # of a space with defaults, for a seed and the number of a trial, after some trials
     learns: bool  # whether the earlier trials matter
     check: Callable[[], None] = lambda: None  # refuses when something is wanting
 
 
-def random_settings(space: Space, seed: int, number: int, earlier: Sequence[Trial]) -> dict[str, Any]:
-    """Settings drawn at random."""
-    return drawn(space, np.random.default_rng([seed, number]))
+def random_settings(
+    space: Space, defaults: Settings, seed: int, number: int, earlier: Sequence[Trial]
+) -> Settings:
+    """Settings drawn at random, about half of them; the others keep their defaults, no bad guess."""
+    rng = np.random.default_rng([seed, number])
+    found = drawn(space, rng)
+    kept = rng.random(len(found)) < KEPT
+    kept[rng.integers(len(found))] = False  # one differs at least
+    return {name: defaults[name] if keep else found[name] for name, keep in zip(found, kept, strict=True)}
 
 
 SAMPLERS: dict[str, Sampler] = {

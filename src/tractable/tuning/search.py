@@ -103,7 +103,7 @@ class Search:
         problem = self._problem
         if number == 0:
             return problem.defaults
-        return self._sampler.settings(problem.space, problem.seed, number, earlier)
+        return self._sampler.settings(problem.space, problem.defaults, problem.seed, number, earlier)
 
     def _task(self, number: int, settings: Mapping[str, Any], seconds: float | None, *, here: bool) -> Task:
         problem = self._problem

@@ -3,7 +3,7 @@
 Bergstra, Bardenet, Bengio and Kégl, «Algorithms for Hyper-Parameter Optimization», NeurIPS 2011.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,9 @@ def check_optuna() -> None:
         )
 
 
-def tpe_settings(space: Space, seed: int, number: int, earlier: Sequence[Trial]) -> dict[str, Any]:
+def tpe_settings(
+    space: Space, defaults: Mapping[str, Any], seed: int, number: int, earlier: Sequence[Trial]
+) -> dict[str, Any]:
     """The settings that the estimator finds most promising after the earlier trials."""
     from optuna import create_study
     from optuna.samplers import TPESampler
