@@ -16,6 +16,7 @@ from tractable.engine import log_values
 from tractable.growing import GrowingCircuit
 from tractable.growing.frozen import frozen
 from tractable.growing.gains import Priors
+from tractable.growing.ledger import Ledger
 from tractable.growing.markov import MarkovModel
 from tractable.growing.plan import NEVER
 from tractable.growing.search import Costs, Fitting, SplitSearch
@@ -308,3 +309,15 @@ def test_a_search_that_was_broken_off_goes_on_from_its_notes(monkeypatch: pytest
     last.run(5)
     assert last.model.score > whole.model.score - 0.01  # by another way, perhaps
     assert last.model.splits >= 4
+
+
+def test_what_can_score_above_zero_is_promising_to_the_last_digit() -> None:
+    """Gains are in single precision; if costs were rounded alike, such a split would be guessed for ever."""
+    split_cost = 100.3
+    gain = float(np.float32(split_cost))
+    assert gain > split_cost
+    ledger = Ledger(1, split_cost, edge_cost=1e-9)
+    ledger.add(1)
+    ledger.set_gains(np.array([0]), np.array([[gain]]), 0)
+    assert ledger.best_line() == 0
+    assert ledger.promising(0).all()

@@ -22,9 +22,7 @@ class Ledger:
         self._split_cost = split_cost
         self._gain = np.zeros((64, columns), dtype=np.float32)
         self._cost = np.zeros((64, columns), dtype=np.float32)
-        self.priced_at = np.zeros(
-            (64, columns), dtype=np.int32
-        )  # splits made when the cost was found, or not
+        self.priced_at = np.zeros((64, columns), dtype=np.int32)  # splits made when a cost was found
         self.asked_at = np.zeros(64, dtype=np.int64)  # splits made when the gains were found
         self.guessed_at = np.zeros(64)  # edges that there were when costs were guessed; 0: never
         self._best = np.zeros(64)
@@ -48,8 +46,8 @@ class Ledger:
         self._rank(features)
 
     def promising(self, line: int) -> Bools:
-        """The columns that would pay if edges cost nothing."""
-        return np.asarray(self._gain[line] > self._split_cost)
+        """The columns that would pay if edges cost nothing: those that can score above zero, exactly."""
+        return np.asarray(self._gain[line].astype(np.float64) > self._split_cost)
 
     def is_guess_due(self, line: int, column: int, edges: int) -> bool:
         """Whether nobody knows about what a split costs, of a circuit with so many edges."""

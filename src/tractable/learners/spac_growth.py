@@ -175,9 +175,6 @@ class Growth:
         jobs = [self._job(task) for task in tasks]
         graphs: Any
         if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
-            goal = (
-                goal if all(v.is_categorical for v in self._table.schema.variables) else -np.inf
-            )  # progress is about states alone
             graphs = [_learn_circuit(*job, racing(watch, goal)) for job in jobs]
         else:
             until = None if watch.left is None else time.time() + watch.left

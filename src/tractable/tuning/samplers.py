@@ -16,7 +16,6 @@ from tractable.tuning.trial import Trial
 Settings: TypeAlias = Mapping[str, Any]
 Proposal: TypeAlias = Callable[[Space, Settings, int, int, Sequence[Trial]], Settings]
 
-
 KEPT = 0.5  # the chance that a setting has its default
 
 

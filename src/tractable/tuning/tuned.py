@@ -71,8 +71,9 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     trials : int
         How many there are in the end, with those that `storage` holds already.
     budget : float or str, optional
-        Seconds, or a text such as "10m". A trial may take an equal share of what is left of it, or twice what
-        the defaults took if that is more; one that takes longer is stopped and counts with what it has.
+        Seconds, or a text such as "10m". The trial of the defaults may take half of it, any other an equal
+        share of what is left, or twice what the defaults took if that is more; one that takes longer is
+        stopped and counts with what it has.
     sampler : {"random", "tpe"}
         Settings drawn at random, or by Optuna from what the earlier trials told.
     storage : path, optional
