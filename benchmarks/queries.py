@@ -29,7 +29,7 @@ from tractable.circuit import Graph
 from tractable.data import Table, read
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Watch
-from tractable.learners.bayesian_network import learn_network
+from tractable.learners.bayesian.network import learn_network
 from tractable.networks import Network
 from tractable.networks.gibbs import GibbsSampler
 

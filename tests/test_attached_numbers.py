@@ -8,13 +8,13 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, is_decomposable, is_deterministic, is_smooth
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.attached_numbers import telling_columns, with_numbers
 from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.conditionals import forest_tables
-from tractable.learners.encoding import Encoding, encode
 from tractable.learners.independent import IndependentLearner
-from tractable.learners.trees import Forest
 from tractable.networks import FeatureFactor, Network, compile_network
+from tractable.statistics.attached_columns import telling_columns, with_numbers
+from tractable.statistics.conditionals import forest_tables
+from tractable.statistics.encoding import Encoding, encode
+from tractable.statistics.forests import Forest
 
 SCHEMA = Schema(
     (

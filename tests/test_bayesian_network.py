@@ -13,8 +13,8 @@ from tractable.circuit import is_deterministic
 from tractable.data import Schema, Table, Variable, discrete_schema, read
 from tractable.engine import log_values
 from tractable.learners import Progress, Watch
-from tractable.learners.bayes_search import TreeSearch
-from tractable.learners.bayesian_network import BayesianNetworkLearner, learn_network, learned_network
+from tractable.learners.bayesian.network import BayesianNetworkLearner, learn_network, learned_network
+from tractable.learners.bayesian.search import TreeSearch
 from tractable.networks import Network, TreeFactor, compile_network, log_prob_of_rows
 
 SHARED = Path(os.environ.get("TRACTABLE_DATA") or Path(__file__).parents[1].parent / "shared" / "data")

@@ -21,10 +21,10 @@ from tractable.growing.markov import MarkovModel
 from tractable.growing.plan import NEVER
 from tractable.growing.search import Costs, Fitting, SplitSearch
 from tractable.learners import LEARNERS
-from tractable.learners.eacmn import plant_tree
-from tractable.learners.trees import Forest
+from tractable.learners.markov.eacmn import plant_tree
 from tractable.progress import Watch
 from tractable.queries import most_probable
+from tractable.statistics.forests import Forest
 
 
 def all_rows(states: Ints) -> Ints:

@@ -13,10 +13,10 @@ from tractable.engine import log_values
 from tractable.engine.compile import compiled
 from tractable.engine.expectations import Expecter
 from tractable.learners import LEARNERS
-from tractable.learners.chow_liu import chow_liu_forest
-from tractable.learners.encoding import encode
 from tractable.learners.hidden_chow_liu import hidden_tree
 from tractable.queries import log_prob
+from tractable.statistics.encoding import encode
+from tractable.statistics.forests import chow_liu_forest
 
 
 def chain(rows: int = 600, columns: int = 6, seed: int = 0) -> Table:

@@ -16,20 +16,20 @@ from tractable.circuit import PRODUCT, Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learner
-from tractable.learners.acmn import ACMNLearner
-from tractable.learners.clusters import Clustering
-from tractable.learners.eacmn import EACMNLearner
-from tractable.learners.encoding import encode
-from tractable.learners.idspn import ANCHORS, IDSPNLearner
+from tractable.learners.idspn.growth import Dividing, Growth
+from tractable.learners.idspn.learner import ANCHORS, IDSPNLearner
+from tractable.learners.idspn.race import FAIR_CHANCE, racing
+from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learners.independent import IndependentLearner
-from tractable.learners.scores import mean_log_prob
-from tractable.learners.spac import CircuitNode, Node, ProductNode, SumNode
-from tractable.learners.spac_growth import Dividing, Growth
-from tractable.learners.spac_race import FAIR_CHANCE, racing
-from tractable.learners.spaces import Space
+from tractable.learners.markov.acmn import ACMNLearner
+from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
+from tractable.settings.spaces import Space
+from tractable.statistics.clustering import Clustering
+from tractable.statistics.encoding import encode
+from tractable.statistics.scores import mean_log_prob
 
 NO_SPLITS: dict[str, Any] = {"leaf": "acmn", "max_edges": 0, "least_max_edges": 0}
 

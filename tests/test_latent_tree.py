@@ -12,18 +12,18 @@ from tractable.circuit import Graph, is_decomposable, is_smooth, parameter_count
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.encoding import encode
-from tractable.learners.latent.circuit import tree_circuit
-from tractable.learners.latent.distances import Pairs, information_distances, pair_counts
-from tractable.learners.latent.grouping import recursive_grouping
-from tractable.learners.latent.joining import neighbour_joining
-from tractable.learners.latent.start import first_tables, rooted
-from tractable.learners.latent.structure import Method, Search, latent_tree
-from tractable.learners.latent.tree import Tree, contracted, from_the_middle, paths, tree_of
-from tractable.learners.latent_tree import LatentTreeLearner
+from tractable.learners.latent_tree.circuit import tree_circuit
+from tractable.learners.latent_tree.distances import Pairs, information_distances, pair_counts
+from tractable.learners.latent_tree.grouping import recursive_grouping
+from tractable.learners.latent_tree.joining import neighbour_joining
+from tractable.learners.latent_tree.learner import LatentTreeLearner
+from tractable.learners.latent_tree.start import first_tables, rooted
+from tractable.learners.latent_tree.structure import Method, Search, latent_tree
+from tractable.learners.latent_tree.tree import Tree, contracted, from_the_middle, paths, tree_of
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Progress, Watch
+from tractable.statistics.encoding import encode
 
 METHODS = get_args(Method)
 every_method = pytest.mark.parametrize("method", METHODS)

@@ -14,7 +14,7 @@ from tractable.circuit import Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learner, Progress, Watch, settings_from_text
-from tractable.learners.spaces import OneOf, drawn
+from tractable.settings.spaces import OneOf, drawn
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 dependent_learner = pytest.mark.parametrize("name", [n for n in LEARNERS if n != "independent"])

@@ -8,12 +8,12 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.clusters import Clustering, cluster_rows
-from tractable.learners.dependence import dependent_groups, pair_gains
-from tractable.learners.encoding import encode
-from tractable.learners.learnspn import LearnSPNLearner
-from tractable.learners.scores import mean_log_prob
+from tractable.learners.learnspn.learner import LearnSPNLearner
 from tractable.progress import Watch
+from tractable.statistics.clustering import Clustering, cluster_rows
+from tractable.statistics.dependence import dependent_groups, pair_gains
+from tractable.statistics.encoding import encode
+from tractable.statistics.scores import mean_log_prob
 
 
 def blocks(rows: int = 2000, seed: int = 2) -> Table:

@@ -10,10 +10,10 @@ from tractable.circuit import Builder, Graph
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values, samples
 from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.encoding import encode
-from tractable.learners.mixture_of_trees import MixtureOfTreesLearner
-from tractable.learners.tree_mixtures import TreeClimb, climb_trees
-from tractable.learners.trees import Forest, forest_node
+from tractable.learners.mixtures.mixture_of_trees import MixtureOfTreesLearner
+from tractable.learners.mixtures.tree_em import TreeClimb, climb_trees
+from tractable.statistics.encoding import encode
+from tractable.statistics.forests import Forest, forest_node
 
 STATES = (2, 3, 2, 2, 3, 2)
 

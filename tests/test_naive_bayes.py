@@ -8,8 +8,10 @@ import pytest
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.encoding import encode
-from tractable.learners.mixtures import (
+from tractable.learners.mixtures.naive_bayes import NaiveBayesLearner
+from tractable.progress import Progress, Watch
+from tractable.statistics.encoding import encode
+from tractable.statistics.product_mixtures import (
     Climb,
     climb,
     first_sums,
@@ -17,8 +19,6 @@ from tractable.learners.mixtures import (
     memberships,
     mixture_node,
 )
-from tractable.learners.naive_bayes import NaiveBayesLearner
-from tractable.progress import Progress, Watch
 
 SCHEMA = Schema(
     (

@@ -14,7 +14,7 @@ from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.formats.network_files import markov_network
-from tractable.learners.bayesian_network import learn_network
+from tractable.learners.bayesian.network import learn_network
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.networks import (
     WRITERS,

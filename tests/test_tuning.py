@@ -19,9 +19,9 @@ import tractable as tr
 from tractable.circuit import Builder, Graph
 from tractable.data import Table, clinic, discrete_schema, to_frame
 from tractable.learners import LEARNERS, Learner, Progress, Watch
-from tractable.learners.scores import mean_log_prob
-from tractable.learners.spaces import Between, OneOf, Space, drawn
 from tractable.progress import seconds_in
+from tractable.settings.spaces import Between, OneOf, Space, drawn
+from tractable.statistics.scores import mean_log_prob
 from tractable.tuning import SAMPLERS, Trial, table_text
 from tractable.tuning.budget import Budget
 

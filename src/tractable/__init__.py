@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         NaiveBayesMixture,
     )
     from tractable.model import MPE, Circuit, load, mixture, product
-    from tractable.parameters import fit_parameters
+    from tractable.training import fit_parameters
     from tractable.tuning import Tuned, tune
 
 __version__ = "0.1.0"
@@ -45,7 +45,7 @@ ESTIMATORS = (
 _HOME = {
     **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
-    "fit_parameters": "tractable.parameters",
+    "fit_parameters": "tractable.training",
     **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
     **dict.fromkeys(ESTIMATORS, "tractable.estimators"),
 }

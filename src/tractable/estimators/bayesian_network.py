@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from tractable.data import Schema
 from tractable.estimators.base import RandomState, TableEstimator
 from tractable.learners import LEARNERS, Learner, Watch
-from tractable.learners.bayesian_network import learned_network
+from tractable.learners.bayesian.network import learned_network
 from tractable.networks import Network
 
 

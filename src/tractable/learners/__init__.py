@@ -1,20 +1,20 @@
 """From a table to a circuit. To add a learner: a file with a class, and a line in the table below."""
 
-from tractable.learners.acbn import ACBNLearner
-from tractable.learners.acmn import ACMNLearner
-from tractable.learners.bayesian_network import BayesianNetworkLearner
+from tractable.learners.bayesian.acbn import ACBNLearner
+from tractable.learners.bayesian.network import BayesianNetworkLearner
 from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.eacmn import EACMNLearner
 from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
-from tractable.learners.idspn import IDSPNLearner
+from tractable.learners.idspn.learner import IDSPNLearner
 from tractable.learners.independent import IndependentLearner
-from tractable.learners.latent_tree import LatentTreeLearner
+from tractable.learners.latent_tree.learner import LatentTreeLearner
 from tractable.learners.learner import Learner
-from tractable.learners.learnspn import LearnSPNLearner
-from tractable.learners.mixture_of_trees import MixtureOfTreesLearner
-from tractable.learners.naive_bayes import NaiveBayesLearner
-from tractable.learners.settings import settings_from_text
+from tractable.learners.learnspn.learner import LearnSPNLearner
+from tractable.learners.markov.acmn import ACMNLearner
+from tractable.learners.markov.eacmn import EACMNLearner
+from tractable.learners.mixtures.mixture_of_trees import MixtureOfTreesLearner
+from tractable.learners.mixtures.naive_bayes import NaiveBayesLearner
 from tractable.progress import Progress, Watch
+from tractable.settings.text import settings_from_text
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner

@@ -7,15 +7,12 @@ import numpy as np
 
 from tractable.circuit import Builder, Graph
 from tractable.data import Table
-from tractable.learners.conditionals import forest_tables
-from tractable.learners.encoding import Encoding, encode
 from tractable.learners.learner import Learner, require_at_least
-from tractable.learners.spaces import Between, Space
-from tractable.learners.statistics import link_gains, link_parameters
-from tractable.learners.trees import Forest, best_forest, categorical_mask, forest_node
 from tractable.progress import Watch
-
-ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
+from tractable.settings.spaces import Between, Space
+from tractable.statistics.conditionals import forest_tables
+from tractable.statistics.encoding import encode
+from tractable.statistics.forests import chow_liu_forest, forest_node
 
 
 @final
@@ -44,10 +41,3 @@ class ChowLiuLearner(Learner):
         root = forest_node(builder, forest, forest_tables(encoding, forest, self.smoothing))
         watch.report("circuit", 2, 2)
         return builder.freeze(root)
-
-
-def chow_liu_forest(encoding: Encoding, smoothing: float, link_cost: float = 0.0) -> Forest:
-    """The forest of greatest log-likelihood, less `link_cost` for each parameter that a link adds."""
-    gain = link_gains(encoding, smoothing)
-    gain[gain <= ROUNDING * encoding.total] = 0.0
-    return best_forest(gain - link_cost * link_parameters(encoding.schema), categorical_mask(encoding.schema))

@@ -13,19 +13,18 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, joined
 from tractable.data import Table
-from tractable.learners.chow_liu import chow_liu_forest
-from tractable.learners.encoding import Encoding, encode
-from tractable.learners.estimates import default_family, estimates, leaf_params
 from tractable.learners.learner import Learner, require_at_least, require_numbers
-from tractable.learners.mixtures import first_sums
-from tractable.learners.scores import mean_log_prob
-from tractable.learners.spaces import Between, OneOf, Space
-from tractable.learners.trees import Forest
 from tractable.leaves import FAMILIES
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
+from tractable.settings.spaces import Between, OneOf, Space
+from tractable.statistics.encoding import Encoding, encode
+from tractable.statistics.estimates import default_family, estimates, leaf_params
+from tractable.statistics.forests import Forest, chow_liu_forest
+from tractable.statistics.product_mixtures import first_sums
+from tractable.statistics.scores import mean_log_prob
 
 
 @final

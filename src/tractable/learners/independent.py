@@ -7,11 +7,11 @@ import numpy as np
 
 from tractable.circuit import Builder, Graph
 from tractable.data import Table
-from tractable.learners.encoding import encode
-from tractable.learners.estimates import estimates, product_nodes, smoothed_sums
 from tractable.learners.learner import Learner, require_at_least
-from tractable.learners.spaces import Between, Space
 from tractable.progress import Watch
+from tractable.settings.spaces import Between, Space
+from tractable.statistics.encoding import encode
+from tractable.statistics.estimates import estimates, product_nodes, smoothed_sums
 
 
 @final

@@ -8,8 +8,8 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.spaces import Space
 from tractable.progress import Watch
+from tractable.settings.spaces import Space
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,11 @@
 To add a method: a file with a class, and a line in the table below.
 """
 
-from difflib import get_close_matches
-from typing import Any
-
 import numpy as np
 
 from tractable.circuit import Graph
-from tractable.data import Table, as_table, collapse
+from tractable.data import Table, collapse
 from tractable.engine import log_values
-from tractable.model import Circuit
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.eg import EG
@@ -26,36 +22,6 @@ from tractable.progress import Watch
 METHODS: dict[str, type[Method]] = {
     method.name: method for method in (CCCP, OnlineEM, HardEM, PGD, EG, SMA, ClosedForm)
 }
-
-
-def fit_parameters(
-    circuit: Circuit,
-    table: Any,
-    method: str = "cccp",
-    *,
-    valid: Any = None,
-    random_state: int | None = None,
-    **settings: Any,
-) -> Circuit:
-    """The circuit with parameters fitted to a table by a named method; `settings` are the method's own.
-
-    Raises:
-        ValueError: if there is no such method or setting, or the tables do not fit the circuit.
-    """
-    if method not in METHODS:
-        near = get_close_matches(method, METHODS, n=1)
-        raise ValueError(
-            f"there is no method '{method}'"
-            + (f"; did you mean '{near[0]}'?" if near else f" ({', '.join(METHODS)})")
-        )
-    train = as_table(table, circuit.schema)
-    held_out = None if valid is None else as_table(valid, circuit.schema)
-    try:
-        how = METHODS[method](**settings)
-    except TypeError as error:
-        raise ValueError(f"method '{method}': {str(error).partition(' ')[2]}") from None
-    found = fit(circuit.graph, train, how, np.random.default_rng(random_state), valid=held_out)
-    return Circuit(found.graph, circuit.about)
 
 
 def fit(
@@ -105,4 +71,4 @@ def _rows(table: Table) -> Rows:
     return Rows(distinct.values[some], distinct.row_weights[some])
 
 
-__all__ = ["METHODS", "Fitted", "Method", "fit", "fit_parameters", "randomised"]
+__all__ = ["METHODS", "Fitted", "Method", "fit", "randomised"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from tractable.data import Table
 from tractable.learners import LEARNERS, Learner
-from tractable.learners.spaces import Space
+from tractable.settings.spaces import Space
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

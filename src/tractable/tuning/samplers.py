@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tractable.learners.spaces import Space, drawn
+from tractable.settings.spaces import Space, drawn
 from tractable.tuning.tpe import check_optuna, tpe_settings
 from tractable.tuning.trial import Trial
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tractable.learners.spaces import Choice, OneOf, Space
+from tractable.settings.spaces import Choice, OneOf, Space
 from tractable.tuning.trial import Trial
 
 if TYPE_CHECKING:

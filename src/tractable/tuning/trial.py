@@ -13,8 +13,8 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners import Learner, Watch
-from tractable.learners.scores import mean_log_prob
 from tractable.progress import Progress
+from tractable.statistics.scores import mean_log_prob
 
 THREADS = "TRACTABLE_THREADS"
 FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table

@@ -1,0 +1,1 @@
+"""Bayesian networks of decision trees, and their circuits."""

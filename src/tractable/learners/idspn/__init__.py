@@ -1,0 +1,1 @@
+"""Sum-product networks whose leaves are the circuits of Markov networks."""

@@ -1,0 +1,223 @@
+"""The growth of a sum-product of circuits: which leaf is extended, by what, and whether it stays so."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy.sparse import csgraph
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.engine import log_values
+from tractable.learners.idspn.race import racing
+from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
+from tractable.learners.independent import IndependentLearner
+from tractable.learners.learner import Learner
+from tractable.progress import Watch
+from tractable.statistics.clustering import Clustering, cluster_rows
+from tractable.statistics.dependence import pair_gains
+from tractable.statistics.encoding import encode
+
+FEWEST_COLUMNS, FEWEST_ROWS = 5, 50  # of a circuit that is extended
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dividing:
+    """How leaves are extended."""
+
+    clustering: Clustering
+    dependence: float  # nats of mutual information above which two columns are not independent
+    extensions: int  # leaves that are tried, at most
+    around: float  # rows that what was divided counts for in each part, beside the part's own
+    jobs: int | None  # circuits learned side by side; None leaves it to joblib's settings
+
+
+class _Part(Protocol):
+    """Some rows and columns."""
+
+    @property
+    def rows(self) -> Ints: ...
+    @property
+    def valid_rows(self) -> Ints: ...
+    @property
+    def columns(self) -> Ints: ...
+    @property
+    def final(self) -> bool: ...
+
+
+class _Task(NamedTuple):
+    """A circuit to be learned: on which rows and columns, and whether it is never extended."""
+
+    rows: Ints
+    valid_rows: Ints
+    columns: Ints
+    around: Ints  # the rows that were divided
+    final: bool = False
+
+
+class Growth:
+    """One run: rows, and the ways to learn and to divide."""
+
+    def __init__(
+        self, how: Dividing, leaf_learner: Callable[[float], Learner], table: Table, valid: Table | None
+    ) -> None:
+        self._how = how
+        self._leaf_learner = leaf_learner  # for a leaf with that part of all cells
+        self._table = encode(table).table  # equal rows are one
+        self._valid = valid
+        self._judge = self._table if valid is None else valid
+
+    def run(self, rng: np.random.Generator, watch: Watch) -> Node:
+        """The tree, extended leaf by leaf, those with most rows first."""
+        watch.report("extensions", 0, self._how.extensions)
+        root, tried = self._first(rng, watch), set[CircuitNode]()
+        for step in range(1, self._how.extensions):
+            watch.report("extensions", step, self._how.extensions, self._score(root))
+            leaves = [leaf for leaf in root.circuits() if leaf not in tried and self._may_extend(leaf)]
+            if not leaves or watch.should_stop():
+                break
+            leaf = max(leaves, key=self._weight)
+            tried.add(leaf)
+            extended = self._extended(leaf, rng, watch)
+            whole = root if extended is None else root.replaced(leaf, extended)
+            root = whole if self._score(whole) > self._score(root) else root
+        watch.report("extensions", self._how.extensions, self._how.extensions, self._score(root))
+        return root
+
+    def _first(self, rng: np.random.Generator, watch: Watch) -> Node:
+        """A circuit of everything, or what extends it if that is better.
+
+        The extension is learned first, so that the circuit can be given up when it will not be as good: it
+        takes longer than all parts together.
+        """
+        rows = np.arange(len(self._table))
+        valid_rows = np.arange(0 if self._valid is None else len(self._valid))
+        everything = _Task(rows, valid_rows, np.arange(len(self._table.schema)), rows)
+        extended = None
+        if self._how.extensions > 0 and self._may_extend(everything):
+            extended = self._extended(everything, rng, watch)
+        if extended is None:
+            return self._learned([everything], watch)[0]
+        score = self._score(extended)
+        tells_score = all(v.is_categorical for v in self._table.schema.variables)  # numbers come in later
+        goal = score if tells_score else -np.inf
+        whole = self._learned([everything._replace(final=True)], watch, goal)[0]
+        return whole if self._score(whole) > score else extended
+
+    def _score(self, node: Node) -> float:
+        weights = self._judge.row_weights
+        return float(weights @ node.log_values) / max(float(weights.sum()), 1e-300)
+
+    def _may_extend(self, leaf: _Part) -> bool:
+        many = leaf.columns.size >= FEWEST_COLUMNS and self._weight(leaf) >= FEWEST_ROWS
+        return many and not leaf.final
+
+    def _weight(self, leaf: _Part) -> float:
+        return float(self._table.row_weights[leaf.rows].sum())
+
+    def _extended(self, leaf: _Part, rng: np.random.Generator, watch: Watch) -> Node | None:
+        """A product of sums of circuits in the place of a leaf; None if there is nothing to divide."""
+        lots = []
+        for columns, final in self._groups(leaf):
+            whole = _Task(leaf.rows, leaf.valid_rows, columns, leaf.rows, final)
+            lots.append([whole] if final else self._clusters(whole, rng))
+        if sum(map(len, lots)) == 1:
+            return None
+        learned = iter(self._learned([task for lot in lots for task in lot], watch))
+        parts = [self._sum([next(learned) for _ in lot]) for lot in lots]
+        return parts[0] if len(parts) == 1 else ProductNode(parts)
+
+    def _sum(self, parts: list[CircuitNode]) -> Node:
+        weights = np.array([self._weight(part) for part in parts])
+        return parts[0] if len(parts) == 1 else SumNode(parts, weights / weights.sum())
+
+    def _groups(self, leaf: _Part) -> list[tuple[Ints, bool]]:
+        """The columns in groups that tell nothing about each other; single ones are one final group."""
+        encoding = encode(self._table.take(leaf.rows).select(leaf.columns))
+        information = pair_gains(encoding, 0.0) / encoding.rows
+        linked = np.maximum(information, information.T) > self._how.dependence
+        _, label = csgraph.connected_components(linked, directed=False)
+        count = np.bincount(label)
+        groups = [(leaf.columns[label == one], False) for one in np.flatnonzero(count > 1)]
+        single = leaf.columns[count[label] == 1]
+        return [*groups, (single, True)] if single.size else groups
+
+    def _clusters(self, whole: _Task, rng: np.random.Generator) -> list[_Task]:
+        """A task for each cluster of the rows, by the products of leaves that the clusters are."""
+        part = self._table.take(whole.rows).select(whole.columns)
+        encoding = encode(part)  # rows that are equal in these columns are one row of it
+        label = cluster_rows(encoding, rng, self._how.clustering)
+        centres = [
+            IndependentLearner().learn(encoding.table.take(label == one), rng)
+            for one in range(label.max() + 1)
+        ]
+        share = np.log(np.bincount(label, weights=encoding.weights))
+        mine = _likeliest(centres, share, part)
+        used = np.unique(mine)
+        theirs = np.zeros(0, dtype=np.int64)
+        if self._valid is not None:
+            rows = self._valid.take(whole.valid_rows).select(whole.columns)
+            theirs = used[_likeliest([centres[one] for one in used], share[used], rows)]
+        return [
+            _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns, whole.rows)
+            for one in used
+        ]
+
+    def _learned(self, tasks: list[_Task], watch: Watch, goal: float = -np.inf) -> list[CircuitNode]:
+        """The circuits of tasks, each the same whether it is learned alone or beside others.
+
+        One that is alone may be given up when it will not come to score `goal`.
+        """
+        jobs = [self._job(task) for task in tasks]
+        graphs: Any
+        if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
+            graphs = [_learn_circuit(*job, racing(watch, goal)) for job in jobs]
+        else:
+            until = None if watch.left is None else time.time() + watch.left
+            graphs = Parallel(n_jobs=self._how.jobs)(delayed(_learn_until)(*job, until) for job in jobs)
+        return [
+            CircuitNode(graph, task.rows, task.valid_rows, self._judge, final=task.final)
+            for graph, task in zip(graphs, tasks, strict=True)
+        ]
+
+    def _job(self, task: _Task) -> tuple[Learner, Table, Table | None]:
+        """What learns the circuit of a task, and the rows it learns from and is judged by."""
+        weights = self._table.row_weights
+        cells = float(weights[task.rows].sum()) * task.columns.size
+        share = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
+        valid = None
+        if self._valid is not None and task.valid_rows.size:
+            valid = self._valid.take(task.valid_rows).select(task.columns)
+        return self._leaf_learner(share), self._with_around(task), valid
+
+    def _with_around(self, task: _Task) -> Table:
+        """The rows of a task with those that were divided beside them, which count for a few rows in all.
+
+        So what is rare in a small part is as rare as it was in the whole, not as pseudo-counts have it.
+        """
+        if self._how.around == 0 or task.rows.size == task.around.size:
+            return self._table.take(task.rows).select(task.columns)
+        weight = self._table.row_weights
+        beside = self._how.around * weight / max(float(weight[task.around].sum()), 1e-300)
+        beside[task.rows] += weight[task.rows]
+        whole = self._table.select(task.columns)
+        return Table(whole.schema, whole.values[task.around], beside[task.around])
+
+
+def _learn_circuit(learner: Learner, part: Table, valid: Table | None, watch: Watch) -> Graph:
+    return learner.learn(part, np.random.default_rng(0), valid=valid, watch=watch)
+
+
+def _learn_until(learner: Learner, part: Table, valid: Table | None, until: float | None) -> Graph:
+    """The same in another process, until a time of day: it may have waited for its turn."""
+    return _learn_circuit(learner, part, valid, Watch(seconds=None if until is None else until - time.time()))
+
+
+def _likeliest(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
+    """The circuit that each row most likely comes from."""
+    logs = np.stack([log_values(graph, rows.values) for graph in graphs])
+    return np.asarray((logs + log_share[:, None]).argmax(axis=0), dtype=np.int64)

@@ -1,0 +1,48 @@
+"""From distances to a latent tree, by any of the methods."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from tractable.arrays import Floats
+from tractable.learners.latent_tree.grouping import recursive_grouping
+from tractable.learners.latent_tree.joining import neighbour_joining
+from tractable.learners.latent_tree.neighbourhoods import grown_from_chow_liu
+from tractable.learners.latent_tree.tree import Tree, contracted, joined
+from tractable.progress import Watch
+
+Method: TypeAlias = Literal["clrg", "clnj", "rg", "nj"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How to find a tree."""
+
+    method: Method = "clnj"  # recursive grouping or neighbour joining, of all columns or from a Chow-Liu tree
+    relaxation: float = 0.05  # how much differences of distances may spread within a family
+    shortest: float = 0.01  # a hidden node nearer than this to another node becomes one with it
+
+
+def latent_tree(distance: Floats, how: Search, watch: Watch | None = None) -> Tree:
+    """The tree, or one for each lot of columns that finite distances hold together."""
+    watch = watch or Watch()
+    known = np.isfinite(distance)
+    reach = float(distance.max(where=known, initial=0.0)) * (1 + 1e-9) + 1e-9
+    capped = np.where(known, distance, reach)
+
+    def solve(part: Floats) -> Tree:
+        return contracted(_solved(part, reach, how, watch), how.shortest)
+
+    if how.method in ("clrg", "clnj"):
+        return grown_from_chow_liu(capped, reach, solve, watch)
+    count, label = csgraph.connected_components(known, directed=False)
+    lots = [np.flatnonzero(label == lot) for lot in range(count)]
+    return joined(len(distance), [(lot, solve(capped[np.ix_(lot, lot)])) for lot in lots])
+
+
+def _solved(distance: Floats, reach: float, how: Search, watch: Watch) -> Tree:
+    if how.method.endswith("rg"):
+        return recursive_grouping(distance, reach, how.relaxation, watch)
+    return neighbour_joining(distance, watch)

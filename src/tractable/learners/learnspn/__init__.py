@@ -1,0 +1,1 @@
+"""Sum-product networks learned by partitioning a table."""

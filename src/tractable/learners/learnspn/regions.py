@@ -1,0 +1,170 @@
+"""A table cut by columns into independent parts and by rows into clusters, again and again.
+
+The cuts are a tree of regions, found largest region first, so that time runs out where least is lost.
+Regions small enough to become leaves know their leaf: the same tree, cut off at several sizes, gives several
+circuits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import Builder, Graph
+from tractable.data import Schema
+from tractable.progress import Watch
+from tractable.statistics.clustering import Clustering, cluster_rows
+from tractable.statistics.conditionals import forest_tables
+from tractable.statistics.dependence import dependent_groups, pair_gains
+from tractable.statistics.encoding import Encoding
+from tractable.statistics.forests import Forest, best_forest, categorical_mask, forest_node
+from tractable.statistics.link_gains import link_parameters
+
+Leaf = Literal["chow-liu", "univariate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cutting:
+    """How to cut."""
+
+    sizes: tuple[int, ...]  # a region of less weight is a leaf: the smallest ends the cutting
+    threshold: float  # the G statistic of two dependent columns
+    clustering: Clustering
+    leaf: Leaf
+    smoothing: float  # imaginary rows in each distribution of a leaf
+    link_cost: float  # nats that a link of a leaf's tree must gain for each parameter
+
+
+class Multivariate(NamedTuple):
+    """A leaf over several columns: a forest and its distributions."""
+
+    forest: Forest
+    tables: list[Floats]
+
+
+@dataclass(slots=True)
+class Region:
+    """Some rows of some columns, and how they are cut further."""
+
+    columns: Ints  # numbers in the whole table, ascending
+    weight: float  # of the rows
+    leaf: Multivariate | None = None  # None only where no circuit ends
+    kind: Literal["leaf", "product", "sum"] = "leaf"
+    children: list[int] = field(default_factory=list)  # numbers of regions, later ones
+
+
+@dataclass(slots=True)
+class _Block:
+    """What is known of a region while it waits to be cut."""
+
+    encoding: Encoding
+    columns: Ints
+    rng: np.random.Generator
+    gain: Floats | None = None  # among its columns, once known
+    connected: bool = False  # whether its columns are known to be one group
+
+
+class _Cut(NamedTuple):
+    kind: Literal["product", "sum"]
+    blocks: list[_Block]
+
+
+def cut_table(encoding: Encoding, rng: np.random.Generator, how: Cutting, watch: Watch) -> list[Region]:
+    """The regions of a table, the whole of it first."""
+    whole = _Block(encoding, np.arange(len(encoding.schema)), rng)
+    regions = [Region(whole.columns, encoding.total)]
+    waiting = [(-encoding.total, 0)]
+    blocks = {0: whole}
+    while waiting:
+        _, number = heappop(waiting)
+        block, region = blocks.pop(number), regions[number]
+        cut = None if watch.should_stop() else _cut(block, region, how)
+        if cut is None or region.weight < max(how.sizes):
+            region.leaf = _fitted_leaf(block, how, watch)
+        if cut is not None:
+            region.kind = cut.kind
+            for part in cut.blocks:
+                region.children.append(len(regions))
+                blocks[len(regions)] = part
+                heappush(waiting, (-part.encoding.total, len(regions)))
+                regions.append(Region(part.columns, part.encoding.total))
+        watch.report("cutting the table", len(regions) - len(waiting), len(regions))
+    return regions
+
+
+def _cut(block: _Block, region: Region, how: Cutting) -> _Cut | None:
+    """The next cut of a region: by columns if they fall apart, else by rows; None where it is a leaf."""
+    if region.weight < min(how.sizes) or region.columns.size == 1:
+        return None
+    if block.gain is None:
+        block.gain = pair_gains(block.encoding, how.smoothing)
+    if not block.connected:
+        groups = dependent_groups(block.encoding, block.gain, how.threshold)
+        if len(groups) > 1:
+            return _Cut("product", _column_parts(block, block.gain, groups))
+    label = cluster_rows(block.encoding, block.rng, how.clustering)
+    if not label.any():
+        return None
+    return _Cut("sum", _row_parts(block, label))
+
+
+def _column_parts(block: _Block, gain: Floats, groups: list[Ints]) -> list[_Block]:
+    every = slice(None)
+    return [
+        _Block(block.encoding.part(every, group), block.columns[group], rng, gain[np.ix_(group, group)], True)
+        for group, rng in zip(groups, block.rng.spawn(len(groups)), strict=True)
+    ]
+
+
+def _row_parts(block: _Block, label: Ints) -> list[_Block]:
+    every = np.arange(block.columns.size)
+    clusters = range(int(label.max()) + 1)
+    return [
+        _Block(block.encoding.part(np.flatnonzero(label == k), every), block.columns, rng)
+        for k, rng in zip(clusters, block.rng.spawn(len(clusters)), strict=True)
+    ]
+
+
+def _fitted_leaf(block: _Block, how: Cutting, watch: Watch) -> Multivariate:
+    """A forest over the columns; without links where none are wanted, or no time is left to find them."""
+    encoding = block.encoding
+    if block.gain is None and how.leaf == "chow-liu" and block.columns.size > 1 and not watch.should_stop():
+        block.gain = pair_gains(encoding, how.smoothing)
+    if block.gain is None or how.leaf == "univariate":
+        gain = np.zeros((block.columns.size, block.columns.size))
+    else:
+        gain = block.gain - how.link_cost * link_parameters(encoding.schema)
+    forest = best_forest(gain, categorical_mask(encoding.schema))
+    return Multivariate(forest, forest_tables(encoding, forest, how.smoothing))
+
+
+def region_circuit(schema: Schema, regions: Sequence[Region], size: int) -> Graph:
+    """The circuit of the regions, in which those of less weight than `size` are leaves."""
+    builder = Builder(schema)
+    ends = [region.kind == "leaf" or region.weight < size for region in regions]
+    node: dict[int, int] = {}
+    for number in _used(regions, ends)[::-1]:
+        region = regions[number]
+        if ends[number]:
+            assert region.leaf is not None
+            node[number] = forest_node(builder, *region.leaf, region.columns)
+            continue
+        below = [node[child] for child in region.children]
+        if region.kind == "product":
+            node[number] = builder.product(below)
+        else:
+            share = np.array([regions[child].weight for child in region.children])
+            node[number] = builder.sum(below, np.log(share / share.sum()))
+    return builder.freeze(node[0])
+
+
+def _used(regions: Sequence[Region], ends: Sequence[bool]) -> list[int]:
+    """The regions that a circuit holds, parents before children."""
+    used = [0]
+    for number in used:
+        if not ends[number]:
+            used.extend(regions[number].children)
+    return used

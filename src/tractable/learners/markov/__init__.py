@@ -1,0 +1,1 @@
+"""Markov networks that are learned together with their circuits."""

@@ -1,0 +1,1 @@
+"""Settings of learners and parameter methods, declared once."""

@@ -1,0 +1,78 @@
+"""The distribution of a column in each state of another, from counts."""
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.statistics.encoding import Encoding
+from tractable.statistics.estimates import LEAST_SMOOTHING, gaussian_params, log_rates, moments
+from tractable.statistics.forests import Forest
+
+
+def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
+    """For each column a line for each state of its parent, or one; see `forest_node`.
+
+    A column's own distribution is smoothed by imaginary rows spread evenly, the conditional ones by as many
+    that follow the column's own: a state of the parent that is never seen tells nothing.
+    """
+    smoothing = max(smoothing, LEAST_SMOOTHING)
+    codes = _codes(encoding)
+    answer = []
+    for column, parent in enumerate(forest.parent.tolist()):
+        if encoding.schema[column].is_categorical:
+            answer.append(_state_table(encoding, codes, (column, parent), smoothing))
+        elif encoding.schema[column].kind == "real":
+            answer.append(_real_table(encoding, codes, (column, parent), smoothing))
+        else:
+            answer.append(_count_table(encoding, codes, (column, parent), smoothing))
+    return answer
+
+
+def _codes(encoding: Encoding) -> Ints:
+    """The states of categorical columns, one past the last where missing; zero in others. (columns, rows)."""
+    states = encoding.schema.cardinalities[:, None]
+    values = encoding.table.values.T
+    return np.where(states > 0, np.where(np.isnan(values), states, values), 0.0).astype(np.int64)
+
+
+def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
+    column, parent = link
+    weights, states = encoding.weights, encoding.schema[column].cardinality
+    own: Floats = np.bincount(codes[column], weights, states + 1)[:states].astype(np.float64)
+    own = own + smoothing / states
+    own = own / own.sum()
+    if parent < 0:
+        return np.log(own)[None, :]
+    above = encoding.schema[parent].cardinality
+    pair = codes[parent] * (states + 1) + codes[column]
+    counts: Floats = np.bincount(pair, weights, (above + 1) * (states + 1)).astype(np.float64)
+    counts = counts.reshape(above + 1, states + 1)[:above, :states] + smoothing * own
+    return np.log(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
+    column, _ = link
+    centre, scale = encoding.centre[column], encoding.scale[column]
+    z = encoding.table.values[:, column] / scale - centre / scale
+    seen, total, square = _sums(encoding, codes, link, np.stack([np.ones(z.size), z, z**2]))
+    layout = encoding.layout
+    spread = encoding.prior[layout.squares][np.searchsorted(layout.real, column)]
+    mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
+    return gaussian_params(encoding, column, mean, variance)
+
+
+def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
+    x = encoding.table.values[:, link[0]]
+    seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
+    overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, link[0])]
+    return log_rates(seen + smoothing, total + smoothing * overall)[:, None]
+
+
+def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:
+    """The sums of numbers over the rows in each state of the parent, or over all; (parent's states,) each."""
+    column, parent = link
+    states = 1 if parent < 0 else encoding.schema[parent].cardinality
+    state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]
+    seen = ~np.isnan(encoding.table.values[:, column])
+    weighed = numbers[:, seen] * encoding.weights[seen]
+    found = [np.bincount(state[seen], line, states)[:states] for line in weighed]
+    return [sums.astype(np.float64) for sums in found]

@@ -1,0 +1,140 @@
+"""Statistics of groups of rows -> the parameters of their leaves.
+
+A group's statistics are sums of the lines of an encoding, (features, groups); smoothing is so many of its
+imaginary rows added to each group. Within a group columns are independent, so that one group is a product of
+leaves and several are a mixture of such products.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Builder
+from tractable.data import Variable
+from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD
+from tractable.leaves.poisson import MAX_LOG_RATE
+from tractable.statistics.encoding import Encoding
+
+LEAST_SMOOTHING = 1e-9  # imaginary rows even where none are asked for: nothing is quite impossible
+LEAST_LOG_RATE = -700.0  # stands for a rate of zero, whose logarithm times zero is NaN
+
+
+class Estimates(NamedTuple):
+    """Parameters of maximum likelihood, one column of each array a group."""
+
+    log_first: Floats  # (categorical columns, groups) the log-probability of the first state
+    log_state: Floats  # (state features, groups) those of the other states
+    mean: Floats  # (real columns, groups), standardised
+    variance: Floats  # (real columns, groups), standardised
+    log_rate: Floats  # (count columns, groups)
+
+
+def default_family(variable: Variable) -> str:
+    """The family of leaves that learners put over a column."""
+    if variable.kind == "real":
+        return "gaussian"
+    if variable.kind == "count":
+        return "poisson"
+    return "bernoulli" if variable.cardinality == 2 else "categorical"
+
+
+def state_params(log_prob: Floats) -> Floats:
+    """Parameters of a column's default leaves from log-probabilities, (leaves, states)."""
+    if log_prob.shape[1] != 2:
+        return log_prob
+    return log_prob[:, 1:] - log_prob[:, :1]
+
+
+def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
+    """The statistics with the imaginary rows added. Shape (features, groups)."""
+    return sums + max(smoothing, LEAST_SMOOTHING) * encoding.prior[:, None]
+
+
+def estimates(encoding: Encoding, sums: Floats) -> Estimates:
+    """The parameters that fit smoothed statistics best."""
+    layout = encoding.layout
+    seen = sums[layout.seen]
+    states = sums[layout.states]
+    least = LEAST_SMOOTHING * encoding.prior[layout.states.start : layout.states.stop, None]
+    states = np.maximum(states, least)
+    smallest = LEAST_SMOOTHING / encoding.schema.cardinalities[layout.categorical][:, None]
+    others = layout.by_column(states)
+    first = np.maximum(seen[layout.categorical] - others, smallest)
+    log_total = np.log(first + others)
+    mean, variance = moments(seen[layout.real], sums[layout.values], sums[layout.squares])
+    return Estimates(
+        np.log(first) - log_total,
+        np.log(states) - log_total[layout.owner],
+        mean,
+        variance,
+        log_rates(seen[layout.counted], sums[layout.counts]),
+    )
+
+
+def moments(seen: Floats, total: Floats, square: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of standardised values from the sums of ones, values and squares."""
+    mean = total / seen
+    return mean, np.maximum(square / seen - mean**2, MIN_SPREAD**2)
+
+
+def log_rates(seen: Floats, total: Floats) -> Floats:
+    """The logarithms of the mean counts, within what a leaf can hold."""
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(total / seen), LEAST_LOG_RATE, MAX_LOG_RATE)
+
+
+def gaussian_params(encoding: Encoding, column: int, mean: Floats, variance: Floats) -> Floats:
+    """Parameters of leaves over a real column from standardised means and variances. Shape (leaves, 2)."""
+    centre, scale = encoding.centre[column], encoding.scale[column]
+    log_sd = 0.5 * np.log(variance) + np.log(scale)
+    return np.stack([mean * scale + centre, np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)], axis=1)
+
+
+def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:
+    """What each feature adds to a row's log-probability in each group. Shape (features, groups).
+
+    With it `matrix @ coefficients + constant` are the log-probabilities of all rows in all groups.
+    """
+    layout = encoding.layout
+    log_first, log_state, mean, variance, log_rate = fitted
+    answer = np.zeros((layout.features, mean.shape[1]))
+    answer[layout.states] = log_state - log_first[layout.owner]
+    answer[layout.values] = mean / variance
+    answer[layout.squares] = -0.5 / variance
+    answer[layout.counts] = log_rate
+    scale = np.log(2 * np.pi) + 2 * np.log(encoding.scale[layout.real])[:, None]
+    base = np.zeros((layout.seen.size, mean.shape[1]))
+    base[layout.categorical] = log_first
+    base[layout.real] = -0.5 * (scale + np.log(variance) + mean**2 / variance)
+    base[layout.counted] = -np.exp(log_rate)
+    np.add.at(answer, layout.seen, base)
+    return answer
+
+
+def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
+    """The parameters of each column's default leaves, (groups, width) each."""
+    layout = encoding.layout
+    answer: list[Floats] = [np.zeros((0, 0))] * len(encoding.schema)
+    last = np.searchsorted(layout.owner, np.arange(layout.categorical.size), side="right").tolist()
+    start = 0
+    for i, (column, end) in enumerate(zip(layout.categorical.tolist(), last, strict=True)):
+        log_prob = np.concatenate([fitted.log_first[i : i + 1], fitted.log_state[start:end]])
+        answer[column] = state_params(log_prob.T)
+        start = end
+    for i, column in enumerate(layout.real.tolist()):
+        answer[column] = gaussian_params(encoding, column, fitted.mean[i], fitted.variance[i])
+    for i, column in enumerate(layout.counted.tolist()):
+        answer[column] = fitted.log_rate[i][:, None]
+    return answer
+
+
+def product_nodes(builder: Builder, encoding: Encoding, fitted: Estimates) -> list[int]:
+    """One product of leaves over all columns for each group."""
+    families = [default_family(v) for v in encoding.schema]
+    lines = [params.tolist() for params in leaf_params(encoding, fitted)]
+    columns = range(len(families))
+    return [
+        builder.product([builder.leaf(families[c], c, lines[c][group]) for c in columns])
+        for group in range(fitted.mean.shape[1])
+    ]

@@ -1,0 +1,137 @@
+"""Forests over columns: found from what columns tell about each other, and compiled to circuits.
+
+In a forest a column has at most one parent, a categorical column. Its circuit has for each column with
+children a product for each state (the state's indicator, and what the children are given it) and for each
+state of the parent a sum over them; a column without children has a leaf for each state of its parent. It is
+deterministic.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.circuit import Builder
+from tractable.data import Schema
+from tractable.statistics.encoding import Encoding
+from tractable.statistics.estimates import default_family, state_params
+from tractable.statistics.link_gains import link_gains, link_parameters
+
+ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
+
+
+class Forest(NamedTuple):
+    """Columns under their parents."""
+
+    parent: Ints  # (columns,) -1 for a root
+    order: Ints  # (columns,) parents before their children
+
+    def children(self) -> list[list[int]]:
+        """The children of each column."""
+        answer: list[list[int]] = [[] for _ in self.parent]
+        for column in np.flatnonzero(self.parent >= 0).tolist():
+            answer[self.parent[column]].append(column)
+        return answer
+
+
+def best_forest(gain: Floats, categorical: Bools) -> Forest:
+    """The forest whose links gain most, each column under a categorical one; without links that gain nothing.
+
+    `gain` is (columns, columns): line a, column b is what b gains under a; between categorical columns it is
+    the same both ways.
+    """
+    columns = np.flatnonzero(categorical)
+    parent = np.full(len(gain), -1, dtype=np.int64)
+    order: list[int] = []
+    for tree in _rooted_trees(maximum_spanning_links(gain[np.ix_(columns, columns)]), columns.size):
+        for column, above in tree:
+            order.append(int(columns[column]))
+            parent[columns[column]] = columns[above] if above >= 0 else -1
+    numbers = np.flatnonzero(~categorical)
+    if columns.size and numbers.size:
+        told = gain[np.ix_(columns, numbers)]
+        best = told.argmax(axis=0)
+        parent[numbers] = np.where(told.max(axis=0) > 0, columns[best], -1)
+    return Forest(parent, np.array([*order, *numbers.tolist()], dtype=np.int64))
+
+
+def chow_liu_forest(encoding: Encoding, smoothing: float, link_cost: float = 0.0) -> Forest:
+    """The forest of greatest log-likelihood, less `link_cost` for each parameter that a link adds."""
+    gain = link_gains(encoding, smoothing)
+    gain[gain <= ROUNDING * encoding.total] = 0.0
+    return best_forest(gain - link_cost * link_parameters(encoding.schema), categorical_mask(encoding.schema))
+
+
+def maximum_spanning_links(gain: Floats) -> Ints:
+    """The links of a spanning forest that gains most; only pairs that gain something. Shape (links, 2)."""
+    one, other = np.nonzero(np.triu(gain, 1) > 0)
+    if not one.size:
+        return np.zeros((0, 2), dtype=np.int64)
+    cost = gain.max() + 1.0 - gain[one, other]  # above zero: scipy takes a cost of zero for no link
+    graph = sparse.csr_array((cost, (one, other)), shape=gain.shape)
+    tree = csgraph.minimum_spanning_tree(graph).tocoo()
+    links = np.stack([tree.row, tree.col], axis=1).astype(np.int64)
+    return links[np.lexsort((links[:, 1], links[:, 0]))]
+
+
+def _rooted_trees(links: Ints, size: int) -> list[list[tuple[int, int]]]:
+    """Each tree as (node, node above it) from its centre down; the centre, under -1, keeps it shallow."""
+    both = np.concatenate([links, links[:, ::-1]])
+    graph = sparse.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(size, size))
+    _, label = csgraph.connected_components(graph, directed=False)
+    _, first = np.unique(label, return_index=True)
+    trees = []
+    for start in np.sort(first).tolist():
+        order, above = csgraph.breadth_first_order(graph, _centre(graph, start), directed=False)
+        trees.append([(node, max(-1, int(above[node]))) for node in order.tolist()])
+    return trees
+
+
+def _centre(graph: "sparse.csr_array", start: int) -> int:
+    """The middle of a longest path of the tree that `start` is in."""
+    far = int(csgraph.breadth_first_order(graph, start, directed=False)[0][-1])
+    order, above = csgraph.breadth_first_order(graph, far, directed=False)
+    path = [int(order[-1])]
+    while path[-1] != far:
+        path.append(int(above[path[-1]]))
+    return path[len(path) // 2]
+
+
+def forest_node(
+    builder: Builder, forest: Forest, tables: Sequence[Floats], columns: Ints | None = None
+) -> int:
+    """The forest as a circuit; `tables` hold for each column a line for each state of its parent, or one.
+
+    A line is the log-probabilities of a categorical column's states, or the parameters of a number's leaf.
+    With `columns`, column j of the forest is column `columns[j]` of the builder.
+    """
+    place = np.arange(forest.parent.size) if columns is None else columns
+    children = forest.children()
+    nodes: list[list[int]] = [[] for _ in forest.parent]  # for each column, a node for each line of its table
+    for column in forest.order[::-1].tolist():
+        at = int(place[column])
+        if not children[column]:
+            nodes[column] = _leaves(builder, at, tables[column])
+            continue
+        below = [nodes[child] for child in children[column]]
+        states = [
+            builder.product([builder.indicator(at, k), *(lines[k] for lines in below)])
+            for k in range(builder.schema[at].cardinality)
+        ]
+        nodes[column] = [builder.sum(states, line) for line in tables[column]]
+    return builder.product([nodes[root][0] for root in np.flatnonzero(forest.parent < 0).tolist()])
+
+
+def _leaves(builder: Builder, column: int, table: Floats) -> list[int]:
+    variable = builder.schema[column]
+    params = state_params(table) if variable.is_categorical else table
+    family = default_family(variable)
+    return [builder.leaf(family, column, line) for line in params.tolist()]
+
+
+def categorical_mask(schema: Schema) -> Bools:
+    """Which columns are categorical. Shape (columns,)."""
+    return schema.cardinalities > 0

@@ -1,0 +1,163 @@
+"""Mixtures of products of leaves, fitted by expectation maximisation.
+
+Both steps are matrix products over an encoding. Smoothing is imaginary rows in every component, which makes
+EM climb `objective`: the log-likelihood of the rows plus that of the imaginary ones, each in its component.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Builder
+from tractable.progress import Watch
+from tractable.statistics.encoding import Encoding, Matrix
+from tractable.statistics.estimates import (
+    LEAST_SMOOTHING,
+    Estimates,
+    coefficients,
+    estimates,
+    product_nodes,
+    smoothed_sums,
+)
+
+PART = 1 << 20  # responsibilities held at a time: rows times components may be more than memory has
+
+
+@dataclass(frozen=True, kw_only=True)
+class Climb:
+    """How to run EM."""
+
+    smoothing: float = 1.0  # imaginary rows in each component
+    restarts: int = 4  # random beginnings, of which the best is followed to its end
+    trial_steps: int = 5  # steps after which beginnings are compared
+    steps: int = 200  # at most
+    tolerance: float = 1e-4  # stop when a step gains less than this many nats a row
+
+
+class Mixture(NamedTuple):
+    """A fitted mixture, by the statistics of its components."""
+
+    sums: Floats  # (features, components) imaginary rows included
+    log_likelihood: float  # of all rows together
+    objective: float  # what EM climbs
+
+    @property
+    def log_weights(self) -> Floats:
+        """The logarithm of each component's share. Shape (components,)."""
+        return log_shares(self.sums)
+
+
+def fit_mixture(
+    encoding: Encoding, components: int, rng: np.random.Generator, how: Climb, watch: Watch | None = None
+) -> Mixture:
+    """The best of several mixtures grown from random rows; at most as many components as distinct rows."""
+    watch = watch or Watch()
+    size = max(1, min(components, len(encoding.weights)))
+    best = _beginning(encoding, size, rng, how, watch)
+    return best if size == 1 else _followed(encoding, best, how, watch)
+
+
+def _followed(encoding: Encoding, best: Mixture, how: Climb, watch: Watch) -> Mixture:
+    """Where EM leads from a mixture, until it gains too little."""
+    size = best.sums.shape[1]
+    for step, mixture in enumerate(islice(climb(encoding, best.sums, how), 1, how.steps + 1)):
+        gained = mixture.objective - best.objective
+        best = mixture
+        watch.report(f"{size} components", step + 1, how.steps, best.log_likelihood / encoding.rows)
+        if gained < how.tolerance * encoding.total or watch.should_stop():
+            break
+    return best
+
+
+def _beginning(encoding: Encoding, size: int, rng: np.random.Generator, how: Climb, watch: Watch) -> Mixture:
+    """The best of a few short climbs; at least one step of one."""
+    steps = max(1, how.trial_steps) if size > 1 else 1  # one step finds a single component
+    begun: list[Mixture] = []
+    for _ in range(max(1, how.restarts) if size > 1 else 1):
+        *_, reached = islice(climb(encoding, first_sums(encoding, size, rng), how), steps + 1)
+        begun.append(reached)
+        if watch.should_stop():
+            break
+    return max(begun, key=lambda mixture: mixture.objective)
+
+
+def climb(encoding: Encoding, sums: Floats, how: Climb) -> Iterator[Mixture]:
+    """The mixture of the given statistics, then what EM makes of it step after step, without end."""
+    smoothing = max(how.smoothing, LEAST_SMOOTHING)
+    parts = _parts(encoding, sums.shape[1])
+    while True:
+        weighed = mixture_coefficients(encoding, sums)
+        gathered = np.zeros_like(sums)
+        log_likelihood = 0.0
+        for matrix, weights, constant in parts:
+            share, logs = responsibilities(matrix, weighed)
+            log_likelihood += float(weights @ (logs + constant))
+            share *= weights[:, None]
+            gathered += matrix.T @ share
+        objective = log_likelihood + smoothing * float((encoding.prior @ weighed).sum())
+        yield Mixture(sums, log_likelihood, objective)
+        sums = smoothed_sums(encoding, gathered, smoothing)
+
+
+def _parts(encoding: Encoding, components: int) -> list[tuple[Matrix, Floats, Floats]]:
+    """The rows with their weights and constants, some at a time."""
+    size = max(64, PART // components)
+    cuts = [slice(first, first + size) for first in range(0, len(encoding.weights), size)]
+    return [(encoding.matrix[cut], encoding.weights[cut], encoding.constant[cut]) for cut in cuts]
+
+
+def first_sums(encoding: Encoding, components: int, rng: np.random.Generator) -> Floats:
+    """Statistics to begin with: a random row for each component, mixed with the average row."""
+    sums = smoothed_sums(encoding, encoding.sums(np.ones((len(encoding.weights), 1))), 1.0)
+    average = sums / sums[0]
+    if components == 1 or not encoding.total:
+        return np.repeat(average, components, axis=1)
+    chance = encoding.weights / encoding.total
+    seeds = rng.choice(chance.size, size=components, replace=False, p=chance)
+    rows = encoding.matrix[seeds]
+    lines = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    return average + np.asarray(lines, dtype=np.float64).T
+
+
+def responsibilities(matrix: Matrix, weighed: Floats) -> tuple[Floats, Floats]:
+    """The probability of each component given each row, (rows, components), and the rows' log-probabilities.
+
+    `matrix` holds the rows' features, `weighed` coefficients that include the components' weights. The
+    log-probabilities lack the part that no parameter changes.
+    """
+    share = np.asarray(matrix @ weighed, dtype=np.float64)
+    top = share.max(axis=1, initial=-np.inf)
+    share -= top[:, None]
+    np.exp(share, out=share)
+    total = share.sum(axis=1)
+    share /= total[:, None]
+    return share, top + np.log(total)
+
+
+def memberships(encoding: Encoding, mixture: Mixture) -> Floats:
+    """The probability of each component given each distinct row. Shape (rows, components)."""
+    return responsibilities(encoding.matrix, mixture_coefficients(encoding, mixture.sums))[0]
+
+
+def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:
+    """The mixture as a sum over products of leaves; a product alone when there is one component."""
+    fitted: Estimates = estimates(encoding, mixture.sums)
+    products = product_nodes(builder, encoding, fitted)
+    return products[0] if len(products) == 1 else builder.sum(products, mixture.log_weights)
+
+
+def mixture_coefficients(encoding: Encoding, sums: Floats) -> Floats:
+    """Coefficients with the components' weights in the feature that is always one."""
+    answer = coefficients(encoding, estimates(encoding, sums))
+    answer[0] += log_shares(sums)
+    return answer
+
+
+def log_shares(sums: Floats) -> Floats:
+    """The logarithm of each component's share of the rows. Shape (components,)."""
+    weight: Floats = sums[0]
+    return np.log(weight) - np.log(weight.sum())
