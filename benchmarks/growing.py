@@ -28,7 +28,8 @@ from tractable.data import Table, discrete_schema
 from tractable.growing import GrowingCircuit
 from tractable.growing.markov import MarkovModel
 from tractable.growing.search import LANES
-from tractable.learners import LEARNERS, Watch
+from tractable.learners import LEARNERS
+from tractable.progress import Watch
 
 SIZES = (10_000, 100_000, 1_000_000)  # edges
 COLUMNS = 100

@@ -28,10 +28,11 @@ from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph
 from tractable.data import Table, read
 from tractable.engine import log_values
-from tractable.learners import LEARNERS, Watch
+from tractable.learners import LEARNERS
 from tractable.learners.bayesian.network import learn_network
 from tractable.networks import Network
 from tractable.networks.gibbs import GibbsSampler
+from tractable.progress import Watch
 
 METHODS = "latent-tree,learnspn,acmn,l1,gssl"
 FRACTIONS = tuple(tenth / 10 for tenth in range(1, 10))

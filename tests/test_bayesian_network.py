@@ -12,10 +12,10 @@ from tractable.arrays import Floats
 from tractable.circuit import is_deterministic
 from tractable.data import Schema, Table, Variable, discrete_schema, read
 from tractable.engine import log_values
-from tractable.learners import Progress, Watch
-from tractable.learners.bayesian.network import BayesianNetworkLearner, learn_network, learned_network
+from tractable.learners.bayesian.network import BayesianNetworkLearner, learn_network
 from tractable.learners.bayesian.search import TreeSearch
 from tractable.networks import Network, TreeFactor, compile_network, log_prob_of_rows
+from tractable.progress import Progress, Watch
 
 SHARED = Path(os.environ.get("TRACTABLE_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
 
@@ -192,9 +192,8 @@ def test_numbers_cannot_be_split_on() -> None:
 def test_the_compiled_network_is_the_network(smoothing: float) -> None:
     table = random_table(8)
     learner = BayesianNetworkLearner(smoothing=smoothing, split_penalty=0.1)
-    graph = learner.learn(table, np.random.default_rng(0))
-    network = learned_network(graph)
-    assert network is not None
+    graph, extras = learner.learn_with_extras(table, np.random.default_rng(0))
+    network = extras["network"]
     rows = np.array(list(product(*(range(v.cardinality) for v in table.schema))), dtype=np.float64)
     np.testing.assert_allclose(log_values(graph, rows), log_prob_of_rows(network, rows), atol=1e-9)
     assert is_deterministic(graph)
@@ -243,9 +242,8 @@ def test_a_network_too_large_to_compile_is_cut_to_its_first_splits_and_stays_who
     table = Table(discrete_schema([2] * 25), (hidden + rng.normal(size=(600, 25)) > 0).astype(np.float64))
     told: list[Progress] = []
     learner = BayesianNetworkLearner(split_penalty=1.0, limit=3000)
-    graph = learner.learn(table, rng, watch=Watch(told.append))
-    network = learned_network(graph)
-    assert network is not None
+    graph, extras = learner.learn_with_extras(table, rng, watch=Watch(told.append))
+    network = extras["network"]
     with pytest.raises(ValueError, match="more than the limit of 3,000"):
         compile_network(network, 3000)
     cut = [p for p in told if "too large" in p.stage]

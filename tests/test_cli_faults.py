@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.circuit import Builder, Graph
+from tractable.circuit import Builder
 from tractable.cli import run
 from tractable.cli.faults import TRACEBACK
 from tractable.data import Schema, Table, Variable, clinic, to_frame
-from tractable.learners import LEARNERS, Learner, Watch
+from tractable.learners import LEARNERS, Learned, Learner
 from tractable.model import Circuit
+from tractable.progress import Watch
+from tractable.settings import Home, setting
 
 Shell = pytest.CaptureFixture[str]
 
@@ -221,23 +223,24 @@ class Patient(Learner):
     name: ClassVar[str] = "patient"
     title: ClassVar[str] = "patience"
 
-    signals: int = 1
+    signals: int = setting(1, "How often it is told to stop.")
 
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         for _ in range(self.signals):
             os.kill(os.getpid(), signal.SIGINT)
         while not watch.should_stop():
             pass
-        return LEARNERS["independent"]().learn(table, rng)
+        return Learned(LEARNERS["independent"]().learn(table, rng))
 
 
 @pytest.fixture
-def patient(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def patient(here: Path) -> Iterator[None]:
     """A table that is read without trouble, and a learner that can be interrupted."""
-    monkeypatch.setitem(LEARNERS, "patient", Patient)
+    LEARNERS.register("patient", Home(__name__, "Patient"))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     to_frame(clinic(50), like="pandas").to_csv("clinic.csv", index=False)
     yield
+    LEARNERS.unregister("patient")
     signal.signal(signal.SIGINT, before)
 
 

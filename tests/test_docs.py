@@ -36,7 +36,7 @@ def test_every_learner_is_in_the_readmes_table(learner: str) -> None:
     assert f"| `{learner}` |" in README
 
 
-@pytest.mark.parametrize("estimator", tr.ESTIMATORS)
+@pytest.mark.parametrize("estimator", LEARNERS.estimators)
 def test_every_estimator_is_in_the_readmes_table(estimator: str) -> None:
     assert f"| `{estimator}` |" in README
 

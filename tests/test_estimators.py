@@ -18,22 +18,10 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import tractable as tr
 from tractable.data import Schema, Table, Variable, clinic, to_frame
 from tractable.estimators import TableEstimator
-from tractable.learners import LEARNERS, Progress, Watch
+from tractable.learners import LEARNERS
+from tractable.progress import Progress, Watch
 
-ESTIMATORS: list[type[TableEstimator]] = [
-    tr.Independent,
-    tr.ChowLiuTree,
-    tr.NaiveBayesMixture,
-    tr.LearnSPN,
-    tr.MixtureOfTrees,
-    tr.LatentTree,
-    tr.HiddenChowLiuTree,
-    tr.BayesianNetwork,
-    tr.ACBN,
-    tr.ACMN,
-    tr.EACMN,
-    tr.IDSPN,
-]
+ESTIMATORS: list[type[TableEstimator]] = [getattr(tr, name) for name in LEARNERS.estimators]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 every_check = [
     pytest.param(instance, check, id=f"{type(instance).__name__} {getattr(check, 'func', check).__name__}")
@@ -225,5 +213,5 @@ def test_rows_without_weight_are_refused() -> None:
 
 def test_a_model_is_saved_with_what_it_was_learned_from() -> None:
     model = tr.ChowLiuTree().fit(pa.table({"a": [0, 1, 1], "b": ["x", "y", "y"]}))
-    assert model.circuit_.about["algorithm"] == "chow-liu"
+    assert model.circuit_.about["learner"] == "chow-liu"
     assert model.circuit_.about["frame"] == "pyarrow"

@@ -15,7 +15,7 @@ from tractable.arrays import Floats
 from tractable.circuit import PRODUCT, Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS, Learner
+from tractable.learners import LEARNERS, Learned, Learner
 from tractable.learners.idspn.growth import Dividing, Growth
 from tractable.learners.idspn.learner import ANCHORS, IDSPNLearner
 from tractable.learners.idspn.race import FAIR_CHANCE, racing
@@ -26,12 +26,11 @@ from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
-from tractable.settings.spaces import Space
 from tractable.statistics.clustering import Clustering
 from tractable.statistics.encoding import encode
 from tractable.statistics.scores import mean_log_prob
 
-NO_SPLITS: dict[str, Any] = {"leaf": "acmn", "max_edges": 0, "least_max_edges": 0}
+NO_SPLITS: dict[str, Any] = {"leaf": "acmn", "max_edges": 0, "min_max_edges": 0}
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -256,15 +255,14 @@ class Restless(Learner):
 
     name: ClassVar[str] = "restless"
     title: ClassVar[str] = "restless"
-    space: ClassVar[Space] = {}
 
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         give_up = time.monotonic() + 5.0
         while not watch.should_stop():
             watch.report("waiting", 0)
             time.sleep(0.01)
             assert time.monotonic() < give_up, "nobody says stop"
-        return IndependentLearner().learn(table, rng)
+        return Learned(IndependentLearner().learn(table, rng))
 
 
 @pytest.mark.parametrize("jobs", [1, 2, None])
@@ -417,7 +415,7 @@ def test_small_tables_can_be_learned_from(table: Table, held_out: int) -> None:
     assert np.logaddexp.reduce(log_values(graph, all_rows(table.schema))) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("setting", ["clusters", "cluster_cost", "extensions", "least_l1", "max_edges"])
-def test_settings_below_their_least_value_are_refused(setting: str) -> None:
+@pytest.mark.parametrize("setting", ["clusters", "cluster_cost", "extensions", "min_l1", "max_edges"])
+def test_settings_below_their_min_value_are_refused(setting: str) -> None:
     with pytest.raises(ValueError, match=f"setting {setting} of idspn"):
         IDSPNLearner(**{setting: -1})  # type: ignore[arg-type]

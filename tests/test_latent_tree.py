@@ -18,7 +18,7 @@ from tractable.learners.latent_tree.grouping import recursive_grouping
 from tractable.learners.latent_tree.joining import neighbour_joining
 from tractable.learners.latent_tree.learner import LatentTreeLearner
 from tractable.learners.latent_tree.start import first_tables, rooted
-from tractable.learners.latent_tree.structure import Method, Search, latent_tree
+from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
 from tractable.learners.latent_tree.tree import Tree, contracted, from_the_middle, paths, tree_of
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
@@ -165,7 +165,9 @@ def test_independent_and_constant_columns_are_infinitely_far() -> None:
 @given(seed=st.integers(0, 10**6))
 def test_the_tree_is_recovered_from_its_own_distances(method: Method, seed: int) -> None:
     tree = random_tree(seed)
-    found = latent_tree(own_distances(tree), Search(method=method, relaxation=1e-6, shortest=1e-6))
+    found = latent_tree(
+        own_distances(tree), StructureSearch(method=method, relaxation=1e-6, merge_distance=1e-6)
+    )
     assert is_same(found, tree)
     np.testing.assert_allclose(own_distances(found), own_distances(tree), atol=1e-6)
 
@@ -176,7 +178,7 @@ def test_separate_trees_are_recovered_side_by_side(method: Method) -> None:
     distance = np.full((2 * tree.columns, 2 * tree.columns), np.inf)
     for part in (slice(0, tree.columns), slice(tree.columns, None)):
         distance[part, part] = own_distances(tree)
-    found = latent_tree(distance, Search(method=method, relaxation=1e-6, shortest=1e-6))
+    found = latent_tree(distance, StructureSearch(method=method, relaxation=1e-6, merge_distance=1e-6))
     assert found.nodes == 2 * tree.nodes
     np.testing.assert_allclose(own_distances(found), distance, atol=1e-6)
 
@@ -187,7 +189,9 @@ def test_the_tree_is_recovered_from_rows(method: Method, seed: int) -> None:
     tree = random_tree(seed)
     table = drawn_table(tree, 20_000, seed=seed)
     distance = information_distances(pair_counts(encode(table)), 2)
-    assert is_same(latent_tree(distance, Search(method=method, relaxation=0.1, shortest=0.1)), tree)
+    assert is_same(
+        latent_tree(distance, StructureSearch(method=method, relaxation=0.1, merge_distance=0.1)), tree
+    )
 
 
 def test_contraction_keeps_links_between_columns() -> None:
@@ -201,7 +205,7 @@ def test_contraction_keeps_links_between_columns() -> None:
 def test_two_columns_or_fewer_need_no_hidden_node(columns: int) -> None:
     distance = 0.5 * (1 - np.eye(columns))
     for method in METHODS:
-        found = latent_tree(distance, Search(method=method))
+        found = latent_tree(distance, StructureSearch(method=method))
         assert (found.nodes, len(found.links)) == (columns, max(0, columns - 1))
 
 
@@ -230,7 +234,7 @@ def start(table: Table, states: int | None = None) -> Graph:
     """The circuit that EM begins with."""
     encoding = encode(table)
     pairs = pair_counts(encoding)
-    down = rooted(latent_tree(information_distances(pairs, 2), Search()), table.schema, states)
+    down = rooted(latent_tree(information_distances(pairs, 2), StructureSearch()), table.schema, states)
     return tree_circuit(down, first_tables(down, encoding, pairs, 0.1, np.random.default_rng(0)))
 
 
@@ -245,7 +249,7 @@ def test_em_never_falls(states: int | None) -> None:
 
 def test_one_hidden_state_makes_the_columns_of_a_star_independent() -> None:
     table = drawn_table(tree_of(4, 5, [(i, 4) for i in range(4)], [0.5] * 4), 2000, keep=0.6)
-    learner = LatentTreeLearner(states=(1,), smoothing=0.0, method="nj", shortest=0.2)
+    learner = LatentTreeLearner(states=(1,), smoothing=0.0, method="nj", merge_distance=0.2)
     graph = learner.learn(table, np.random.default_rng(0))
     share = table.values.mean(axis=0)
     expected = np.log(np.where(table.values == 1, share, 1 - share)).sum(axis=1)
@@ -305,7 +309,7 @@ def test_an_interrupted_search_still_gives_a_tree_of_all_columns() -> None:
     distance = own_distances(random_tree(7))
     for method in METHODS:
         watch = Watch(seconds=0.0)
-        found = latent_tree(distance, Search(method=method), watch)
+        found = latent_tree(distance, StructureSearch(method=method), watch)
         assert np.isfinite(own_distances(found)).all()
 
 
@@ -323,7 +327,7 @@ def test_the_search_reports_where_it_is() -> None:
         ({"method": "upgma"}, "setting method of latent-tree is one of clrg, clnj, rg, nj, not upgma"),
         ({"states": (2, 0)}, "setting states of latent-tree are numbers from 1 up"),
         ({"steps": 0}, "setting steps of latent-tree is at least 1, not 0"),
-        ({"shortest": -1.0}, "setting shortest of latent-tree is at least 0, not -1"),
+        ({"merge_distance": -1.0}, "setting merge_distance of latent-tree is at least 0, not -1"),
     ],
 )
 def test_a_bad_setting_is_named(setting: dict[str, object], words: str) -> None:

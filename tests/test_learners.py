@@ -13,8 +13,9 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS, Learner, Progress, Watch, settings_from_text
-from tractable.settings.spaces import OneOf, drawn
+from tractable.learners import LEARNERS, Learned, Learner
+from tractable.progress import Progress, Watch
+from tractable.settings import OneOf, draw_settings, search_space, settings_from_text, settings_of
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 dependent_learner = pytest.mark.parametrize("name", [n for n in LEARNERS if n != "independent"])
@@ -220,8 +221,16 @@ def test_every_setting_has_a_default_and_a_name(name: str) -> None:
     learner = LEARNERS[name]
     assert learner.name == name
     assert learner.title
-    settings = settings_from_text(learner, [f"{f.name}={f.default}" for f in fields(learner)])
+    settings = settings_from_text(learner, [f"{s.name}={s.default}" for s in settings_of(learner)])
     assert learner(**settings) == learner()
+
+
+@every_learner
+def test_every_setting_is_explained_by_a_whole_sentence(name: str) -> None:
+    for one in settings_of(LEARNERS[name]):
+        assert one.text[0].isupper(), one.name
+        assert one.text.endswith("."), one.name
+        assert len(one.text.split()) >= 4, one.name
 
 
 @every_learner
@@ -234,16 +243,18 @@ def test_a_setting_out_of_range_is_named(name: str) -> None:
 @every_learner
 def test_a_space_of_settings_is_declared_and_holds_the_defaults(name: str) -> None:
     learner = LEARNERS[name]
-    assert learner.space
-    assert set(learner.space) <= {field.name for field in fields(learner)}
+    space = search_space(learner)
+    assert space
     default = learner()
-    assert all(choice.holds(getattr(default, setting)) for setting, choice in learner.space.items())
+    assert all(choice.holds(getattr(default, setting)) for setting, choice in space.items())
 
 
 @every_learner
 def test_settings_drawn_from_the_space_are_valid_and_told_by_the_seed(name: str) -> None:
-    space = LEARNERS[name].space
-    draws, again = ([drawn(space, np.random.default_rng([seed, 5])) for seed in range(50)] for _ in range(2))
+    space = search_space(LEARNERS[name])
+    draws, again = (
+        [draw_settings(space, np.random.default_rng([seed, 5])) for seed in range(50)] for _ in range(2)
+    )
     assert draws == again
     assert all(choice.holds(draw[setting]) for draw in draws for setting, choice in space.items())
     for setting in space:
@@ -256,7 +267,7 @@ def test_settings_drawn_from_the_space_are_valid_and_told_by_the_seed(name: str)
 @every_learner
 def test_every_option_of_the_space_is_a_value_of_its_settings_type(name: str) -> None:
     learner = LEARNERS[name]
-    for setting, choice in learner.space.items():
+    for setting, choice in search_space(learner).items():
         ends = choice.options if isinstance(choice, OneOf) else (choice.low, choice.high)
         for value in ends:
             text = str(value).strip("()").rstrip(",")
@@ -275,9 +286,11 @@ def test_ctrl_c_without_a_watch_interrupts() -> None:
     class Impatient(Learner):
         name = "impatient"
 
-        def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        def _learn(
+            self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+        ) -> Learned:
             os.kill(os.getpid(), signal.SIGINT)
-            return learned("independent", table)
+            return Learned(learned("independent", table))
 
     table = categorical_table()
     with pytest.raises(KeyboardInterrupt):
@@ -329,7 +342,7 @@ def test_settings_are_read_from_text() -> None:
     [
         (
             "sise=3",
-            "example has no setting 'sise' (its settings: size, rate, fast, kind, sizes, limit, label)",
+            "example has no setting 'sise'; did you mean 'size'?",
         ),
         ("size=3.5", "setting size: '3.5' is not a whole number"),
         ("rate=fast", "setting rate: 'fast' is not a number"),

@@ -14,11 +14,11 @@ from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compiled
 from tractable.engine.expectations import Expecter
-from tractable.learners import Watch
 from tractable.parameters import METHODS, fit, randomised
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.indicators import contracted, expanded
+from tractable.progress import Watch
 from tractable.queries import log_normaliser, log_prob
 
 COLUMNS = 6

@@ -18,9 +18,9 @@ import pytest
 import tractable as tr
 from tractable.circuit import Builder, Graph
 from tractable.data import Table, clinic, discrete_schema, to_frame
-from tractable.learners import LEARNERS, Learner, Progress, Watch
-from tractable.progress import seconds_in
-from tractable.settings.spaces import Between, OneOf, Space, drawn
+from tractable.learners import LEARNERS, Learned, Learner
+from tractable.progress import Progress, Watch, seconds_in
+from tractable.settings import Between, Home, OneOf, Space, draw_settings, setting
 from tractable.statistics.scores import mean_log_prob
 from tractable.tuning import SAMPLERS, Trial, table_text
 from tractable.tuning.budget import Budget
@@ -50,22 +50,22 @@ class Odd(Learner):
 
     name: ClassVar[str] = "odd"
     title: ClassVar[str] = "a learner to watch"
-    space: ClassVar[Space] = {"smoothing": Between(0.1, 10, log=True), "sizes": OneOf((1, 2), (3,))}
     calls: ClassVar[list[float]] = []
 
-    smoothing: float = 1.0
-    sizes: tuple[int, ...] = (1, 2)
-    after: int = 1000
-    then: str = ""
+    smoothing: float = setting(1.0, "Pseudo-counts.", at_least=0, search=Between(0.1, 10, log=True))
+    sizes: tuple[int, ...] = setting((1, 2), "Sizes.", search=OneOf((1, 2), (3,)))
+    after: int = setting(1000, "Calls after which it stumbles.")
+    then: str = setting("", "How it stumbles.")
 
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         self.calls.append(self.smoothing)
         watch.report("looking", 1)
         if self.then == "deny":
-            return _only_the_first_states(table)
+            return Learned(_only_the_first_states(table))
         if len(self.calls) > self.after:
             self._stumble(watch)
-        return LEARNERS["independent"](smoothing=self.smoothing).learn(table, rng)  # type: ignore[call-arg]
+        independent = LEARNERS.make_with("independent", {"smoothing": self.smoothing})
+        return Learned(independent.learn(table, rng))
 
     def _stumble(self, watch: Watch) -> None:
         if self.then == "wait":
@@ -85,12 +85,13 @@ class Odd(Learner):
 
 
 @pytest.fixture
-def odd(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def odd() -> Iterator[list[float]]:
     """What the odd learner was called with."""
-    monkeypatch.setitem(LEARNERS, "odd", Odd)
+    LEARNERS.register("odd", Home(__name__, "Odd"))
     Odd.calls.clear()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield Odd.calls
+    LEARNERS.unregister("odd")
     signal.signal(signal.SIGINT, before)
 
 
@@ -450,7 +451,7 @@ def test_spaces_that_make_no_sense_are_refused() -> None:
 def test_tpe_comes_near_what_was_good() -> None:
     space: Space = {"x": Between(0, 1), "n": Between(1, 20, whole=True), "kind": OneOf((), (1,), (2,))}
     rng = np.random.default_rng(0)
-    settings = [drawn(space, rng) for _ in range(40)]
+    settings = [draw_settings(space, rng) for _ in range(40)]
     scores = [-abs(s["x"] - 0.3) - (s["kind"] != (1,)) - abs(s["n"] - 7) / 20 for s in settings]
     earlier = [
         Trial(number=i, settings=s, score=x, seconds=1, edges=1, finished=True)

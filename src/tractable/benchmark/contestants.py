@@ -1,8 +1,7 @@
 """What is measured: a learner, and methods that improve its parameters, as in `learnspn+cccp`."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from difflib import get_close_matches
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ import numpy as np
 from tractable.benchmark.datasets import Tables
 from tractable.benchmark.published import counterparts
 from tractable.circuit import Graph
-from tractable.learners import LEARNERS, Learner, settings_from_text
+from tractable.learners import LEARNERS, Learner
 from tractable.parameters import METHODS, Method, fit
 from tractable.progress import Watch
+from tractable.settings import plain_settings
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Contestant:
     def settings(self) -> dict[str, dict[str, Any]]:
         """All settings by learner or method, as a file can hold them."""
         parts: list[Learner | Method] = [self.learner, *self.methods]
-        return {part.name: _plain(asdict(part)) for part in parts}
+        return {part.name: plain_settings(part) for part in parts}
 
     def learn(self, tables: Tables, rng: np.random.Generator, watch: Watch) -> Graph:
         """The circuit that comes of the training rows, chosen on the validation rows."""
@@ -44,9 +44,8 @@ def contestant(name: str, settings: Sequence[str] = ()) -> Contestant:
         ValueError: naming the learner, the method or the setting that is unknown.
     """
     first, *rest = name.split("+")
-    kinds = [_known(LEARNERS, first, "learner"), *(_known(METHODS, part, "method") for part in rest)]
-    made = [kind(**settings_from_text(kind, _own(kind.name, settings))) for kind in kinds]
-    return Contestant(name, made[0], tuple(made[1:]))
+    learner = LEARNERS.make(first, _own(first, settings))
+    return Contestant(name, learner, tuple(METHODS.make(part, _own(part, settings)) for part in rest))
 
 
 def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestant]:
@@ -76,18 +75,3 @@ def published_names() -> list[str]:
 
 def _own(owner: str, settings: Sequence[str]) -> list[str]:
     return [text.strip().partition(".")[2] for text in settings if text.strip().startswith(f"{owner}.")]
-
-
-def _known(kinds: Mapping[str, type[Any]], name: str, noun: str) -> type[Any]:
-    if name not in kinds:
-        near = get_close_matches(name, kinds, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else f" ({noun}s: {', '.join(kinds)})"
-        raise ValueError(f"there is no {noun} '{name}'{hint}")
-    return kinds[name]
-
-
-def _plain(value: Any) -> Any:
-    """The value with lists for tuples, as JSON gives it back."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value

@@ -15,6 +15,7 @@ from tractable.cli.demo import demo
 from tractable.cli.faults import guarded
 from tractable.cli.info import info
 from tractable.cli.learn import learn
+from tractable.cli.learners import learners
 from tractable.cli.parameters import parameters
 from tractable.cli.posterior import marginals, mpe
 from tractable.cli.query import query
@@ -23,8 +24,8 @@ from tractable.cli.score import score
 from tractable.cli.tune import tune
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learn, parameters, tune, score, query, marginals, mpe, sample, impute, info, check, convert, plot,
-    bench,
+    demo, learners, learn, parameters, tune, score, query, marginals, mpe, sample, impute, info, check,
+    convert, plot, bench,
 )  # fmt: skip
 
 app = typer.Typer(

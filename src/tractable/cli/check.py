@@ -1,14 +1,9 @@
 """`tractable check`: which properties a circuit has, and what stands in the way of the others."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from tractable.cli import options
 from tractable.cli.output import answer
-
-if TYPE_CHECKING:
-    from tractable.circuit import Graph
 
 
 def check(model: options.Model, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
@@ -21,10 +16,10 @@ def check(model: options.Model, as_json: options.AsJson = False, quiet: options.
     Example: tractable check clinic.tract
     """
     from tractable.model import load
+    from tractable.reports import explain_fault, missing_properties
 
     graph = load(model).graph
-    culprits = _culprits(graph)
-    fault = _fault(graph, culprits)
+    culprits, fault = missing_properties(graph), explain_fault(graph)
     facts = {
         "valid": fault is None,
         "fault": fault,
@@ -40,33 +35,3 @@ def _words(culprits: dict[str, str | None], fault: str | None) -> str:
     told = [f"yes  {name}" if c is None else f"no   {name}: {c}" for name, c in culprits.items()]
     verdict = "a distribution" if fault is None else f"not a distribution: {fault}"
     return "\n".join([*told, f"The circuit is {verdict}."])
-
-
-def _culprits(graph: "Graph") -> dict[str, str | None]:
-    """For each property what stands in its way, in words; None when it holds."""
-    from tractable import circuit
-
-    return {
-        "smooth": circuit.explain_smooth(graph),
-        "decomposable": circuit.explain_decomposable(graph),
-        "deterministic": circuit.explain_deterministic(graph),
-        "regular selective": circuit.explain_regular_selective(graph),
-    }
-
-
-def _fault(graph: "Graph", culprits: dict[str, str | None]) -> str | None:
-    """What keeps the circuit from being a (conditional) distribution, in words."""
-    from tractable.circuit import explain_validity
-    from tractable.queries import log_normaliser
-
-    random = [c for c, v in enumerate(graph.schema) if v.role not in ("input", "potential")]
-    if len(random) < len(graph.schema):
-        return explain_validity(graph, random)
-    fault = culprits["smooth"] or culprits["decomposable"]
-    if fault is not None:
-        return fault
-    try:
-        log_normaliser(graph)
-    except ValueError as zero:
-        return str(zero)
-    return None

@@ -60,11 +60,11 @@ def demo(
 
     note("Getting ready; the very first run compiles the engine and takes a minute.\n", quiet or as_json)
     table, valid, test = clinic(ROWS, 0), clinic(HELD_OUT, 1), clinic(HELD_OUT, 2)
-    _learned("naive-bayes", clinic(20), None)  # the first run ever compiles the engine; that is not learning
+    _learn("naive-bayes", clinic(20), None)  # the first run ever compiles the engine; that is not learning
     started = time.perf_counter()
-    circuit = _learned("naive-bayes", table, valid)
+    circuit = _learn("naive-bayes", table, valid)
     seconds = time.perf_counter() - started
-    gain = _gain(circuit, _learned("independent", table, None), test)
+    gain = _gain(circuit, _learn("independent", table, None), test)
     asked = [_answered(circuit, table, question) for question in QUESTIONS]
     files = _saved(circuit, folder)
     facts = {
@@ -80,17 +80,19 @@ def demo(
     note(f"Ask on: tractable query {files[0]} '{QUESTIONS[1].formula}'", quiet or as_json)
 
 
-def _learned(name: str, table: "Table", valid: "Table | None") -> "Circuit":
-    from tractable.cli import training
-    from tractable.learners import Watch
+def _learn(name: str, table: "Table", valid: "Table | None") -> "Circuit":
+    from tractable.data import frame_kind
+    from tractable.learners import LEARNERS
+    from tractable.training import provenance, train
 
-    learner = training.learner_named(name, [])
-    return training.learned(learner, table, valid, training.heritage(learner, 0, table, valid), Watch())
+    learner = LEARNERS.make(name)
+    about = provenance(learner, table, valid, seed=0, frame=frame_kind(table))
+    return train(learner, table, valid, about).circuit
 
 
 def _gain(circuit: "Circuit", other: "Circuit", test: "Table") -> float:
     """How many nats a row one model gains over another on new rows."""
-    from tractable.cli.training import mean_log_likelihood
+    from tractable.reports import mean_log_likelihood
 
     return mean_log_likelihood(circuit, test) - mean_log_likelihood(other, test)
 

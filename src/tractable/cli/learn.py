@@ -2,14 +2,20 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tractable.cli import options, training
 from tractable.cli.files import check_model_place
 from tractable.cli.output import answer, lines, note
-from tractable.cli.progress import progress_bar
+from tractable.cli.progress import Tell, progress_bar
+
+if TYPE_CHECKING:
+    from tractable.data import Table
+    from tractable.learners import Learner
+    from tractable.model import Circuit
+    from tractable.training import CheckpointFile
 
 
 def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
@@ -34,7 +40,8 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Go on where the same call was broken off, and keep notes to do so again."
+            "--resume",
+            help="Go on from the last checkpoint of the same call, and keep checkpoints to do so again.",
         ),
     ] = False,
     as_json: options.AsJson = False,
@@ -46,33 +53,67 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     Example: tractable learn chow-liu train.csv --valid valid.csv -o clinic.tract --set smoothing=0.5
     """
-    from tractable.data import read
-    from tractable.learners import Watch
+    from tractable.learners import LEARNERS
+    from tractable.reports import learning_summary
 
-    learner = training.learner_named(algorithm, settings or [])
+    learner = LEARNERS.make(algorithm, settings or [])
     seconds = None if budget is None else options.duration(budget)
     model = output or training.default_place(train, algorithm)
     check_model_place(model)
-    table = read(train, weight=weight)
-    held_out = None if valid is None else read(valid, schema=table.schema, weight=weight)
-    about = training.heritage(learner, seed, table, held_out)
-    started = time.perf_counter()
-    circuit = training.finished(model, about) if resume else None
-    if circuit is None:
-        with training.cores(jobs), progress_bar(quiet) as tell:
-            notes = training.Notes(model, about) if resume else None
-            watch = Watch(tell, seconds=seconds, notebook=notes)
-            circuit = training.learned(learner, table, held_out, about, watch)
-        took = time.perf_counter() - started
-        circuit.save(model)
-        if notes is not None and circuit.about["finished"]:
-            notes.tear_up()
-    else:
-        took = 0.0
+    table, held_out = training.read_tables(train, valid, weight)
+    with training.cores(jobs), progress_bar(quiet) as tell:
+        run = Run(learner, table, held_out, seed, model)
+        circuit, took = run.resume(seconds, tell) if resume else run.learn(seconds, tell)
+    if took is None:
         note(f"{model} is finished already", quiet)
-    facts = training.facts(circuit, table, held_out) | {"seconds": took, "model": model}
+    facts = learning_summary(circuit, table, held_out) | {"seconds": took or 0.0, "model": model}
     answer(facts, _words(facts), as_json)
     note(f"saved {model}", quiet or as_json)
+
+
+class Run:
+    """One call of the command: what is learned from what, and where the model goes."""
+
+    def __init__(
+        self, learner: "Learner", table: "Table", valid: "Table | None", seed: int, model: Path
+    ) -> None:
+        from tractable.data import frame_kind
+        from tractable.training import provenance
+
+        self._learner = learner
+        self._tables = table, valid
+        self._model = model
+        self._about = provenance(learner, table, valid, seed=seed, frame=frame_kind(table))
+
+    def resume(self, seconds: float | None, tell: "Tell | None") -> "tuple[Circuit, float | None]":
+        """The model that the same call has finished, or one learned from its last checkpoint on.
+
+        With it the seconds that learning took; None if there was nothing left to do.
+        """
+        from tractable.model import load
+        from tractable.training import CheckpointFile, is_finished
+
+        if self._model.exists() and is_finished((circuit := load(self._model)).about, self._about):
+            return circuit, None
+        checkpoints = CheckpointFile(self._model, self._about)
+        circuit, took = self.learn(seconds, tell, checkpoints)
+        if circuit.about["finished"]:
+            checkpoints.remove()
+        return circuit, took
+
+    def learn(
+        self, seconds: float | None, tell: "Tell | None", checkpoints: "CheckpointFile | None" = None
+    ) -> "tuple[Circuit, float | None]":
+        """Learn the model and save it; the seconds count learning alone."""
+        from tractable.progress import Watch
+        from tractable.training import train
+
+        started = time.perf_counter()
+        watch = Watch(tell, seconds=seconds, notebook=checkpoints)
+        circuit = train(self._learner, *self._tables, self._about, watch).circuit
+        took = time.perf_counter() - started
+        circuit.save(self._model)
+        return circuit, took
 
 
 def _words(facts: dict[str, Any]) -> str:

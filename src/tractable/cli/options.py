@@ -1,7 +1,5 @@
 """The options that commands share, and how their texts are understood."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -21,12 +19,6 @@ def duration(text: str) -> float:
 def names(text: str | None) -> list[str]:
     """The column names in a list with commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def hint(word: str, known: Iterable[str]) -> str:
-    """A question after an error: the known word nearest to a mistyped one; empty when none is near."""
-    near = get_close_matches(word.lower(), list(known), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A circuit's file.", show_default=False)]

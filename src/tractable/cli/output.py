@@ -1,39 +1,24 @@
 """What commands print: answers on standard output, notes on standard error."""
 
-import json
 import sys
 from collections.abc import Sequence
 from math import exp, isfinite
-from pathlib import Path
 from typing import Any
 
 
 def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
     """Print the answer of a command, as one JSON object or as text."""
-    sys.stdout.write((to_json(facts) if as_json else text.rstrip("\n")) + "\n")
+    if as_json:
+        from tractable.reports.json_text import to_json
+
+        text = to_json(facts)
+    sys.stdout.write(text.rstrip("\n") + "\n")
 
 
 def note(text: str, quiet: bool) -> None:
     """Tell something that is no answer."""
     if not quiet:
         sys.stderr.write(text + "\n")
-
-
-def to_json(facts: dict[str, Any]) -> str:
-    """Facts as JSON on one line; a number that JSON lacks (the logarithm of zero) becomes null."""
-    return json.dumps(_plain(facts), ensure_ascii=False, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if hasattr(value, "tolist"):  # numbers and arrays of numpy
-        return _plain(value.tolist())
-    return str(value) if isinstance(value, Path) else value
 
 
 def lines(rows: Sequence[tuple[str, object]]) -> str:

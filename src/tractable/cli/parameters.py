@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,6 @@ from tractable.cli.curve import check_curve_place, save_curve
 from tractable.cli.files import check_model_place
 from tractable.cli.output import answer, lines, note
 from tractable.cli.progress import progress_bar
-
-if TYPE_CHECKING:
-    from tractable.data import Table
-    from tractable.model import Circuit
 
 
 def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
@@ -44,14 +40,14 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
 
     Example: tractable parameters clinic.tract train.csv --method cccp --valid valid.csv -o better.tract
     """
-    import numpy as np
-
     from tractable.data import read
-    from tractable.model import Circuit, load
-    from tractable.parameters import METHODS, fit
+    from tractable.model import load
+    from tractable.parameters import METHODS
     from tractable.progress import Watch
+    from tractable.reports import fitting_summary
+    from tractable.training import refit
 
-    how = training.made(METHODS, method, "method", settings or [])
+    how = METHODS.make(method, settings or [])
     seconds = None if budget is None else options.duration(budget)
     place = output or model
     check_model_place(place)
@@ -62,29 +58,12 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     held_out = None if valid is None else read(valid, schema=before.schema, weight=weight)
     started = time.perf_counter()
     with training.cores(jobs), progress_bar(quiet) as tell:
-        watch = Watch(tell, seconds=seconds)
-        fitted = fit(before.graph, table, how, np.random.default_rng(seed), valid=held_out, watch=watch)
+        circuit, fitted = refit(before, table, held_out, how, seed, Watch(tell, seconds=seconds))
     took = time.perf_counter() - started
-    made = {"method": method, "settings": training.plain_settings(how), "seed": seed, "rows": len(table)}
-    circuit = Circuit(fitted.graph, before.about | {"parameters": made, "finished": not watch.should_stop()})
     circuit.save(place)
     if plot is not None:
         save_curve(fitted, how.title, plot)
     run = {"steps": len(fitted.train), "seconds": took, "model": place, "plot": plot}
-    facts = _facts(circuit, table, held_out) | run
+    facts = fitting_summary(circuit, table, held_out) | run
     answer(facts, lines([(name.replace("_", " "), x) for name, x in facts.items() if x is not None]), as_json)
     note(f"saved {place}", quiet or as_json)
-
-
-def _facts(circuit: "Circuit", table: "Table", valid: "Table | None") -> dict[str, Any]:
-    """What there is to tell about a model with new parameters."""
-    return {
-        "method": circuit.about["parameters"]["method"],
-        "rows": len(table),
-        "variables": len(table.schema),
-        "nodes": circuit.graph.nodes,
-        "edges": circuit.graph.edges,
-        "train_ll": training.mean_log_likelihood(circuit, table),
-        "valid_ll": None if valid is None else training.mean_log_likelihood(circuit, valid),
-        "finished": circuit.about["finished"],
-    }

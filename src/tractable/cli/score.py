@@ -1,7 +1,6 @@
 """`tractable score`: how probable a model finds the rows of a table."""
 
 import time
-from math import sqrt
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,33 +30,17 @@ def score(
     """
     from tractable.data import read
     from tractable.model import load
+    from tractable.reports import score_summary
 
     circuit = load(model)
     columns = options.names(given)
     table = read(data, schema=circuit.schema, weight=weight)
     started = time.perf_counter()
     logs: Floats = circuit.log_conditional(table, columns) if columns else circuit.log_prob(table)
-    facts = summary(logs, table.row_weights) | {"seconds": time.perf_counter() - started}
+    facts = score_summary(logs, table.row_weights) | {"seconds": time.perf_counter() - started}
     if per_row:
         facts["log_prob"] = logs
     answer(facts, "\n".join(f"{x:.10g}" for x in logs.tolist()) if per_row else _words(facts), as_json)
-
-
-def summary(logs: "Floats", weights: "Floats") -> dict[str, Any]:
-    """How many rows there are, their mean log-likelihood, its standard error, and how many are impossible."""
-    import numpy as np
-
-    total = float(weights.sum())
-    if total == 0:
-        raise ValueError("the weights of the table are all zero")
-    counted = weights > 0
-    impossible = int(np.isneginf(logs[counted]).sum())
-    facts = {"rows": logs.size, "weight": total, "impossible_rows": impossible}
-    if impossible:
-        return facts | {"mean_ll": -np.inf, "std_error": None}
-    mean = float(np.average(logs[counted], weights=weights[counted]))
-    variance = float(np.average((logs[counted] - mean) ** 2, weights=weights[counted]))
-    return facts | {"mean_ll": mean, "std_error": sqrt(variance / (total - 1)) if total > 1 else None}
 
 
 def _words(facts: dict[str, Any]) -> str:

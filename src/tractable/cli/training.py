@@ -1,57 +1,13 @@
-"""What `tractable learn` and its kin do between reading their options and printing their answers."""
+"""What the commands that learn share: where models go, and how many cores they use."""
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from tractable.cli.options import hint
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tractable.data import Table
-    from tractable.learners import Learner, Watch
-    from tractable.model import Circuit
-
-SEAL = 16  # bytes that tell whose notes these are, and that nothing is missing
-
-
-def learner_named(algorithm: str, settings: Sequence[str]) -> "Learner":
-    """The learner of a name, with settings as texts `name=value`.
-
-    Raises:
-        ValueError: naming the algorithm or the setting that is unknown, with the nearest one that is not.
-    """
-    from tractable.learners import LEARNERS
-
-    learner: Learner = made(LEARNERS, algorithm, "algorithm", settings)
-    return learner
-
-
-def made(kinds: Mapping[str, type[Any]], name: str, noun: str, settings: Sequence[str]) -> Any:
-    """What a table holds under a name, made with settings as texts `name=value`.
-
-    Raises:
-        ValueError: naming what is unknown, with the nearest that is not.
-    """
-    from tractable.learners import settings_from_text
-
-    if name not in kinds:
-        near = hint(name, kinds) or f" ({noun}s: {', '.join(kinds)})"
-        raise ValueError(f"there is no {noun} '{name}'{near}")
-    known = [field.name for field in fields(kinds[name])]
-    for setting in (text.partition("=")[0].strip() for text in settings if "=" in text):
-        if setting not in known and (near := hint(setting, known)):
-            raise ValueError(f"{name} has no setting '{setting}'{near}")
-    return kinds[name](**settings_from_text(kinds[name], settings))
-
-
-def plain_settings(maker: Any) -> dict[str, Any]:
-    """The settings of a learner or method as a file can hold them."""
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(maker).items()}
 
 
 def default_place(train: Path, algorithm: str) -> Path:
@@ -60,67 +16,12 @@ def default_place(train: Path, algorithm: str) -> Path:
     return Path(f"{Path(stem).stem}.{algorithm}.tract")
 
 
-def heritage(learner: "Learner", seed: int, table: "Table", valid: "Table | None") -> dict[str, Any]:
-    """What a model's file tells about how it was learned; the same call on the same tables tells the same."""
-    from tractable import __version__
-    from tractable.data import frame_kind
+def read_tables(train: Path, valid: Path | None, weight: str | None) -> "tuple[Table, Table | None]":
+    """The training table and, coded by the same schema, the validation table."""
+    from tractable.data import read
 
-    return {
-        "learner": learner.name,
-        "settings": plain_settings(learner),
-        "seed": seed,
-        "version": __version__,
-        "frame": frame_kind(table),
-        "rows": len(table),
-        "table": _digest(table),
-        "valid": None if valid is None else _digest(valid),
-    }
-
-
-def _digest(table: "Table") -> str:
-    """A short text that two tables share only when they hold the same rows."""
-    digest = blake2b(table.values.tobytes(), digest_size=8)
-    digest.update(table.row_weights.tobytes())
-    return digest.hexdigest()
-
-
-def finished(model: Path, about: dict[str, Any]) -> "Circuit | None":
-    """The model of a file that the same call has written to its end; None when there is no such file."""
-    from tractable.model import load
-
-    if not model.exists():
-        return None
-    circuit = load(model)
-    return circuit if circuit.about == about | {"finished": True} else None
-
-
-class Notes:
-    """Notes beside a model's file from which the same call goes on; those of another call are none."""
-
-    def __init__(self, model: Path, about: dict[str, Any]) -> None:
-        self._place = model.with_name(f"{model.name}.notes")
-        self._call = json.dumps(about, sort_keys=True).encode()
-
-    def read(self) -> bytes | None:
-        """The last notes of the same call, if they are whole."""
-        if not self._place.exists():
-            return None
-        data = self._place.read_bytes()
-        seal, notes = data[:SEAL], data[SEAL:]
-        return notes if seal == self._seal(notes) else None
-
-    def write(self, notes: bytes) -> None:
-        """Put notes in the place of the last."""
-        from tractable.formats.atomic import write_bytes
-
-        write_bytes(self._place, self._seal(notes) + notes)
-
-    def tear_up(self) -> None:
-        """Remove the notes: the work is done."""
-        self._place.unlink(missing_ok=True)
-
-    def _seal(self, notes: bytes) -> bytes:
-        return blake2b(self._call + notes, digest_size=SEAL).digest()
+    table = read(train, weight=weight)
+    return table, None if valid is None else read(valid, schema=table.schema, weight=weight)
 
 
 @contextmanager
@@ -141,39 +42,3 @@ def cores(jobs: int | None) -> Iterator[None]:
         os.environ.pop("TRACTABLE_THREADS")
         if before is not None:
             os.environ["TRACTABLE_THREADS"] = before
-
-
-def learned(
-    learner: "Learner", table: "Table", valid: "Table | None", about: dict[str, Any], watch: "Watch"
-) -> "Circuit":
-    """The circuit, knowing where it comes from and whether its learner was let finish."""
-    import numpy as np
-
-    from tractable.model import Circuit
-
-    graph = learner.learn(table, np.random.default_rng(about["seed"]), valid=valid, watch=watch)
-    return Circuit(graph, about | {"finished": not watch.should_stop()})
-
-
-def facts(circuit: "Circuit", table: "Table", valid: "Table | None") -> dict[str, Any]:
-    """What there is to tell about a learned model."""
-    return {
-        "algorithm": circuit.about["learner"],
-        "rows": len(table),
-        "variables": len(table.schema),
-        "nodes": circuit.graph.nodes,
-        "edges": circuit.graph.edges,
-        "train_ll": mean_log_likelihood(circuit, table),
-        "valid_ll": None if valid is None else mean_log_likelihood(circuit, valid),
-        "seed": circuit.about["seed"],
-        "settings": circuit.about["settings"],
-        "finished": circuit.about["finished"],
-    }
-
-
-def mean_log_likelihood(circuit: "Circuit", table: "Table") -> float:
-    """The mean log-likelihood of a table's rows as they weigh, in nats."""
-    from tractable.cli.score import summary
-
-    mean: float = summary(circuit.log_prob(table), table.row_weights)["mean_ll"]
-    return mean

@@ -56,17 +56,17 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     Example: tractable tune acmn train.csv --valid valid.csv --trials 30 --storage study.db -o clinic.tract
     """
     from tractable import tuning
-    from tractable.data import read
-    from tractable.learners import settings_from_text
+    from tractable.learners import LEARNERS
+    from tractable.reports import learning_summary
+    from tractable.settings import settings_from_text
 
-    learner = training.learner_named(algorithm, settings or [])
+    fixed = settings_from_text(LEARNERS.find(algorithm), settings or [])
     seconds = None if budget is None else options.duration(budget)
     model = output or training.default_place(train, algorithm)
     check_model_place(model)
     if storage is not None:
         check_place(storage)
-    table = read(train, weight=weight)
-    held_out = read(valid, schema=table.schema, weight=weight)
+    table, held_out = training.read_tables(train, valid, weight)
     started = time.perf_counter()
     with training.cores(None), progress_bar(quiet) as tell:
         found = tuning.tune(
@@ -78,12 +78,12 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
             sampler=sampler,
             storage=storage,
             output=model,
-            settings=settings_from_text(type(learner), settings or []),
+            settings=fixed,
             jobs=jobs,
             random_state=seed,
             tell=tell,
         )
-    facts = training.facts(found.circuit, table, held_out) | {
+    facts = learning_summary(found.circuit, table, held_out) | {
         "seconds": time.perf_counter() - started,
         "model": model,
         "sampler": sampler,
@@ -96,9 +96,9 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
 
 def _words(found: "Tuned", facts: dict[str, Any]) -> str:
-    from tractable.tuning.table import shown
+    from tractable.settings import setting_text
 
     told = [(name.replace("_ll", " log-likelihood"), facts[name]) for name in ("train_ll", "valid_ll")]
-    chosen = " ".join(f"--set {name}={shown(value)}" for name, value in found.best.settings.items())
+    chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in found.best.settings.items())
     best = [("best trial", found.best.number), ("settings", chosen), *told]
     return f"{found}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"

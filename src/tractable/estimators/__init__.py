@@ -1,26 +1,20 @@
-"""The scikit-learn face of the learners."""
+"""The scikit-learn face of the learners: a class for each, made from the learner's own settings."""
+
+from typing import Any
 
 from tractable.estimators.base import TableEstimator
-from tractable.estimators.bayesian_network import BayesianNetwork
-from tractable.estimators.growing import ACBN, ACMN, EACMN
-from tractable.estimators.hidden_chow_liu import HiddenChowLiuTree
-from tractable.estimators.idspn import IDSPN
-from tractable.estimators.joint import ChowLiuTree, Independent, LatentTree, NaiveBayesMixture
-from tractable.estimators.learnspn import LearnSPN
-from tractable.estimators.mixture_of_trees import MixtureOfTrees
+from tractable.estimators.factory import estimator_class
+from tractable.learners import LEARNERS
 
-__all__ = [
-    "ACBN",
-    "ACMN",
-    "EACMN",
-    "IDSPN",
-    "BayesianNetwork",
-    "ChowLiuTree",
-    "HiddenChowLiuTree",
-    "Independent",
-    "LatentTree",
-    "LearnSPN",
-    "MixtureOfTrees",
-    "NaiveBayesMixture",
-    "TableEstimator",
-]
+__all__ = ["TableEstimator", "estimator_class"]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimator class of that name, made when it is first asked for."""
+    if name not in LEARNERS.estimators:
+        raise AttributeError(f"module 'tractable.estimators' has no attribute '{name}'")
+    return estimator_class(name, LEARNERS[LEARNERS.estimators[name]])
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *LEARNERS.estimators]

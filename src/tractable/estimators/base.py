@@ -1,6 +1,5 @@
 """A learner as a scikit-learn estimator: tables of any kind in, a circuit out."""
 
-from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -11,17 +10,20 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, as_table, frame_kind
-from tractable.learners import Learner, Watch
+from tractable.learners import Learner
 from tractable.model import Circuit
+from tractable.progress import Watch
+from tractable.settings import settings_of
+from tractable.training import provenance, train
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 class TableEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """What all estimators of joint distributions share.
+    """What all estimators of joint distributions share; `estimator_class` makes the classes of learners.
 
-    A subclass names its learner and has one constructor parameter for each of the learner's settings, with
-    the same default, and `random_state`.
+    A class names its learner and has a constructor parameter for each of the learner's settings, with the
+    same default, and `random_state`.
     """
 
     _learner: ClassVar[type[Learner]]
@@ -58,14 +60,16 @@ class TableEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
         watch : Watch, optional
             Follows the work, and ends it early with the best model so far.
         """
-        learner = self._made_learner()
+        learner = self._make_learner()
         table = self._training_table(X, sample_weight, schema)
         held_out = None if valid is None else as_table(valid, table.schema)
-        seed = check_random_state(self.random_state).randint(2**31)
-        graph = learner.learn(table, np.random.default_rng(seed), valid=held_out, watch=watch)
-        about = {"algorithm": learner.name, "rows": table.total_weight, "frame": frame_kind(X)}
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X))
+        trained = train(learner, table, held_out, about, watch)
         self.schema_ = table.schema
-        self.circuit_ = Circuit(graph, about)
+        self.circuit_ = trained.circuit
+        for name, value in trained.extras.items():
+            setattr(self, f"{name}_", value)
         return self
 
     def score_samples(self, X: Any) -> Floats:
@@ -85,9 +89,9 @@ class TableEstimator(DensityMixin, BaseEstimator):  # type: ignore[misc]
         seed = check_random_state(random_state).randint(2**31)
         return self.circuit_.sample(n_samples, random_state=int(seed))
 
-    def _made_learner(self) -> Learner:
+    def _make_learner(self) -> Learner:
         """The learner with this estimator's settings."""
-        return self._learner(**{field.name: getattr(self, field.name) for field in fields(self._learner)})
+        return self._learner(**{s.name: getattr(self, s.name) for s in settings_of(self._learner)})
 
     def _training_table(self, X: Any, sample_weight: Any, schema: Schema | None) -> Table:
         table = as_table(_checked(self, X, reset=True), schema)

@@ -1,28 +1,37 @@
-"""From a table to a circuit. To add a learner: a file with a class, and a line in the table below."""
+"""From a table to a circuit.
 
-from tractable.learners.bayesian.acbn import ACBNLearner
-from tractable.learners.bayesian.network import BayesianNetworkLearner
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.hidden_chow_liu import HiddenChowLiuLearner
-from tractable.learners.idspn.learner import IDSPNLearner
-from tractable.learners.independent import IndependentLearner
-from tractable.learners.latent_tree.learner import LatentTreeLearner
-from tractable.learners.learner import Learner
-from tractable.learners.learnspn.learner import LearnSPNLearner
-from tractable.learners.markov.acmn import ACMNLearner
-from tractable.learners.markov.eacmn import EACMNLearner
-from tractable.learners.mixtures.mixture_of_trees import MixtureOfTreesLearner
-from tractable.learners.mixtures.naive_bayes import NaiveBayesLearner
-from tractable.progress import Progress, Watch
-from tractable.settings.text import settings_from_text
+To add a learner: a file with a class that declares its settings, and a line in the table below. Its
+estimator, its command-line settings, the tuner's search space, its entry of the reference page and the
+contract tests follow from these two.
+"""
 
-LEARNERS: dict[str, type[Learner]] = {
-    learner.name: learner
-    for learner in (
-        IndependentLearner, ChowLiuLearner, NaiveBayesLearner, HiddenChowLiuLearner, LatentTreeLearner,
-        LearnSPNLearner, MixtureOfTreesLearner, BayesianNetworkLearner, ACBNLearner, ACMNLearner,
-        EACMNLearner, IDSPNLearner,
-    )
-}  # fmt: skip
+from tractable.learners.learner import Learned, Learner
+from tractable.settings import Home, Registry
 
-__all__ = ["LEARNERS", "Learner", "Progress", "Watch", "settings_from_text"]
+LEARNERS: Registry[Learner] = Registry(
+    "learner",
+    {
+        "independent": Home("tractable.learners.independent", "IndependentLearner", "Independent"),
+        "chow-liu": Home("tractable.learners.chow_liu", "ChowLiuLearner", "ChowLiuTree"),
+        "naive-bayes": Home(
+            "tractable.learners.mixtures.naive_bayes", "NaiveBayesLearner", "NaiveBayesMixture"
+        ),
+        "hidden-chow-liu": Home(
+            "tractable.learners.hidden_chow_liu", "HiddenChowLiuLearner", "HiddenChowLiuTree"
+        ),
+        "latent-tree": Home("tractable.learners.latent_tree.learner", "LatentTreeLearner", "LatentTree"),
+        "learnspn": Home("tractable.learners.learnspn.learner", "LearnSPNLearner", "LearnSPN"),
+        "mixture-of-trees": Home(
+            "tractable.learners.mixtures.mixture_of_trees", "MixtureOfTreesLearner", "MixtureOfTrees"
+        ),
+        "bayesian-network": Home(
+            "tractable.learners.bayesian.network", "BayesianNetworkLearner", "BayesianNetwork"
+        ),
+        "acbn": Home("tractable.learners.bayesian.acbn", "ACBNLearner", "ACBN"),
+        "acmn": Home("tractable.learners.markov.acmn", "ACMNLearner", "ACMN"),
+        "eacmn": Home("tractable.learners.markov.eacmn", "EACMNLearner", "EACMN"),
+        "idspn": Home("tractable.learners.idspn.learner", "IDSPNLearner", "IDSPN"),
+    },
+)
+
+__all__ = ["LEARNERS", "Learned", "Learner"]

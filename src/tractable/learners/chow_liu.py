@@ -5,11 +5,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.circuit import Builder, Graph
+from tractable.circuit import Builder
 from tractable.data import Table
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, Space
+from tractable.settings import Between, setting
 from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import chow_liu_forest, forest_node
@@ -18,26 +18,34 @@ from tractable.statistics.forests import chow_liu_forest, forest_node
 @final
 @dataclass(frozen=True, kw_only=True)
 class ChowLiuLearner(Learner):
-    """The tree of columns that tell most about each other; a number is told by one categorical column."""
+    """The tree over the columns with the greatest mutual information along its links.
+
+    A numeric column is a child of the categorical column that tells most about it.
+    """
 
     name: ClassVar[str] = "chow-liu"
     title: ClassVar[str] = "Chow-Liu tree"
-    space: ClassVar[Space] = {
-        "smoothing": Between(0.01, 100, log=True),
-        "link_cost": Between(0, 10),
-    }
 
-    smoothing: float = 1.0  # imaginary rows in each distribution
-    link_cost: float = 1.0  # nats that a link must gain on all rows together for each parameter it adds
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of each distribution: a column's own is smoothed towards even probabilities, one given"
+        " a parent's state towards the column's own.",
+        at_least=0,
+        search=Between(0.01, 100, log=True),
+    )
+    link_cost: float = setting(
+        1.0,
+        "Log-likelihood in nats, over all rows together, that a link must gain for each parameter it adds."
+        " Larger values give forests with fewer links.",
+        at_least=0,
+        search=Between(0, 10),
+    )
 
-    def __post_init__(self) -> None:
-        require_at_least(self, smoothing=0, link_cost=0)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         encoding = encode(table)
         forest = chow_liu_forest(encoding, self.smoothing, self.link_cost)
         watch.report("tree", 1, 2)
         builder = Builder(table.schema)
         root = forest_node(builder, forest, forest_tables(encoding, forest, self.smoothing))
         watch.report("circuit", 2, 2)
-        return builder.freeze(root)
+        return Learned(builder.freeze(root))

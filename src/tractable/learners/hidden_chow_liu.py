@@ -13,13 +13,13 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, joined
 from tractable.data import Table
-from tractable.learners.learner import Learner, require_at_least, require_numbers
+from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, OneOf, Space
+from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.estimates import default_family, estimates, leaf_params
 from tractable.statistics.forests import Forest, chow_liu_forest
@@ -34,47 +34,74 @@ class HiddenChowLiuLearner(Learner):
 
     name: ClassVar[str] = "hidden-chow-liu"
     title: ClassVar[str] = "hidden Chow-Liu tree"
-    space: ClassVar[Space] = {
-        "states": OneOf((16, 32), (8,), (16,), (32,), (64,)),
-        "trees": OneOf(1, 2, 4, 8),
-        "bagged": OneOf(False, True),
-        "smoothing": Between(0.01, 1, log=True),
-        "softness": Between(0, 0.05),
-        "entropy": Between(0.5, 100, log=True),
-    }
 
-    states: tuple[int, ...] = (
-        16,
-        32,
-    )  # of each hidden variable; validation rows choose, else the first is
-    trees: int = 4  # that are mixed
-    bagged: bool = False  # whether each of several trees is grown on rows drawn with replacement
-    keep: float = (
-        0.9  # how much of the first weights goes to the state above: hidden copies begin as one mixture
+    states: tuple[int, ...] = setting(
+        (16, 32),
+        "Numbers of states of each hidden variable. With validation rows all are tried and the best is kept;"
+        " without them the first is used.",
+        at_least=1,
+        search=OneOf((16, 32), (8,), (16,), (32,), (64,)),
     )
-    batch: int = 1024  # rows at a time in the first pass
-    epochs: int = 30  # passes over all rows, few at a time
-    steps: int = 20  # of EM on all rows afterwards
-    smoothing: float = 0.1  # imaginary rows at each sum and each leaf
-    softness: float = 0.0  # how often a cell of states counts as a state drawn at random
-    entropy: float = 8.0  # rows that the circuit's entropy counts for: few rows are held back more than many
-    patience: int = 6  # passes without a better score on the validation rows before stopping
+    trees: int = setting(
+        4,
+        "Number of trees, with different random starting points, that are mixed. More trees fit better and"
+        " cost time.",
+        at_least=1,
+        search=OneOf(1, 2, 4, 8),
+    )
+    bagged: bool = setting(
+        False,
+        "Whether each of several trees is learned on rows drawn with replacement (bagging).",
+        search=OneOf(False, True),
+    )
+    initial_persistence: float = setting(
+        0.9,
+        "Share of the initial weights that keeps a hidden variable in the state of its parent: EM starts near"
+        " a mixture in which all hidden variables agree.",
+        at_least=0,
+        at_most=1,
+    )
+    batch: int = setting(1024, "Number of rows of a mini-batch of online EM.", at_least=1)
+    epochs: int = setting(
+        30, "Maximum number of passes of online EM over all rows, before EM on all rows at once.", at_least=1
+    )
+    steps: int = setting(20, "Maximum number of iterations of EM on all rows afterwards.", at_least=0)
+    smoothing: float = setting(
+        0.1,
+        "Pseudo-counts of each sum node and of each leaf.",
+        at_least=0,
+        search=Between(0.01, 1, log=True),
+    )
+    softness: float = setting(
+        0.0,
+        "Probability with which a categorical cell is replaced by a random state in training (data"
+        " softening).",
+        at_least=0,
+        at_most=1,
+        search=Between(0, 0.05),
+    )
+    entropy: float = setting(
+        8.0,
+        "Weight of entropy regularisation, in rows: the circuit's entropy counts as much as the"
+        " log-likelihood of this many rows.",
+        at_least=0,
+        search=Between(0.5, 100, log=True),
+    )
+    patience: int = setting(
+        6,
+        "Early stopping: online EM ends after this many passes without a better score on the"
+        " validation rows.",
+        at_least=1,
+    )
 
-    def __post_init__(self) -> None:
-        require_numbers(self, "states")
-        require_at_least(self, trees=1, batch=1, epochs=1, steps=0, smoothing=0, patience=1)
-        require_at_least(self, softness=0, entropy=0)
-        if self.softness > 1:
-            raise ValueError(f"setting softness of {self.name} is at most 1, not {self.softness}")
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         seeds = rng.integers(2**63, size=self.trees)
         states, first = self._best_states(table, int(seeds[0]), valid, watch)
         others = (
             self._tree(table, states, int(s), valid, watch) for s in seeds[1:] if not watch.should_stop()
         )
         grown = [first, *others]
-        return grown[0] if len(grown) == 1 else mixture(grown)
+        return Learned(grown[0] if len(grown) == 1 else mixture(grown))
 
     def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:
         """The number of states whose tree scores best on the validation rows, and that tree."""
@@ -94,7 +121,7 @@ class HiddenChowLiuLearner(Learner):
         sample = _bagged(table, rng) if self.bagged else table
         encoding = encode(sample)
         states = max(1, min(states, len(encoding.weights)))
-        graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.keep, rng)
+        graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.initial_persistence, rng)
         if not encoding.total:
             return graph  # there is nothing to learn from
         graph = fit(graph, sample, self._online(encoding.total), rng, valid=valid, watch=watch).graph

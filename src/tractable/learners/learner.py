@@ -1,27 +1,33 @@
 """What every learner is: frozen settings, and a way from a table to a circuit."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.progress import Watch
-from tractable.settings.spaces import Space
+from tractable.settings import Configurable
+
+
+class Learned(NamedTuple):
+    """What a learner found: the circuit and, by name, whatever else users may want of it."""
+
+    graph: Graph
+    extras: Mapping[str, Any] = {}  # an estimator shows the extra `network` as its attribute `network_`
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learner(ABC):
-    """Settings as fields, each with a comment. The same settings, table and seed give the same circuit.
+class Learner(Configurable, ABC):
+    """A learner of joint distributions. The same settings, table and seed give the same circuit.
 
     Rows may be weighted and cells may be missing.
     """
 
-    name: ClassVar[str]  # as typed on the command line
-    title: ClassVar[str]  # as shown to a reader
-    space: ClassVar[Space]  # of the settings worth searching; holds their defaults
+    extra_texts: ClassVar[Mapping[str, str]] = {}  # what the extras are that it finds, by name
 
     @final
     def learn(
@@ -32,50 +38,41 @@ class Learner(ABC):
         valid: Table | None = None,
         watch: Watch | None = None,
     ) -> Graph:
-        """A circuit over the table's columns; `valid` helps to choose, where there is something to choose.
+        """A circuit over the table's columns; `valid` are rows by which learners choose between models.
 
         With a `watch` the work can be followed, and ended early with the best model so far.
 
         Raises:
-            ValueError: if the tables do not fit together, or hold a column that is no random variable.
+            ValueError: if the tables do not fit together, or hold a column that is not a random variable.
         """
-        _check(table, valid)
+        return self.learn_with_extras(table, rng, valid=valid, watch=watch).graph
+
+    @final
+    def learn_with_extras(
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        *,
+        valid: Table | None = None,
+        watch: Watch | None = None,
+    ) -> Learned:
+        """The same circuit with what else the learner found.
+
+        Raises:
+            ValueError: as `learn` does.
+        """
+        _check_tables(table, valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:
             return self._learn(table, rng, valid, watch)
 
     @abstractmethod
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         """The circuit; the best so far when `watch` says to stop."""
 
 
-def require_at_least(learner: Learner, **least: float) -> None:
-    """Refuse settings below their least value.
-
-    Raises:
-        ValueError: naming the setting and its value.
-    """
-    for name, bound in least.items():
-        value = getattr(learner, name)
-        if not value >= bound:
-            raise ValueError(f"setting {name} of {learner.name} is at least {bound:g}, not {value}")
-
-
-def require_numbers(learner: Learner, name: str, *, some: bool = True) -> None:
-    """Make a setting of one or several numbers a tuple; refuse those below one and, if `some`, none at all.
-
-    Raises:
-        ValueError: naming the setting and its value.
-    """
-    value = getattr(learner, name)
-    numbers = (value,) if isinstance(value, int) else tuple(value)
-    object.__setattr__(learner, name, numbers)  # settings are frozen for everybody else
-    if min(numbers, default=0 if some else 1) < 1:
-        raise ValueError(f"setting {name} of {learner.name} are numbers from 1 up, not {value}")
-
-
-def _check(table: Table, valid: Table | None) -> None:
+def _check_tables(table: Table, valid: Table | None) -> None:
     if not len(table.schema):
         raise ValueError("the table has no columns")
     for variable in table.schema:

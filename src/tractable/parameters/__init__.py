@@ -8,20 +8,23 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.engine import log_values
-from tractable.parameters.cccp import CCCP
-from tractable.parameters.closed_form import ClosedForm
-from tractable.parameters.eg import EG
-from tractable.parameters.hard_em import HardEM
 from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
-from tractable.parameters.online_em import OnlineEM
-from tractable.parameters.pgd import PGD
-from tractable.parameters.sma import SMA
 from tractable.parameters.start import randomised
 from tractable.progress import Watch
+from tractable.settings import Home, Registry
 
-METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (CCCP, OnlineEM, HardEM, PGD, EG, SMA, ClosedForm)
-}
+METHODS: Registry[Method] = Registry(
+    "method",
+    {
+        "cccp": Home("tractable.parameters.cccp", "CCCP"),
+        "online-em": Home("tractable.parameters.online_em", "OnlineEM"),
+        "hard-em": Home("tractable.parameters.hard_em", "HardEM"),
+        "pgd": Home("tractable.parameters.pgd", "PGD"),
+        "eg": Home("tractable.parameters.eg", "EG"),
+        "sma": Home("tractable.parameters.sma", "SMA"),
+        "closed-form": Home("tractable.parameters.closed_form", "ClosedForm"),
+    },
+)
 
 
 def fit(

@@ -11,6 +11,7 @@ from tractable.data import Table
 from tractable.engine.expectations import Expecter
 from tractable.parameters.method import Method, Rows, Step
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.settings import redeclare, setting
 
 
 @final
@@ -25,9 +26,9 @@ class ClosedForm(Method):
     name: ClassVar[str] = "closed-form"
     title: ClassVar[str] = "closed form"
 
-    iterations: int = 1  # there is but one step
-    smoothing: float = 1.0  # imaginary rows at each sum, spread over its edges
-    leaf_smoothing: float = 1.0  # imaginary rows at each leaf
+    iterations: int = redeclare(Method, "iterations", 1)  # one iteration finds the maximum
+    smoothing: float = setting(1.0, "Pseudo-counts of each sum node, spread over its edges.", at_least=0)
+    leaf_smoothing: float = setting(1.0, "Pseudo-counts of each leaf.", at_least=0)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised."""

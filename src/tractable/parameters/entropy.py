@@ -20,16 +20,6 @@ _CLOSE = 1e-9  # how far the logarithm of a sum's weights in all may stay from z
 _DEEP = -40.0  # below this the omega of a number is its exponential, to the last digit
 
 
-def check_entropy(entropy: float) -> None:
-    """Refuse a weight below zero.
-
-    Raises:
-        ValueError: naming the value.
-    """
-    if not 0 <= entropy < np.inf:
-        raise ValueError(f"entropy is a weight from 0 up, not {entropy}")
-
-
 def spread(
     graph: Graph, expected: Expectations, entropy: float, smoothing: float, leaf_smoothing: float
 ) -> Expectations:

@@ -13,20 +13,32 @@ from tractable.engine.expectations import Expecter
 from tractable.parameters.indicators import contracted, expanded
 from tractable.parameters.method import Method, Rows, Step
 from tractable.parameters.updates import sum_edges
+from tractable.settings import setting
 
 LARGEST_CHANGE = 50.0  # of a log weight in one trial step; beyond it exponentials overflow and no step helps
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientMethod(Method):
-    """Moves all weights at once along the gradient of log f(rows) - log f(no evidence), seed 003 section 4.2.
+    """Moves all weights at once along the gradient of log f(rows) - log f(no evidence).
+
+    Zhao, Poupart and Gordon 2016, section 4.2.
 
     The weights need not be normalised on the way; leaves over states take part as sums over indicators.
     """
 
-    first_step: float = 1.0  # tried first, at every iteration
-    shrink: float = 0.8  # the step is multiplied by this until the log-likelihood rises
-    trials: int = 60  # steps that are tried before giving up
+    first_step: float = setting(
+        1.0, "Step size that the line search of each iteration tries first.", at_least=0
+    )
+    shrink: float = setting(
+        0.8,
+        "Factor by which the line search shrinks the step size until the log-likelihood rises.",
+        at_least=0,
+        at_most=1,
+    )
+    trials: int = setting(
+        60, "Number of step sizes that the line search tries before it gives up.", at_least=1
+    )
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised, leaves over states as sums."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.progress import Watch
+from tractable.settings import Configurable, setting
 
 
 class Rows(NamedTuple):
@@ -45,15 +46,21 @@ class Fitted(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(ABC):
-    """Settings as fields, each with a comment."""
+class Method(Configurable, ABC):
+    """A method of parameter learning; its settings are its fields."""
 
-    name: ClassVar[str]  # as typed
-    title: ClassVar[str]  # as shown
-
-    iterations: int = 50  # at most
-    tolerance: float = 0.001  # stop when a step changes the mean log-likelihood by less
-    patience: int = 5  # with validation rows: stop after so many steps without a better score on them
+    iterations: int = setting(50, "Maximum number of iterations.", at_least=0)
+    tolerance: float = setting(
+        0.001,
+        "The method stops when an iteration changes the mean log-likelihood by less than this many nats.",
+        at_least=0,
+    )
+    patience: int = setting(
+        5,
+        "Early stopping: with validation rows the method stops after this many iterations without a better"
+        " score on them.",
+        at_least=1,
+    )
 
     @abstractmethod
     def prepare(self, graph: Graph, table: Table) -> Graph:

@@ -10,10 +10,11 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph, LeafBlock, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
-from tractable.parameters.entropy import check_entropy, spread
+from tractable.parameters.entropy import spread
 from tractable.parameters.method import Method, Rows, Step
-from tractable.parameters.softening import check_softness, softened
+from tractable.parameters.softening import softened
 from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.settings import redeclare, setting
 
 MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
 
@@ -30,18 +31,34 @@ class OnlineEM(Method):
     name: ClassVar[str] = "online-em"
     title: ClassVar[str] = "online EM"
 
-    batch: int = 1024  # rows at a time
-    first_step: float = 0.9  # how far the counts move towards the first batch's
-    last_step: float = 0.05  # and towards the last one's
-    smoothing: float = 0.1  # imaginary rows at each sum, spread over its edges
-    leaf_smoothing: float = 0.1  # imaginary rows at each leaf
-    softness: float = 0.0  # how often a cell of states counts as a state drawn at random
-    entropy: float = 0.0  # what a nat of the circuit's entropy is worth, in nats of a row's log-likelihood
-    tolerance: float = 0.0  # batches differ: a small change says nothing
-
-    def __post_init__(self) -> None:
-        check_softness(self.softness)
-        check_entropy(self.entropy)
+    batch: int = setting(1024, "Number of rows of a mini-batch.", at_least=1)
+    first_step: float = setting(
+        0.9,
+        "Step size at the start: how far the running counts move towards those of a mini-batch.",
+        at_least=0,
+        at_most=1,
+    )
+    last_step: float = setting(
+        0.05,
+        "Step size at the end; in between it falls along a half cosine.",
+        at_least=0,
+        at_most=1,
+    )
+    smoothing: float = setting(0.1, "Pseudo-counts of each sum node, spread over its edges.", at_least=0)
+    leaf_smoothing: float = setting(0.1, "Pseudo-counts of each leaf.", at_least=0)
+    softness: float = setting(
+        0.0,
+        "Probability with which a categorical cell is replaced by a random state (data softening).",
+        at_least=0,
+        at_most=1,
+    )
+    entropy: float = setting(
+        0.0,
+        "Weight of entropy regularisation: what a nat of the circuit's entropy is worth, in nats of a row's"
+        " log-likelihood.",
+        at_least=0,
+    )
+    tolerance: float = redeclare(Method, "tolerance", 0.0)  # mini-batches differ: a small change says nothing
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised."""

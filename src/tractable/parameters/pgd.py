@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.parameters.gradient import GradientMethod
+from tractable.settings import setting
 
 
 @final
@@ -17,7 +18,7 @@ class PGD(GradientMethod):
     name: ClassVar[str] = "pgd"
     title: ClassVar[str] = "projected gradient"
 
-    margin: float = 0.01  # no weight falls below this
+    margin: float = setting(0.01, "Lower limit of every weight after a step.", at_least=0)
 
     def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step."""

@@ -13,16 +13,6 @@ from tractable.parameters.method import Rows
 MOST_DRAWN = 2_000_000  # rows that are written out for one set of draws; heavier ones are drawn more coarsely
 
 
-def check_softness(softness: float) -> None:
-    """Refuse what is no probability.
-
-    Raises:
-        ValueError: naming the value.
-    """
-    if not 0 <= softness <= 1:
-        raise ValueError(f"softness is a probability from 0 to 1, not {softness}")
-
-
 def softened(rows: Rows, schema: Schema, softness: float, rng: np.random.Generator, draws: int = 1) -> Rows:
     """Each row `draws` times over, a cell of states being as it was or, with that probability, any state.
 

@@ -1,4 +1,4 @@
-"""The values of settings that are worth a try: what a search over them draws from."""
+"""The values of a setting that a tuner tries: one of several, or a number of a range."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-DIGITS = 4  # of a number that is drawn: it can be read, typed, and makes the same model again
+DIGITS = 4  # significant digits of a drawn number, so that people can read and type it
 
 
 @final
 @dataclass(frozen=True, init=False)
 class OneOf:
-    """One of several values, all alike likely."""
+    """One of several values, all equally likely."""
 
     options: tuple[Any, ...]
 
@@ -34,7 +34,7 @@ class OneOf:
 @final
 @dataclass(frozen=True)
 class Between:
-    """A number of a range, whole or not; with `log` as likely between 1 and 10 as between 10 and 100."""
+    """A number of a range, `whole` or real; with `log` it is drawn uniformly on the logarithmic scale."""
 
     low: float
     high: float
@@ -54,14 +54,14 @@ class Between:
         return isinstance(value, int | float) and self.low <= value <= self.high
 
     def draw(self, rng: np.random.Generator) -> float:
-        """A number of the range at random; every whole number has its fair part."""
+        """A number of the range at random; all whole numbers are equally likely."""
         reach = 0.5 if self.whole else 0.0
         low, high = self.low - reach, self.high + reach
         drawn = exp(rng.uniform(log(low), log(high))) if self.log else rng.uniform(low, high)
-        return self.tidy(drawn)
+        return self.round_to_range(drawn)
 
-    def tidy(self, number: float) -> float:
-        """The number of few digits, or the whole number, that is nearest within the range."""
+    def round_to_range(self, number: float) -> float:
+        """The nearest whole number, or number of few digits, within the range."""
         near = round(number) if self.whole else float(f"{number:.{DIGITS}g}")
         return min(max(near, self.low), self.high)
 
@@ -70,6 +70,6 @@ Choice: TypeAlias = OneOf | Between
 Space: TypeAlias = Mapping[str, Choice]
 
 
-def drawn(space: Space, rng: np.random.Generator) -> dict[str, Any]:
+def draw_settings(space: Space, rng: np.random.Generator) -> dict[str, Any]:
     """Settings at random, one value for each name."""
     return {name: choice.draw(rng) for name, choice in space.items()}

@@ -1,31 +1,60 @@
-"""Settings of a learner as text, the way a command line has them."""
+"""Settings as text, the way a command line has them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
-def settings_from_text(learner: type[Any], texts: Iterable[str]) -> dict[str, Any]:
+def settings_from_text(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
     """The settings that lines such as `smoothing=0.1` or `components=2,4,8` stand for.
 
     Raises:
-        ValueError: if a line has no `=`, names no setting of this learner, or has a value of another type.
+        ValueError: if a line has no `=`, names no setting of this class, or has a value of another type.
     """
-    types = get_type_hints(learner)
-    known = [field.name for field in fields(learner)]
+    types = get_type_hints(kind)
     answer: dict[str, Any] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
             raise ValueError(f"'{text}' is no setting: write name=value")
-        if name not in known:
-            raise ValueError(f"{learner.name} has no setting '{name}' (its settings: {', '.join(known)})")
+        check_setting_name(kind, name)
         try:
             answer[name] = _value(value, types[name])
         except ValueError:
             raise ValueError(f"setting {name}: '{value}' is not {_words(types[name])}") from None
     return answer
+
+
+def check_setting_name(kind: type[Any], name: str) -> None:
+    """Refuse a name that is not a setting of the class.
+
+    Raises:
+        ValueError: naming it, with the nearest setting or, if none is near, all of them.
+    """
+    known = [field.name for field in fields(kind)]
+    if name not in known:
+        near = did_you_mean(name, known) or f" (its settings: {', '.join(known)})"
+        raise ValueError(f"{kind.name} has no setting '{name}'{near}")
+
+
+def setting_text(value: Any) -> str:
+    """A value as the text that stands for it after `--set name=`."""
+    if isinstance(value, tuple):
+        return ",".join(map(setting_text, value)) or "()"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question to put behind an error: the known word nearest to a mistyped one; empty if none is near."""
+    near = get_close_matches(word.lower(), list(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def describe_type(kind: Any) -> str:
+    """What the values of a setting are, in words."""
+    return _words(kind)
 
 
 def _value(text: str, kind: Any) -> Any:

@@ -1,13 +1,15 @@
 """Parameters of a circuit, fitted by a named method."""
 
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tractable.data import as_table
+from tractable.data import Table, as_table
 from tractable.model import Circuit
-from tractable.parameters import METHODS, fit
+from tractable.parameters import METHODS, Fitted, Method, fit
+from tractable.progress import Watch
+from tractable.settings import plain_settings
 
 
 def fit_parameters(
@@ -17,6 +19,7 @@ def fit_parameters(
     *,
     valid: Any = None,
     random_state: int | None = None,
+    watch: Watch | None = None,
     **settings: Any,
 ) -> Circuit:
     """The circuit with parameters fitted to a table by a named method; `settings` are the method's own.
@@ -24,17 +27,21 @@ def fit_parameters(
     Raises:
         ValueError: if there is no such method or setting, or the tables do not fit the circuit.
     """
-    if method not in METHODS:
-        near = get_close_matches(method, METHODS, n=1)
-        raise ValueError(
-            f"there is no method '{method}'"
-            + (f"; did you mean '{near[0]}'?" if near else f" ({', '.join(METHODS)})")
-        )
+    how = METHODS.make_with(method, settings)
     train = as_table(table, circuit.schema)
     held_out = None if valid is None else as_table(valid, circuit.schema)
-    try:
-        how = METHODS[method](**settings)
-    except TypeError as error:
-        raise ValueError(f"method '{method}': {str(error).partition(' ')[2]}") from None
-    found = fit(circuit.graph, train, how, np.random.default_rng(random_state), valid=held_out)
-    return Circuit(found.graph, circuit.about)
+    seed = int(np.random.default_rng().integers(2**31)) if random_state is None else random_state
+    return refit(circuit, train, held_out, how, seed, watch or Watch())[0]
+
+
+def refit(
+    circuit: Circuit, table: Table, valid: Table | None, how: Method, seed: int, watch: Watch
+) -> tuple[Circuit, Fitted]:
+    """The circuit with fitted parameters, which its provenance tells, and how the scores went."""
+    fitted = fit(circuit.graph, table, how, np.random.default_rng(seed), valid=valid, watch=watch)
+    return Circuit(fitted.graph, {**circuit.about, **_record(how, seed, table, watch)}), fitted
+
+
+def _record(how: Method, seed: int, table: Table, watch: Watch) -> Mapping[str, Any]:
+    made = {"method": how.name, "settings": plain_settings(how), "seed": seed, "rows": len(table)}
+    return {"parameters": made, "finished": not watch.should_stop()}

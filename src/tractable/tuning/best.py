@@ -4,10 +4,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import tractable
 from tractable.circuit import Graph
 from tractable.model import Circuit, load
-from tractable.tuning.problem import Problem, all_settings, fingerprint
+from tractable.training import provenance
+from tractable.tuning.problem import Problem
 from tractable.tuning.trial import Trial
 
 
@@ -44,16 +44,14 @@ class Best:
         return None
 
     def _about(self, trial: Trial) -> dict[str, Any]:
-        """What `tractable learn` tells of a model, and which trial of which search it is of."""
+        """The provenance of a trial's model: as of one that was learned alone, and the trial."""
         problem = self._problem
-        return {
-            "learner": problem.kind.name,
-            "settings": all_settings(problem.learner(trial.settings)),
-            "seed": problem.seed,
-            "version": tractable.__version__,
-            "frame": self._frame,
-            "rows": len(problem.train),
-            "table": fingerprint(problem.train),
-            "tuning": {"search": problem.key, "trial": trial.number},
-            "finished": trial.finished,
-        }
+        about = provenance(
+            problem.learner(trial.settings),
+            problem.train,
+            problem.valid,
+            seed=problem.seed,
+            frame=self._frame,
+            tuning={"search": problem.key, "trial": trial.number},
+        )
+        return {**about, "finished": trial.finished}

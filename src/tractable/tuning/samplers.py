@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tractable.settings.spaces import Space, drawn
+from tractable.settings import Space, draw_settings
 from tractable.tuning.tpe import check_optuna, tpe_settings
 from tractable.tuning.trial import Trial
 
@@ -33,7 +33,7 @@ def random_settings(
 ) -> Settings:
     """Settings drawn at random, about half of them; the others keep their defaults, no bad guess."""
     rng = np.random.default_rng([seed, number])
-    found = drawn(space, rng)
+    found = draw_settings(space, rng)
     kept = rng.random(len(found)) < KEPT
     kept[rng.integers(len(found))] = False  # one differs at least
     return {name: defaults[name] if keep else found[name] for name, keep in zip(found, kept, strict=True)}

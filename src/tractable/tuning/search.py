@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed
 
-from tractable.learners import Watch
+from tractable.progress import Watch
 from tractable.tuning.best import Best
 from tractable.tuning.budget import Budget
 from tractable.tuning.journal import Journal

@@ -1,8 +1,8 @@
 """Trials as a table to read."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from tractable.settings import setting_text
 from tractable.tuning.trial import Trial, best_of
 
 
@@ -25,14 +25,7 @@ def table_text(trials: Sequence[Trial]) -> str:
 
 
 def _cells(trial: Trial, names: Sequence[str], is_best: bool) -> list[str]:
-    settings = [shown(trial.settings[name]) for name in names]
+    settings = [setting_text(trial.settings[name]) for name in names]
     remark = trial.fault or ("" if trial.finished else "stopped early")
     numbers = [str(trial.number), f"{trial.score:.5f}", f"{trial.seconds:.2f}", f"{trial.edges:,}"]
     return ["*" if is_best else "", *numbers, *settings, " ".join(remark.split())]
-
-
-def shown(value: Any) -> str:
-    """A setting as text that stands for it on the command line."""
-    if isinstance(value, tuple):
-        return ",".join(map(shown, value)) or "()"
-    return f"{value:g}" if isinstance(value, float) else str(value).lower()

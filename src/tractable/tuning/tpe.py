@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tractable.settings.spaces import Choice, OneOf, Space
+from tractable.settings import Choice, OneOf, Space
 from tractable.tuning.trial import Trial
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _to_optuna(choice: Choice, value: Any) -> Any:
 
 
 def _from_optuna(choice: Choice, value: Any) -> Any:
-    return choice.options[value] if isinstance(choice, OneOf) else choice.tidy(value)
+    return choice.options[value] if isinstance(choice, OneOf) else choice.round_to_range(value)
 
 
 @contextmanager

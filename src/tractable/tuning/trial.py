@@ -12,8 +12,8 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners import Learner, Watch
-from tractable.progress import Progress
+from tractable.learners import Learner
+from tractable.progress import Progress, Watch
 from tractable.statistics.scores import mean_log_prob
 
 THREADS = "TRACTABLE_THREADS"

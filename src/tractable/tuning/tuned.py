@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 from joblib import effective_n_jobs
 
 from tractable.data import as_table, frame_kind
-from tractable.learners import Watch
 from tractable.model import Circuit
-from tractable.progress import Progress, seconds_in
+from tractable.progress import Progress, Watch, seconds_in
 from tractable.tuning.best import Best
 from tractable.tuning.journal import Journal
 from tractable.tuning.problem import Problem, learner_kind

@@ -11,9 +11,9 @@ from tractable.data import Table
 from tractable.growing import BestFirst, GrowingCircuit, Ledger
 from tractable.growing.frozen import frozen_circuit
 from tractable.learners.bayesian.search import TreeSearch
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, Space
+from tractable.settings import Between, setting
 from tractable.statistics.attached_columns import learned_over_states
 
 
@@ -27,22 +27,35 @@ class ACBNLearner(Learner):
 
     name: ClassVar[str] = "acbn"
     title: ClassVar[str] = "Bayesian network with its circuit"
-    space: ClassVar[Space] = {
-        "smoothing": Between(0.1, 10, log=True),
-        "split_cost": Between(2, 10),
-        "edge_cost": Between(0.01, 1, log=True),
-    }
 
-    smoothing: float = 2.0  # imaginary rows in each leaf, spread evenly
-    split_cost: float = 4.0  # nats that a split must gain for each parameter it adds
-    edge_cost: float = 0.1  # nats that each new edge must gain; halved while no split does
-    max_edges: int = 1_000_000  # of the circuit
-    patience: int = 300  # splits without a better score on the validation rows before stopping
+    smoothing: float = setting(
+        2.0,
+        "Pseudo-counts of the distribution in each leaf of a decision tree, spread evenly over the states.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    split_cost: float = setting(
+        4.0,
+        "Log-likelihood in nats, over all rows, that a split must gain for each parameter it adds.",
+        at_least=0,
+        search=Between(2, 10),
+    )
+    edge_cost: float = setting(
+        0.1,
+        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no split"
+        " is worth its edges.",
+        at_least=1e-9,
+        search=Between(0.01, 1, log=True),
+    )
+    max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
+    patience: int = setting(
+        300,
+        "Early stopping: the search ends after this many splits without a better score on the"
+        " validation rows.",
+        at_least=1,
+    )
 
-    def __post_init__(self) -> None:
-        require_at_least(self, smoothing=0, split_cost=0, edge_cost=1e-9, max_edges=0, patience=1)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
             trees = TreeSearch(
                 part, smoothing=self.smoothing, split_penalty=self.split_cost, held_out=held_out
@@ -51,7 +64,7 @@ class ACBNLearner(Learner):
             circuit = BayesCircuit(trees, search.run(None if held_out is None else self.patience))
             return frozen_circuit(circuit.growing, circuit.log_weight, part.schema, 0.0, None)
 
-        return learned_over_states(table, valid, self.smoothing, learn)
+        return Learned(learned_over_states(table, valid, self.smoothing, learn))
 
 
 class BayesCircuit:

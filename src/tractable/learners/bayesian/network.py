@@ -1,20 +1,20 @@
 """A Bayesian network whose conditional distributions are decision trees, as far as it can be compiled."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.circuit import Graph, remember
+from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.bayesian.search import TreeSearch
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learned, Learner
 from tractable.networks import Network, TooLargeError, compile_network
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, OneOf, Space
+from tractable.settings import Between, OneOf, setting
 from tractable.statistics.attached_columns import learned_over_states
 
-NETWORK = "the network that was learned"
 PENALTY = 3.0  # nats for each parameter where validation rows say when to stop ...
 PENALTY_ALONE = 6.0  # ... and where nothing else does
 
@@ -22,30 +22,45 @@ PENALTY_ALONE = 6.0  # ... and where nothing else does
 @final
 @dataclass(frozen=True, kw_only=True)
 class BayesianNetworkLearner(Learner):
-    """Greedy splits of one tree a column, stopped by validation rows, then compiled to a circuit.
+    """A Bayesian network of decision trees, found by greedy splits and compiled to a circuit.
 
-    Where the circuit would be too large, the last splits are left out of it; `learned_network` is still the
-    whole network. Numbers are told by one categorical column each.
+    Where the circuit would be too large, the last splits are left out of it; the extra `network` is the whole
+    network, or None where no column is categorical. Each numeric column depends on one categorical column.
     """
 
     name: ClassVar[str] = "bayesian-network"
     title: ClassVar[str] = "Bayesian network of trees"
-    space: ClassVar[Space] = {
-        "smoothing": Between(0.1, 10, log=True),
-        "split_penalty": OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
+    extra_texts: ClassVar[Mapping[str, str]] = {
+        "network": "The whole Bayesian network over the categorical columns; None if there are none."
     }
 
-    smoothing: float = 2.0  # imaginary rows in each leaf, spread evenly
-    split_penalty: float | None = None  # nats for each parameter of a split; 3, or 6 without validation rows
-    patience: int = 300  # splits without a better score on the validation rows before stopping
-    limit: int = 1_000_000  # entries that compiling may take; some seconds and about as many edges
+    smoothing: float = setting(
+        2.0,
+        "Pseudo-counts of the distribution in each leaf of a decision tree, spread evenly over the states.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    split_penalty: float | None = setting(
+        None,
+        "Log-likelihood in nats that a split must gain for each parameter it adds; 3 with validation rows and"
+        " 6 without them, unless it is given.",
+        at_least=0,
+        search=OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
+    )
+    patience: int = setting(
+        300,
+        "Early stopping: the search ends after this many splits without a better score on the"
+        " validation rows.",
+        at_least=1,
+    )
+    limit: int = setting(
+        1_000_000,
+        "Maximum number of table entries that compiling the network may take, about as many as the circuit"
+        " has edges. Where all splits would take more, the last ones are left out of the circuit.",
+        at_least=1,
+    )
 
-    def __post_init__(self) -> None:
-        require_at_least(self, smoothing=0, patience=1, limit=1)
-        if self.split_penalty is not None:
-            require_at_least(self, split_penalty=0)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         networks: list[Network] = []
 
         def learn(part: Table, held_out: Table | None) -> Graph:
@@ -60,9 +75,7 @@ class BayesianNetworkLearner(Learner):
             return self._compiled(search, splits, watch)
 
         graph = learned_over_states(table, valid, self.smoothing, learn)
-        if networks:  # none, where all columns are numbers
-            remember(graph, NETWORK, lambda _: networks[0])
-        return graph
+        return Learned(graph, {"network": networks[0] if networks else None})
 
     def _compiled(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
         """The circuit of the most of the first splits that are not too many."""
@@ -105,12 +118,6 @@ def learn_network(
     penalty = _penalty(split_penalty, valid)
     search = TreeSearch(table, smoothing=smoothing, split_penalty=penalty, held_out=valid)
     return search.network(grow(search, patience if valid is not None else None, watch or Watch()))
-
-
-def learned_network(graph: Graph) -> Network | None:
-    """The whole network that a circuit of this learner stands for; None if its columns are numbers only."""
-    network: Network | None = graph.facts.get(NETWORK)
-    return network
 
 
 def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:

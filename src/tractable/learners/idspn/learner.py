@@ -10,13 +10,13 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.idspn.growth import Dividing, Growth
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learned, Learner
 from tractable.learners.markov.acmn import ACMNLearner
 from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, Space
+from tractable.settings import Between, setting
 from tractable.statistics.clustering import Clustering
 from tractable.statistics.scores import mean_log_prob
 
@@ -36,63 +36,119 @@ class IDSPNLearner(Learner):
 
     name: ClassVar[str] = "idspn"
     title: ClassVar[str] = "sum-product network of circuits"
-    space: ClassVar[Space] = {
-        "clusters": Between(2, 20, whole=True),
-        "cluster_cost": Between(0.05, 1, log=True),
-        "around": Between(1, 100, log=True),
-        "least_l1": Between(0.1, 5, log=True),
-        "least_variance": Between(0.05, 2, log=True),
-        "least_split_cost": Between(1, 10, log=True),
-    }
 
-    leaf: Literal["eacmn", "acmn"] = "eacmn"  # what learns the circuits
-    clusters: int = 10  # of a sum, at most
-    cluster_cost: float = 0.3  # nats that a cluster must gain on all rows for each of its parameters
-    dependence: float = 0.001  # nats of mutual information above which two columns are not independent
-    extensions: int = 5  # leaves that are tried to extend, at most
-    around: float = 30.0  # rows that what a leaf was divided from counts for in it, beside its own
-    l1: float = 2.0  # cost of the absolute value of a weight, on all rows and columns
-    least_l1: float = 0.5  # and at least
-    variance: float = 2.0  # of the Gaussian prior of a weight, on all rows and columns
-    least_variance: float = 0.2  # and at least
-    split_cost: float = 3.0  # nats that a split must gain, on all rows and columns
-    least_split_cost: float = 3.0  # and at least
-    max_edges: int = 500_000  # of a circuit on all rows and columns
-    least_max_edges: int = 50_000  # of a circuit on fewer
-    smoothing: float = 1.0  # imaginary rows in the distribution of each column alone
-    refit: bool = True  # whether all sums are fitted by EM in the end, where there are validation rows
-    jobs: int | None = None  # circuits learned side by side; as joblib is set up, unless given
+    leaf: Literal["eacmn", "acmn"] = setting("eacmn", "The learner of the Markov networks that are leaves.")
+    clusters: int = setting(
+        10,
+        "Maximum number of clusters of a sum node. More clusters fit better and cost time and memory.",
+        at_least=1,
+        search=Between(2, 20, whole=True),
+    )
+    cluster_cost: float = setting(
+        0.3,
+        "Log-likelihood in nats, over all rows to be clustered, that a cluster must gain for each of its"
+        " parameters.",
+        at_least=0,
+        search=Between(0.05, 1, log=True),
+    )
+    dependence: float = setting(
+        0.001,
+        "Mutual information in nats above which two columns count as dependent.",
+        at_least=0,
+    )
+    extensions: int = setting(
+        5, "Maximum number of leaves that the search tries to replace by a product of sums.", at_least=0
+    )
+    parent_rows: float = setting(
+        30.0,
+        "Shrinkage towards the parent: the rows that a leaf's rows were divided from count for this many rows"
+        " beside its own.",
+        at_least=0,
+        search=Between(1, 100, log=True),
+    )
+    l1: float = setting(
+        2.0,
+        "L1 penalty of a feature weight in a leaf over all rows and columns; it is scaled to the share of the"
+        " table's cells that a leaf has.",
+        at_least=0,
+    )
+    min_l1: float = setting(
+        0.5,
+        "Lower limit of the scaled L1 penalty.",
+        at_least=0,
+        search=Between(0.1, 5, log=True),
+    )
+    variance: float = setting(
+        2.0,
+        "Variance of the Gaussian prior of a feature weight in a leaf over all rows and columns; it is scaled"
+        " to the share of the table's cells that a leaf has.",
+        at_least=1e-9,
+    )
+    min_variance: float = setting(
+        0.2,
+        "Lower limit of the scaled variance.",
+        at_least=1e-9,
+        search=Between(0.05, 2, log=True),
+    )
+    split_cost: float = setting(
+        3.0,
+        "Log-likelihood in nats that a split must gain in a leaf over all rows and columns; it is scaled to"
+        " the share of the table's cells that a leaf has.",
+        at_least=0,
+    )
+    min_split_cost: float = setting(
+        3.0,
+        "Lower limit of the scaled split cost.",
+        at_least=0,
+        search=Between(1, 10, log=True),
+    )
+    max_edges: int = setting(
+        500_000,
+        "Maximum number of edges of the circuit of a leaf over all rows and columns; it is scaled to the"
+        " share of the table's cells that a leaf has.",
+        at_least=0,
+    )
+    min_max_edges: int = setting(50_000, "Lower limit of the scaled maximum number of edges.", at_least=0)
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of the distribution of each column by itself, which leaves start from.",
+        at_least=0,
+    )
+    refit: bool = setting(
+        True, "Whether the weights of all sums are fitted by EM in the end, where there are validation rows."
+    )
+    jobs: int | None = setting(
+        None,
+        "Number of leaves that are learned in parallel, -1 for one a core; as joblib is configured, unless"
+        " given.",
+    )
 
     def __post_init__(self) -> None:
-        require_at_least(
-            self, clusters=1, cluster_cost=0, dependence=0, extensions=0, around=0, l1=0, least_l1=0
-        )
-        require_at_least(
-            self, variance=1e-9, least_variance=1e-9, split_cost=0, least_split_cost=0, smoothing=0
-        )
-        require_at_least(self, max_edges=0, least_max_edges=0)
+        super().__post_init__()
         if self.jobs == 0:
             raise ValueError(f"setting jobs of {self.name} is a number from 1 up, or -1 for all cores, not 0")
 
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         dividing = Dividing(
             clustering=Clustering(clusters=self.clusters, penalty=self.cluster_cost),
             dependence=self.dependence,
             extensions=self.extensions,
-            around=self.around,
+            around=self.parent_rows,
             jobs=self.jobs,
         )
         root = Growth(dividing, self._leaf_learner, table, valid).run(rng, watch)
         graph = _in_order(root.graph(), table)
-        return graph if valid is None or not self.refit else _refitted(graph, table, rng, valid, watch)
+        if valid is not None and self.refit:
+            graph = _refitted(graph, table, rng, valid, watch)
+        return Learned(graph)
 
     def _leaf_learner(self, share: float) -> Learner:
         """What learns a leaf with that part of all cells."""
         return LEAVES[self.leaf](
-            l1=max(self.least_l1, self.l1 * share),
-            variance=max(self.least_variance, self.variance * share),
-            split_cost=max(self.least_split_cost, self.split_cost * share),
-            max_edges=int(min(self.max_edges, max(self.least_max_edges, self.max_edges * share))),
+            l1=max(self.min_l1, self.l1 * share),
+            variance=max(self.min_variance, self.variance * share),
+            split_cost=max(self.min_split_cost, self.split_cost * share),
+            max_edges=int(min(self.max_edges, max(self.min_max_edges, self.max_edges * share))),
             smoothing=self.smoothing,
         )
 

@@ -14,19 +14,19 @@ from tractable.data import Table
 from tractable.learners.latent_tree.circuit import tree_circuit
 from tractable.learners.latent_tree.distances import Pairs, information_distances, pair_counts, usual_states
 from tractable.learners.latent_tree.start import first_tables, rooted
-from tractable.learners.latent_tree.structure import Method, Search, latent_tree
+from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
 from tractable.learners.latent_tree.tree import Tree
-from tractable.learners.learner import Learner, require_at_least, require_numbers
+from tractable.learners.learner import Learned, Learner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, OneOf, Space
+from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.link_gains import link_gains, link_parameters
 from tractable.statistics.scores import mean_log_prob
 
 TOLERANCE = 1e-4  # EM stops when a step gains less than this many nats a row
-COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # times the shortest link, that regularised trees are tried with
+COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # multiples of merge_distance that regularised trees are tried with
 
 
 class _Facts(NamedTuple):
@@ -50,31 +50,45 @@ class LatentTreeLearner(Learner):
 
     name: ClassVar[str] = "latent-tree"
     title: ClassVar[str] = "latent tree"
-    space: ClassVar[Space] = {
-        "method": OneOf(*get_args(Method)),
-        "states": OneOf((), (2,), (4,), (8,)),
-        "relaxation": Between(0.01, 0.2, log=True),
-        "shortest": Between(0.001, 0.1, log=True),
-        "regularised": OneOf(False, True),
-        "smoothing": Between(0.01, 1, log=True),
-    }
 
-    method: Method = "clnj"  # grouping (rg) or joining (nj); cl: around each column of a Chow-Liu tree
-    states: tuple[int, ...] = ()  # of hidden nodes: numbers to try; none: as many as the nearest column
-    relaxation: float = 0.05  # grouping: how much differences of distances may spread within a family
-    shortest: float = 0.01  # a hidden node nearer than this to another becomes one with it
-    regularised: bool = False  # whether to try ever larger values of `shortest`
-    smoothing: float = 0.1  # imaginary rows in each distribution
-    steps: int = 200  # of EM, at most
+    method: Method = setting(
+        "clnj",
+        "How the tree is found: recursive grouping (rg) or neighbour joining (nj) of all columns, or"
+        " either of"
+        " them in the neighbourhood of each column of a Chow-Liu tree (clrg, clnj).",
+        search=OneOf(*get_args(Method)),
+    )
+    states: tuple[int, ...] = setting(
+        (),
+        "Numbers of states of hidden nodes to try; the best on validation rows, or by BIC without them, is"
+        " kept. Without any number a hidden node has as many states as the column nearest to it.",
+        at_least=1,
+        optional=True,
+        search=OneOf((), (2,), (4,), (8,)),
+    )
+    relaxation: float = setting(
+        0.05,
+        "How much differences of distances may vary within a family of recursive grouping.",
+        at_least=0,
+        search=Between(0.01, 0.2, log=True),
+    )
+    merge_distance: float = setting(
+        0.01,
+        "A hidden node that is nearer than this to another node is merged with it.",
+        at_least=0,
+        search=Between(0.001, 0.1, log=True),
+    )
+    regularised: bool = setting(
+        False,
+        "Whether ever larger values of merge_distance, and so fewer hidden nodes, are tried as well.",
+        search=OneOf(False, True),
+    )
+    smoothing: float = setting(
+        0.1, "Pseudo-counts of each distribution.", at_least=0, search=Between(0.01, 1, log=True)
+    )
+    steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
 
-    def __post_init__(self) -> None:
-        require_numbers(self, "states", some=False)
-        if self.method not in get_args(Method):
-            known = ", ".join(get_args(Method))
-            raise ValueError(f"setting method of {self.name} is one of {known}, not {self.method}")
-        require_at_least(self, relaxation=0, shortest=0, smoothing=0, steps=1)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         facts = _facts(table, valid)
         best, best_score = None, -np.inf
         for tree, states in self._candidates(facts, watch):
@@ -85,13 +99,15 @@ class LatentTreeLearner(Learner):
             if watch.should_stop():
                 break
         assert best is not None
-        return best
+        return Learned(best)
 
     def _candidates(self, facts: _Facts, watch: Watch) -> Iterator[tuple[Tree, int | None]]:
         """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
         seen: set[int] = set()
         for factor in COARSER if self.regularised else (1.0,):
-            how = Search(method=self.method, relaxation=self.relaxation, shortest=factor * self.shortest)
+            how = StructureSearch(
+                method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
+            )
             tree = _with_numbers(latent_tree(facts.distance, how, watch), facts)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)

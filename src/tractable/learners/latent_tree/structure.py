@@ -17,15 +17,15 @@ Method: TypeAlias = Literal["clrg", "clnj", "rg", "nj"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
-    """How to find a tree."""
+class StructureSearch:
+    """How the structure of a tree is found."""
 
-    method: Method = "clnj"  # recursive grouping or neighbour joining, of all columns or from a Chow-Liu tree
-    relaxation: float = 0.05  # how much differences of distances may spread within a family
-    shortest: float = 0.01  # a hidden node nearer than this to another node becomes one with it
+    method: Method = "clnj"  # recursive grouping or neighbour joining, globally or along a Chow-Liu tree
+    relaxation: float = 0.05  # how much differences of distances may vary within a family
+    merge_distance: float = 0.01  # a hidden node nearer than this to another node is merged with it
 
 
-def latent_tree(distance: Floats, how: Search, watch: Watch | None = None) -> Tree:
+def latent_tree(distance: Floats, how: StructureSearch, watch: Watch | None = None) -> Tree:
     """The tree, or one for each lot of columns that finite distances hold together."""
     watch = watch or Watch()
     known = np.isfinite(distance)
@@ -33,7 +33,7 @@ def latent_tree(distance: Floats, how: Search, watch: Watch | None = None) -> Tr
     capped = np.where(known, distance, reach)
 
     def solve(part: Floats) -> Tree:
-        return contracted(_solved(part, reach, how, watch), how.shortest)
+        return contracted(_solved(part, reach, how, watch), how.merge_distance)
 
     if how.method in ("clrg", "clnj"):
         return grown_from_chow_liu(capped, reach, solve, watch)
@@ -42,7 +42,7 @@ def latent_tree(distance: Floats, how: Search, watch: Watch | None = None) -> Tr
     return joined(len(distance), [(lot, solve(capped[np.ix_(lot, lot)])) for lot in lots])
 
 
-def _solved(distance: Floats, reach: float, how: Search, watch: Watch) -> Tree:
+def _solved(distance: Floats, reach: float, how: StructureSearch, watch: Watch) -> Tree:
     if how.method.endswith("rg"):
         return recursive_grouping(distance, reach, how.relaxation, watch)
     return neighbour_joining(distance, watch)

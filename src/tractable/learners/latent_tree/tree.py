@@ -61,15 +61,15 @@ def from_the_middle(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[In
     return parent, np.argsort(depth, kind="stable")
 
 
-def contracted(tree: Tree, shortest: float) -> Tree:
-    """The tree without links shorter than `shortest`, but for those between columns.
+def contracted(tree: Tree, merge_distance: float) -> Tree:
+    """The tree without links shorter than `merge_distance`, but for those between columns.
 
     A hidden node at the end of such a link becomes one with the node at the other end.
     """
     name = np.arange(tree.nodes)
     for link in np.argsort(tree.lengths, kind="stable").tolist():
         one, other = sorted(name[tree.links[link]].tolist())
-        if tree.lengths[link] >= shortest:
+        if tree.lengths[link] >= merge_distance:
             break
         if other >= tree.columns:
             name[name == other] = one

@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learned, Learner
 from tractable.learners.learnspn.regions import Cutting, Leaf, cut_table, region_circuit
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, OneOf, Space
+from tractable.settings import Between, OneOf, setting
 from tractable.statistics.clustering import Clustering
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.scores import mean_log_prob
@@ -28,36 +28,59 @@ class LearnSPNLearner(Learner):
 
     name: ClassVar[str] = "learnspn"
     title: ClassVar[str] = "LearnSPN"
-    space: ClassVar[Space] = {
-        "threshold": OneOf((10.83, 20.0), (3.84,), (6.63,), (10.83,), (20.0,), (40.0,)),
-        "leaf": OneOf(*get_args(Leaf)),
-        "smoothing": Between(0.01, 2, log=True),
-        "link_cost": Between(0, 2),
-        "clustering": OneOf("em", "k-means"),
-        "clusters": Between(2, 5, whole=True),
-        "penalty": Between(0.05, 2, log=True),
-    }
 
-    min_rows: tuple[int, ...] = (200, 50, 100, 500, 1000)  # fewer rows are not cut further
-    threshold: tuple[float, ...] = (10.83, 20.0)  # G statistic above which two binary columns are dependent
-    leaf: Leaf = "chow-liu"  # what stands for the columns of a block that is not cut further
-    smoothing: float = 0.2  # imaginary rows in each distribution of a leaf
-    link_cost: float = 0.0  # nats that a link of a leaf's tree must gain for each parameter it adds
-    clustering: Literal["em", "k-means"] = "em"  # how rows are put in clusters
-    clusters: int = 2  # at most, in one cut
-    penalty: float = 0.2  # nats that a cluster must gain on all rows for each of its parameters
-    restarts: int = 3  # random beginnings of each clustering
-    steps: int = 20  # of each clustering, at most
+    min_rows: tuple[int, ...] = setting(
+        (200, 50, 100, 500, 1000),
+        "Numbers of rows below which a block of the table is not partitioned further. With validation"
+        " rows all"
+        " are tried and the best is kept; without them the first is used.",
+        at_least=0,
+    )
+    threshold: tuple[float, ...] = setting(
+        (10.83, 20.0),
+        "Values of the G statistic above which two binary columns count as dependent; other pairs of columns"
+        " are tested at the same significance. With validation rows all are tried and the best is kept.",
+        at_least=0,
+        search=OneOf((10.83, 20.0), (3.84,), (6.63,), (10.83,), (20.0,), (40.0,)),
+    )
+    leaf: Leaf = setting(
+        "chow-liu",
+        "Model of the columns of a block that is not partitioned further: a Chow-Liu tree, or independent"
+        " columns.",
+        search=OneOf(*get_args(Leaf)),
+    )
+    smoothing: float = setting(
+        0.2,
+        "Pseudo-counts of each distribution of a leaf.",
+        at_least=0,
+        search=Between(0.01, 2, log=True),
+    )
+    link_cost: float = setting(
+        0.0,
+        "Log-likelihood in nats that a link of a leaf's Chow-Liu tree must gain for each parameter it adds.",
+        at_least=0,
+        search=Between(0, 2),
+    )
+    clustering: Literal["em", "k-means"] = setting(
+        "em", "How rows are clustered: by hard EM or by k-means.", search=OneOf("em", "k-means")
+    )
+    clusters: int = setting(
+        2,
+        "Maximum number of clusters of a sum node. More clusters fit better and cost time and memory.",
+        at_least=1,
+        search=Between(2, 5, whole=True),
+    )
+    penalty: float = setting(
+        0.2,
+        "Log-likelihood in nats, over all rows of a block, that a cluster must gain for each of its"
+        " parameters.",
+        at_least=0,
+        search=Between(0.05, 2, log=True),
+    )
+    restarts: int = setting(3, "Number of random starting points of each clustering.", at_least=1)
+    steps: int = setting(20, "Maximum number of iterations of each clustering.", at_least=1)
 
-    def __post_init__(self) -> None:
-        for name in ("min_rows", "threshold"):
-            if isinstance(value := getattr(self, name), int | float):  # one number stands for itself
-                object.__setattr__(self, name, (value,))
-            if not getattr(self, name) or not min(getattr(self, name)) >= 0:
-                raise ValueError(f"setting {name} of {self.name} are numbers from 0 up, not {value}")
-        require_at_least(self, smoothing=0, link_cost=0, clusters=1, penalty=0, restarts=1, steps=1)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         encoding = encode(table)
         several = self.threshold if valid is not None else self.threshold[:1]
         work = (
@@ -66,7 +89,7 @@ class LearnSPNLearner(Learner):
         )
         with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
             found: list[tuple[float, Graph]] = Parallel(prefer="threads")(work)
-        return max(found, key=lambda scored: scored[0])[1]
+        return Learned(max(found, key=lambda scored: scored[0])[1])
 
     def _best_size(
         self, encoding: Encoding, rng: np.random.Generator, how: Cutting, valid: Table | None, watch: Watch

@@ -6,8 +6,8 @@ from typing import ClassVar, final
 from tractable.data import Table
 from tractable.growing.markov import MarkovModel
 from tractable.growing.search import Fitting
-from tractable.learners.learner import require_at_least
 from tractable.learners.markov.base import MarkovLearner
+from tractable.settings import redeclare, setting
 
 TOLERANCE = 1e-5  # part of the loss that a step must gain
 
@@ -20,14 +20,14 @@ class ACMNLearner(MarkovLearner):
     name: ClassVar[str] = "acmn"
     title: ClassVar[str] = "Markov network with its circuit"
 
-    l1: float = 1.0  # cost of the absolute value of a weight, in nats
-    split_cost: float = 4.0  # nats that a split must gain
-    edge_cost: float = 10.0  # nats that each new edge must gain; halved while no split does
-    steps: int = 10  # of the fit of all weights after each split, at most
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_at_least(self, steps=1)
+    l1: float = redeclare(MarkovLearner, "l1", 1.0)
+    split_cost: float = redeclare(MarkovLearner, "split_cost", 4.0)
+    edge_cost: float = redeclare(MarkovLearner, "edge_cost", 10.0)
+    steps: int = setting(
+        10,
+        "Maximum number of quasi-Newton steps by which all weights are fitted after each split.",
+        at_least=1,
+    )
 
     def _plant(self, model: MarkovModel, table: Table) -> None:
         model.fit(100, 1e-9)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from tractable.growing.frozen import frozen
 from tractable.growing.gains import Priors
 from tractable.growing.markov import MarkovModel
 from tractable.growing.search import Costs, Fitting, SplitSearch
-from tractable.learners.learner import Learner, require_at_least
+from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, Space
+from tractable.settings import Between, setting
 from tractable.statistics.attached_columns import learned_over_states
 
 FINAL_STEPS, FINAL_TOLERANCE = 300, 1e-9  # of the last fit of all weights
@@ -24,29 +24,48 @@ FINAL_STEPS, FINAL_TOLERANCE = 300, 1e-9  # of the last fit of all weights
 class MarkovLearner(Learner):
     """Splits features of a Markov network while the likelihood gained is worth the edges of its circuit.
 
-    Numbers hang on the categorical columns that tell most about them.
+    Each numeric column depends on the categorical column that tells most about it.
     """
 
-    space: ClassVar[Space] = {
-        "l1": Between(0.1, 5, log=True),
-        "variance": Between(0.1, 5, log=True),
-        "split_cost": Between(1, 10),
-    }
-
-    l1: float = 2.0  # cost of the absolute value of a weight, in nats
-    variance: float = 2.0  # of the Gaussian prior of a weight
-    split_cost: float = 3.0  # nats that a split must gain
-    edge_cost: float = 0.1  # nats that each new edge must gain; halved while no split does
-    max_edges: int = 1_000_000  # of the circuit
-    smoothing: float = 1.0  # imaginary rows in the distribution of each column alone
-    patience: int = 100  # splits without a better score on the validation rows before stopping
-
-    def __post_init__(self) -> None:
-        require_at_least(self, l1=0, variance=1e-9, split_cost=0, edge_cost=1e-9, max_edges=0, patience=1)
-        require_at_least(self, smoothing=0)
+    l1: float = setting(
+        2.0,
+        "L1 penalty: the price in nats of a unit of a feature weight's distance from its prior mean.",
+        at_least=0,
+        search=Between(0.1, 5, log=True),
+    )
+    variance: float = setting(
+        2.0,
+        "Variance of the Gaussian prior of a feature weight.",
+        at_least=1e-9,
+        search=Between(0.1, 5, log=True),
+    )
+    split_cost: float = setting(
+        3.0,
+        "Log-likelihood in nats, over all rows, that a split must gain.",
+        at_least=0,
+        search=Between(1, 10),
+    )
+    edge_cost: float = setting(
+        0.1,
+        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no split"
+        " is worth its edges.",
+        at_least=1e-9,
+    )
+    max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of the distribution of each column by itself, which the search starts from.",
+        at_least=0,
+    )
+    patience: int = setting(
+        100,
+        "Early stopping: the search ends after this many splits without a better score on the"
+        " validation rows.",
+        at_least=1,
+    )
 
     @final
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
             model = MarkovModel(part, held_out, Priors(self.l1, self.variance), self.smoothing)
             self._plant(model, part)
@@ -54,7 +73,7 @@ class MarkovLearner(Learner):
             model.fit(FINAL_STEPS, FINAL_TOLERANCE)
             return frozen(model, part.schema)
 
-        return learned_over_states(table, valid, self.smoothing, learn)
+        return Learned(learned_over_states(table, valid, self.smoothing, learn))
 
     @abstractmethod
     def _plant(self, model: MarkovModel, table: Table) -> None:

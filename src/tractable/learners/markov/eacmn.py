@@ -8,8 +8,8 @@ import numpy as np
 from tractable.data import Table
 from tractable.growing.markov import LEAST_SMOOTHING, MarkovModel
 from tractable.growing.search import Costs, Fitting
-from tractable.learners.learner import require_at_least
 from tractable.learners.markov.base import MarkovLearner
+from tractable.settings import setting
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import Forest, chow_liu_forest
 
@@ -19,16 +19,14 @@ STEPS, TOLERANCE = 3, 1e-6  # of the fit of all weights after each split
 @final
 @dataclass(frozen=True, kw_only=True)
 class EACMNLearner(MarkovLearner):
-    """A Markov network grown from a Chow-Liu tree, its weights fitted one step after each split."""
+    """A Markov network grown from a Chow-Liu tree; the weights are fitted a few steps after each split."""
 
     name: ClassVar[str] = "eacmn"
     title: ClassVar[str] = "Markov network grown from a tree"
 
-    least_support: float = 1e-4  # part of the rows in which a feature must hold to be split
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_at_least(self, least_support=0)
+    min_support: float = setting(
+        1e-4, "Share of the rows in which a feature must hold to be split further.", at_least=0, at_most=1
+    )
 
     def _plant(self, model: MarkovModel, table: Table) -> None:
         forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0)
@@ -36,7 +34,7 @@ class EACMNLearner(MarkovLearner):
         model.fit(100, 1e-8)
 
     def _costs(self) -> Costs:
-        return replace(super()._costs(), least_support=self.least_support)
+        return replace(super()._costs(), least_support=self.min_support)
 
     def _fitting(self) -> Fitting:
         return Fitting(STEPS, TOLERANCE)

@@ -9,11 +9,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph, parameter_count
 from tractable.data import Table, collapse
-from tractable.learners.learner import Learner, require_at_least, require_numbers
+from tractable.learners.learner import Learned, Learner
 from tractable.learners.mixtures.size import best_size
 from tractable.learners.mixtures.tree_em import TreeClimb, TreeMixture, climb_trees
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, Space
+from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.product_mixtures import Climb, fit_mixture, memberships
 
@@ -21,36 +21,65 @@ from tractable.statistics.product_mixtures import Climb, fit_mixture, membership
 @final
 @dataclass(frozen=True, kw_only=True)
 class MixtureOfTreesLearner(Learner):
-    """EM over Chow-Liu trees, begun at a naive Bayes mixture, for each number of components.
+    """A mixture of Chow-Liu trees, fitted by EM for several numbers of components.
 
-    The best number on validation rows is kept; without any, the best by penalty.
+    EM starts from a naive Bayes mixture.
+
+    The number that scores best on validation rows is kept; without validation rows, the best by penalised
+    likelihood.
     """
 
     name: ClassVar[str] = "mixture-of-trees"
     title: ClassVar[str] = "mixture of trees"
-    space: ClassVar[Space] = {
-        "smoothing": Between(0.05, 5, log=True),
-        "sharing": Between(1, 300, log=True),
-        "link_cost": Between(0, 5),
-    }
 
-    components: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # numbers of components to try, smallest first
-    smoothing: float = 0.5  # imaginary rows in each distribution of each tree
-    sharing: float = 30.0  # imaginary rows in each of several trees that are like those of the whole table
-    link_cost: float = 0.0  # nats that a link must gain on a tree's rows for each parameter it adds
-    restarts: int = 4  # random beginnings of the naive Bayes mixture, of which the best is followed
-    begin_steps: int = 20  # of EM on the naive Bayes mixture
-    steps: int = 50  # of EM on the trees, at most
-    tolerance: float = 1e-3  # EM stops when a step gains less than this many nats a row
-    patience: int = 3  # steps without a better score on the validation rows before EM stops
-    penalty: float = 1.0  # of a parameter when there are no validation rows, in units of BIC
+    components: tuple[int, ...] = setting(
+        (1, 2, 4, 8, 16, 32),
+        "Numbers of trees to try, in ascending order. The search ends when larger numbers no longer help.",
+        at_least=1,
+    )
+    smoothing: float = setting(
+        0.5,
+        "Pseudo-counts of each distribution of each tree.",
+        at_least=0,
+        search=Between(0.05, 5, log=True),
+    )
+    sharing: float = setting(
+        30.0,
+        "Weight, in rows, of a sample of the whole table that is added to the rows of each tree, so"
+        " that trees"
+        " with few rows are shrunk towards the tree of all rows.",
+        at_least=0,
+        search=Between(1, 300, log=True),
+    )
+    link_cost: float = setting(
+        0.0,
+        "Log-likelihood in nats, over the rows of a tree, that a link must gain for each parameter it adds.",
+        at_least=0,
+        search=Between(0, 5),
+    )
+    restarts: int = setting(
+        4, "Number of random starting points of the naive Bayes mixture; the best is kept.", at_least=1
+    )
+    begin_steps: int = setting(
+        20, "Maximum number of EM iterations on the naive Bayes mixture that EM starts from.", at_least=0
+    )
+    steps: int = setting(50, "Maximum number of EM iterations on the trees.", at_least=1)
+    tolerance: float = setting(
+        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+    )
+    patience: int = setting(
+        3,
+        "Early stopping: EM ends after this many iterations without a better score on the validation rows.",
+        at_least=1,
+    )
+    penalty: float = setting(
+        1.0,
+        "Penalty for each parameter where there are no validation rows, as a multiple of that of the Bayesian"
+        " information criterion (BIC).",
+        at_least=0,
+    )
 
-    def __post_init__(self) -> None:
-        require_numbers(self, "components")
-        require_at_least(self, smoothing=0, sharing=0, link_cost=0, restarts=1, begin_steps=0, steps=1)
-        require_at_least(self, tolerance=0, patience=1, penalty=0)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         encoding = encode(table)
         held_out = None if valid is None else collapse(valid)[0]
 
@@ -60,7 +89,8 @@ class MixtureOfTreesLearner(Learner):
             return graph, score if held_out is not None else score - self._price(graph, encoding)
 
         with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
-            return best_size(self.components, scored, watch, largest=len(encoding.weights))
+            graph = best_size(self.components, scored, watch, largest=len(encoding.weights))
+        return Learned(graph)
 
     def _followed(
         self, encoding: Encoding, size: int, rng: np.random.Generator, valid: Table | None, watch: Watch

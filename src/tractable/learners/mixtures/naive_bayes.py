@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Builder, Graph, parameter_count
 from tractable.data import Table
-from tractable.learners.learner import Learner, require_at_least, require_numbers
+from tractable.learners.learner import Learned, Learner
 from tractable.learners.mixtures.size import best_size
 from tractable.progress import Watch
-from tractable.settings.spaces import Between, Space
+from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.product_mixtures import Climb, Mixture, fit_mixture, mixture_node
 from tractable.statistics.scores import mean_log_prob
@@ -21,27 +21,48 @@ from tractable.statistics.scores import mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class NaiveBayesLearner(Learner):
-    """EM for each number of components, of which the best on validation rows, or else by penalty, is kept."""
+    """A mixture of products of leaves, fitted by EM for each of several numbers of components.
+
+    The number that scores best on validation rows is kept; without validation rows, the best by penalised
+    likelihood.
+    """
 
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "naive Bayes mixture"
-    space: ClassVar[Space] = {
-        "smoothing": Between(0.01, 10, log=True),
-        "tolerance": Between(1e-5, 1e-2, log=True),
-    }
 
-    components: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # numbers of components to try, smallest first
-    smoothing: float = 0.1  # imaginary rows in each component, spread evenly over the states
-    restarts: int = 4  # random beginnings of EM, of which the best is followed to its end
-    steps: int = 200  # of EM, at most
-    tolerance: float = 1e-4  # EM stops when a step gains less than this many nats a row
-    penalty: float = 1.0  # of a parameter when there are no validation rows, in units of BIC
+    components: tuple[int, ...] = setting(
+        (1, 2, 4, 8, 16, 32, 64),
+        "Numbers of mixture components to try, in ascending order. The search ends when larger numbers no"
+        " longer help.",
+        at_least=1,
+    )
+    smoothing: float = setting(
+        0.1,
+        "Pseudo-counts of each leaf of each component, spread evenly over the states of its column.",
+        at_least=0,
+        search=Between(0.01, 10, log=True),
+    )
+    restarts: int = setting(
+        4,
+        "Number of random starting points of EM; the one that leads furthest after a few iterations is"
+        " followed to its end.",
+        at_least=1,
+    )
+    steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
+    tolerance: float = setting(
+        1e-4,
+        "EM stops when an iteration gains less than this many nats a row.",
+        at_least=0,
+        search=Between(1e-5, 1e-2, log=True),
+    )
+    penalty: float = setting(
+        1.0,
+        "Penalty for each parameter where there are no validation rows, as a multiple of that of the Bayesian"
+        " information criterion (BIC).",
+        at_least=0,
+    )
 
-    def __post_init__(self) -> None:
-        require_numbers(self, "components")
-        require_at_least(self, smoothing=0, restarts=1, steps=1, tolerance=0, penalty=0)
-
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         encoding = encode(table)
         how = Climb(
             smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
@@ -54,7 +75,8 @@ class NaiveBayesLearner(Learner):
             return graph, self._score(graph, mixture, encoding)
 
         with threadpool_limits(1, user_api="blas"):  # products this narrow lose more by threads than they win
-            return best_size(self.components, scored, watch, largest=len(encoding.weights))
+            graph = best_size(self.components, scored, watch, largest=len(encoding.weights))
+        return Learned(graph)
 
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
         """The log-likelihood of a row less its share of the price of the parameters."""

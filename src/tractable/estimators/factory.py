@@ -1,0 +1,72 @@
+"""Estimator classes from the settings that learners declare.
+
+scikit-learn reads an estimator's parameters off the signature of its constructor, and people off its
+docstring: both are made here from the declarations, so that there is nothing to keep in step by hand.
+"""
+
+from functools import cache
+from inspect import Parameter, Signature, cleandoc
+from textwrap import wrap
+from typing import Any
+
+from tractable.estimators.base import RandomState, TableEstimator
+from tractable.learners import Learner
+from tractable.settings import Setting, describe_type, settings_of
+
+RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
+WIDTH = 100  # characters of a line of a docstring
+
+
+@cache
+def estimator_class(name: str, learner: type[Learner]) -> type[TableEstimator]:
+    """The scikit-learn estimator of a learner; the same class each time."""
+    settings = settings_of(learner)
+    made: type[TableEstimator] = type(
+        name,
+        (TableEstimator,),
+        {
+            "__module__": "tractable.estimators",  # where pickle finds it
+            "__doc__": _docstring(learner, settings),
+            "__init__": _constructor(settings),
+            "_learner": learner,
+        },
+    )
+    return made
+
+
+def _constructor(settings: tuple[Setting, ...]) -> Any:
+    """A constructor that stores each setting under its name, as scikit-learn wants it."""
+    keyword = Parameter.KEYWORD_ONLY
+    parameters = [
+        Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
+        *(Parameter(s.name, keyword, default=s.default, annotation=s.type) for s in settings),
+        Parameter("random_state", keyword, default=None, annotation=RandomState),
+    ]
+    signature = Signature(parameters)
+
+    def __init__(*arguments: Any, **given: Any) -> None:  # noqa: N807 - it becomes a method
+        bound = signature.bind(*arguments, **given)
+        bound.apply_defaults()
+        self, *_ = bound.args
+        for name, value in bound.kwargs.items():
+            setattr(self, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def _docstring(learner: type[Learner], settings: tuple[Setting, ...]) -> str:
+    """The documentation in numpydoc's form."""
+    lines = [cleandoc(learner.__doc__ or ""), "", "Parameters", "----------"]
+    for one in settings:
+        lines += [f"{one.name} : {describe_type(one.type)}, default {one.default!r}", *_indent(one.text)]
+    lines += ["random_state : int, RandomState or None", *_indent(RANDOM_STATE)]
+    lines += ["", "Attributes", "----------", "circuit_ : Circuit", *_indent("The learned model.")]
+    lines += ["schema_ : Schema", *_indent("The columns, their kinds and states.")]
+    for extra, text in learner.extra_texts.items():
+        lines += [f"{extra}_", *_indent(text)]
+    return "\n".join(lines)
+
+
+def _indent(text: str) -> list[str]:
+    return wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")

@@ -1,0 +1,20 @@
+"""What users are shown of models: summaries, scores, features, faults; settings of learners; all as JSON."""
+
+from tractable.reports.faults import explain_fault, missing_properties
+from tractable.reports.json_text import to_json
+from tractable.reports.model import feature_list, leaf_counts, model_summary
+from tractable.reports.scores import mean_log_likelihood, score_summary
+from tractable.reports.training import fitting_summary, learning_summary
+
+__all__ = [
+    "explain_fault",
+    "feature_list",
+    "fitting_summary",
+    "leaf_counts",
+    "learning_summary",
+    "mean_log_likelihood",
+    "missing_properties",
+    "model_summary",
+    "score_summary",
+    "to_json",
+]

@@ -1,0 +1,30 @@
+"""Which properties a circuit lacks, why, and whether it is a distribution."""
+
+from tractable import circuit
+from tractable.circuit import Graph
+from tractable.queries import log_normaliser
+
+
+def missing_properties(graph: Graph) -> dict[str, str | None]:
+    """For each property what stands in its way, in words; None when it holds."""
+    return {
+        "smooth": circuit.explain_smooth(graph),
+        "decomposable": circuit.explain_decomposable(graph),
+        "deterministic": circuit.explain_deterministic(graph),
+        "regular selective": circuit.explain_regular_selective(graph),
+    }
+
+
+def explain_fault(graph: Graph) -> str | None:
+    """What keeps the circuit from being a (conditional) distribution, in words; None if it is one."""
+    random = [c for c, v in enumerate(graph.schema) if v.role not in ("input", "potential")]
+    if len(random) < len(graph.schema):
+        return circuit.explain_validity(graph, random)
+    fault = circuit.explain_smooth(graph) or circuit.explain_decomposable(graph)
+    if fault is not None:
+        return fault
+    try:
+        log_normaliser(graph)
+    except ValueError as zero:
+        return str(zero)
+    return None

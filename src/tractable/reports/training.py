@@ -1,0 +1,39 @@
+"""What there is to tell about a model that was just learned or fitted."""
+
+from typing import Any
+
+from tractable.data import Table
+from tractable.model import Circuit
+from tractable.reports.scores import mean_log_likelihood
+
+
+def learning_summary(circuit: Circuit, table: Table, valid: Table | None) -> dict[str, Any]:
+    """How a model was learned, its size, and its scores on the training and validation rows."""
+    about = circuit.about
+    return {
+        "algorithm": about["learner"],
+        **_size_and_scores(circuit, table, valid),
+        "seed": about["seed"],
+        "settings": about["settings"],
+        "finished": about["finished"],
+    }
+
+
+def fitting_summary(circuit: Circuit, table: Table, valid: Table | None) -> dict[str, Any]:
+    """How the parameters of a model were fitted, its size, and its scores."""
+    return {
+        "method": circuit.about["parameters"]["method"],
+        **_size_and_scores(circuit, table, valid),
+        "finished": circuit.about["finished"],
+    }
+
+
+def _size_and_scores(circuit: Circuit, table: Table, valid: Table | None) -> dict[str, Any]:
+    return {
+        "rows": len(table),
+        "variables": len(table.schema),
+        "nodes": circuit.graph.nodes,
+        "edges": circuit.graph.edges,
+        "train_ll": mean_log_likelihood(circuit, table),
+        "valid_ll": None if valid is None else mean_log_likelihood(circuit, valid),
+    }

@@ -1,0 +1,44 @@
+"""Where a model comes from: what its file tells about how it was learned."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import tractable
+from tractable.data import Table
+from tractable.learners import Learner
+from tractable.settings import plain_settings
+
+
+def provenance(
+    learner: Learner, table: Table, valid: Table | None, *, seed: int, frame: str, **more: Any
+) -> dict[str, Any]:
+    """The record of a learned model, as plain values; the same call on the same tables records the same.
+
+    `frame` is the kind of data frame that the training rows came in, so that samples come in the same.
+    """
+    return {
+        "learner": learner.name,
+        "settings": plain_settings(learner),
+        "seed": seed,
+        "version": tractable.__version__,
+        "frame": frame,
+        "rows": len(table),
+        "weight": table.total_weight,
+        "table": fingerprint(table),
+        "valid": None if valid is None else fingerprint(valid),
+        **more,
+    }
+
+
+def is_finished(about: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a model's record is the wanted one, of a learner that was not stopped early."""
+    return dict(about) == {**wanted, "finished": True}
+
+
+def fingerprint(table: Table) -> str:
+    """A short text that two tables share only when they have the same columns, rows and weights."""
+    digest = blake2b(repr(table.schema).encode(), digest_size=8)
+    digest.update(table.values.tobytes())
+    digest.update(table.row_weights.tobytes())
+    return digest.hexdigest()
