@@ -11,7 +11,7 @@ from tractable.engine import log_values
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.learners.independent import IndependentLearner
 from tractable.networks import FeatureFactor, Network, compile_network
-from tractable.statistics.attached_columns import telling_columns, with_numbers
+from tractable.statistics.attached_columns import attach_numeric_columns, best_categorical_parents
 from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.forests import Forest
@@ -55,7 +55,7 @@ def over_categories(table: Table, how: str) -> Graph:
 
 def obvious_log_value(graph: Graph, encoding: Encoding, row: Floats) -> float:
     """The circuit's value of the categories times each number's leaf in its telling column's state."""
-    parent = telling_columns(encoding, 1.0, LINK_COST)
+    parent = best_categorical_parents(encoding, 1.0, LINK_COST)
     tables = forest_tables(encoding, Forest(parent, np.arange(parent.size)), 1.0)
     answer = float(log_values(graph, row[None, CATEGORICAL])[0])
     for number in NUMBERS:
@@ -70,7 +70,7 @@ def obvious_log_value(graph: Graph, encoding: Encoding, row: Floats) -> float:
 def test_a_row_is_worth_its_categories_times_its_numbers_given_them(how: str) -> None:
     table = mixed_table()
     encoding, graph = encode(table), over_categories(table, how)
-    whole = with_numbers(graph, encoding, 1.0, LINK_COST)
+    whole = attach_numeric_columns(graph, encoding, 1.0, LINK_COST)
     rows = table.values[~table.missing[:, CATEGORICAL].any(axis=1)]
     expected = [obvious_log_value(graph, encoding, row) for row in rows]
     np.testing.assert_allclose(log_values(whole, rows), expected, rtol=1e-9)
@@ -84,7 +84,7 @@ def test_a_row_is_worth_its_categories_times_its_numbers_given_them(how: str) ->
 def test_numbers_do_not_change_what_the_categories_say(how: str) -> None:
     table = mixed_table()
     graph = over_categories(table, how)
-    whole = with_numbers(graph, encode(table), 1.0, LINK_COST)
+    whole = attach_numeric_columns(graph, encode(table), 1.0, LINK_COST)
     rows = table.values.copy()
     rows[:, NUMBERS] = np.nan
     np.testing.assert_allclose(log_values(whole, rows), log_values(graph, rows[:, CATEGORICAL]), atol=1e-9)
@@ -92,14 +92,14 @@ def test_numbers_do_not_change_what_the_categories_say(how: str) -> None:
 
 def test_a_number_goes_under_the_column_that_tells_most_or_stays_alone() -> None:
     encoding = encode(mixed_table())
-    assert telling_columns(encoding, 1.0, LINK_COST).tolist() == [1, -1, -1, 4, -1]
-    assert telling_columns(encoding, 1.0, 1e9).tolist() == [-1] * 5
+    assert best_categorical_parents(encoding, 1.0, LINK_COST).tolist() == [1, -1, -1, 4, -1]
+    assert best_categorical_parents(encoding, 1.0, 1e9).tolist() == [-1] * 5
 
 
 def test_a_feature_table_is_kept_under_the_new_columns_and_nodes() -> None:
     table = mixed_table()
     graph = over_categories(table, "features")
-    whole = with_numbers(graph, encode(table), 1.0)
+    whole = attach_numeric_columns(graph, encode(table), 1.0)
     assert graph.features is not None
     assert whole.features is not None
     assert whole.features.column.tolist() == [CATEGORICAL[c] for c in graph.features.column]
@@ -111,22 +111,22 @@ def test_a_feature_table_is_kept_under_the_new_columns_and_nodes() -> None:
 
 def test_without_categories_the_numbers_are_independent() -> None:
     table = mixed_table().select(NUMBERS)
-    whole = with_numbers(None, encode(table), 1.0)
+    whole = attach_numeric_columns(None, encode(table), 1.0)
     alone = IndependentLearner(smoothing=1.0).learn(table, np.random.default_rng(0))
     np.testing.assert_allclose(log_values(whole, table.values), log_values(alone, table.values))
     one = table.select([1])
-    assert with_numbers(None, encode(one), 1.0).nodes == 1
+    assert attach_numeric_columns(None, encode(one), 1.0).nodes == 1
 
 
 def test_without_numbers_the_circuit_stays_as_it_is() -> None:
     table = mixed_table().select(CATEGORICAL)
     graph = ChowLiuLearner().learn(table, np.random.default_rng(0))
-    assert with_numbers(graph, encode(table), 1.0) is graph
+    assert attach_numeric_columns(graph, encode(table), 1.0) is graph
 
 
 def test_a_single_state_and_a_single_row_are_enough() -> None:
     schema = Schema((*discrete_schema([1]), Variable("y", "real")))
     table = Table(schema, np.array([[0.0, 3.0]]))
     graph = IndependentLearner().learn(table.select([0]), np.random.default_rng(0))
-    whole = with_numbers(graph, encode(table), 1.0)
+    whole = attach_numeric_columns(graph, encode(table), 1.0)
     assert np.isfinite(log_values(whole, table.values)).all()

@@ -12,10 +12,10 @@ from tractable.learners.mixtures.naive_bayes import NaiveBayesLearner
 from tractable.progress import Progress, Watch
 from tractable.statistics.encoding import encode
 from tractable.statistics.product_mixtures import (
-    Climb,
-    climb,
-    first_sums,
+    ProductEM,
     fit_mixture,
+    initial_sums,
+    iterate_em,
     memberships,
     mixture_node,
 )
@@ -57,22 +57,22 @@ def clusters(components: int, rows: int, seed: int = 0, columns: int = 12) -> Ta
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_of_em_never_lowers_the_objective(smoothing: float, seed: int) -> None:
     encoding = encode(table_of(seed))
-    start = first_sums(encoding, 5, np.random.default_rng(seed))
-    climbed = [m.objective for m in islice(climb(encoding, start, Climb(smoothing=smoothing)), 40)]
+    start = initial_sums(encoding, 5, np.random.default_rng(seed))
+    climbed = [m.objective for m in islice(iterate_em(encoding, start, ProductEM(smoothing=smoothing)), 40)]
     assert (np.diff(climbed) > -1e-6).all()
     assert climbed[-1] > climbed[0]
 
 
 def test_without_smoothing_the_objective_is_the_log_likelihood() -> None:
     encoding = encode(table_of())
-    mixture = fit_mixture(encoding, 3, np.random.default_rng(0), Climb(smoothing=0.0))
+    mixture = fit_mixture(encoding, 3, np.random.default_rng(0), ProductEM(smoothing=0.0))
     assert mixture.objective == pytest.approx(mixture.log_likelihood, abs=1e-5)
 
 
 def test_the_log_likelihood_is_that_of_the_circuit() -> None:
     table = table_of()
     encoding = encode(table)
-    mixture = fit_mixture(encoding, 3, np.random.default_rng(0), Climb())
+    mixture = fit_mixture(encoding, 3, np.random.default_rng(0), ProductEM())
     builder = Builder(SCHEMA)
     graph = builder.freeze(mixture_node(builder, encoding, mixture))
     assert mixture.log_likelihood == pytest.approx(
@@ -87,7 +87,7 @@ def test_sparse_and_dense_rows_give_the_same_mixture() -> None:
     dense = encode(Table(discrete_schema([2] * 80), 1 - values))
     assert not isinstance(sparse.matrix, np.ndarray)
     assert isinstance(dense.matrix, np.ndarray)
-    found = [fit_mixture(e, 4, np.random.default_rng(0), Climb()).log_likelihood for e in (sparse, dense)]
+    found = [fit_mixture(e, 4, np.random.default_rng(0), ProductEM()).log_likelihood for e in (sparse, dense)]
     assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
@@ -114,7 +114,7 @@ def test_rows_of_one_group_share_a_component() -> None:
     p = np.where(group[:, None] == 1, 0.95, 0.05)
     values = (rng.random((400, 10)) < p).astype(np.float64)
     encoding = encode(Table(discrete_schema([2] * 10), values))
-    share = memberships(encoding, fit_mixture(encoding, 2, rng, Climb()))
+    share = memberships(encoding, fit_mixture(encoding, 2, rng, ProductEM()))
     high = encoding.table.values.mean(axis=1) > 0.5
     found = share.argmax(axis=1) == share[high].sum(axis=0).argmax()
     assert (found == high).mean() > 0.99
@@ -130,7 +130,7 @@ def test_a_component_that_loses_all_its_rows_does_no_harm() -> None:
     values = np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0)
     encoding = encode(Table(discrete_schema([2, 2]), values))
     sums = np.array([[1.0, 1.0, 1e-9], [1e-9, 1.0, 1e-9], [1e-9, 1.0, 1e-9]])
-    *_, last = islice(climb(encoding, sums, Climb(smoothing=0.0)), 30)
+    *_, last = islice(iterate_em(encoding, sums, ProductEM(smoothing=0.0)), 30)
     assert last.log_likelihood == pytest.approx(40 * np.log(0.5), abs=1e-3)
     assert np.isfinite(last.objective)
 

@@ -60,7 +60,7 @@ def toy() -> Iterator[None]:
 def test_it_has_an_estimator_that_scikit_learn_understands() -> None:
     assert "ToyModel" in dir(tr)
     assert list(inspect.signature(tr.ToyModel).parameters) == ["smoothing", "random_state"]
-    assert "Pseudo-counts of each column of the toy model." in inspect.getdoc(tr.ToyModel)
+    assert "Pseudo-counts of each column of the toy model." in str(inspect.getdoc(tr.ToyModel))
     model = clone(tr.ToyModel(smoothing=2.0)).fit(clinic(50))
     assert model.get_params() == {"smoothing": 2.0, "random_state": None}
     assert model.circuit_.about["settings"] == {"smoothing": 2.0}

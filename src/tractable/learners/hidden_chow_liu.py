@@ -1,4 +1,4 @@
-"""A Chow-Liu tree whose columns get hidden copies: the copies form the tree, each column hangs on its own.
+"""A Chow-Liu tree of hidden variables, one for each column, which is its only child outside the tree.
 
 Dang, Khosravi, Liang, Vergari and Van den Broeck, «Juice», 2021; Liu and Van den Broeck, «Tractable
 Regularization of Probabilistic Circuits», NeurIPS 2021.
@@ -23,14 +23,14 @@ from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.estimates import default_family, estimates, leaf_params
 from tractable.statistics.forests import Forest, chow_liu_forest
-from tractable.statistics.product_mixtures import first_sums
+from tractable.statistics.product_mixtures import initial_sums
 from tractable.statistics.scores import mean_log_prob
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class HiddenChowLiuLearner(Learner):
-    """Hidden states along a Chow-Liu tree, fitted by EM: first on few rows at a time, then on all."""
+    """A tree of hidden variables along a Chow-Liu tree, fitted by online EM and then by EM on all rows."""
 
     name: ClassVar[str] = "hidden-chow-liu"
     title: ClassVar[str] = "hidden Chow-Liu tree"
@@ -118,19 +118,19 @@ class HiddenChowLiuLearner(Learner):
 
     def _tree(self, table: Table, states: int, seed: int, valid: Table | None, watch: Watch) -> Graph:
         rng = np.random.default_rng(seed)
-        sample = _bagged(table, rng) if self.bagged else table
+        sample = _draw_rows(table, rng) if self.bagged else table
         encoding = encode(sample)
         states = max(1, min(states, len(encoding.weights)))
         graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.initial_persistence, rng)
         if not encoding.total:
-            return graph  # there is nothing to learn from
+            return graph  # there are no rows to fit to
         graph = fit(graph, sample, self._online(encoding.total), rng, valid=valid, watch=watch).graph
         if self.steps == 0 or watch.should_stop():
             return graph
         return fit(graph, sample, self._whole(encoding.total), rng, valid=valid, watch=watch).graph
 
     def _online(self, rows: float) -> OnlineEM:
-        """How the parameters are fitted to few rows at a time."""
+        """How the parameters are fitted to mini-batches."""
         return OnlineEM(
             iterations=self.epochs,
             batch=self.batch,
@@ -142,7 +142,7 @@ class HiddenChowLiuLearner(Learner):
         )
 
     def _whole(self, rows: float) -> CCCP:
-        """How they are fitted to all rows afterwards."""
+        """How the parameters are fitted to all rows afterwards."""
         return CCCP(
             iterations=self.steps,
             smoothing=self.smoothing,
@@ -153,26 +153,26 @@ class HiddenChowLiuLearner(Learner):
         )
 
 
-def _bagged(table: Table, rng: np.random.Generator) -> Table:
-    """As many rows, drawn with replacement."""
+def _draw_rows(table: Table, rng: np.random.Generator) -> Table:
+    """As many rows as the table has, drawn with replacement."""
     weights = table.row_weights
     count = rng.multinomial(round(weights.sum()), weights / weights.sum())
     return Table(table.schema, table.values[count > 0], count[count > 0].astype(np.float64))
 
 
 def hidden_tree(
-    encoding: Encoding, forest: Forest, states: int, keep: float, rng: np.random.Generator
+    encoding: Encoding, forest: Forest, states: int, persistence: float, rng: np.random.Generator
 ) -> Graph:
     """The circuit with random parameters.
 
-    A column's hidden copy has, for each of its states, a product of the column's leaf and one sum of each
-    child; and, for each state of the copy above, a sum over those products. Nodes of one kind and column
-    stand side by side, so that the sums are dense blocks.
+    A column's hidden variable has a product for each of its states, of the column's leaf and a sum for each
+    child; and a sum over these products for each state of its parent. Nodes of one kind and column are
+    numbered consecutively, so that the sums form dense blocks.
     """
     size = forest.parent.size
-    params = leaf_params(encoding, estimates(encoding, first_sums(encoding, states, rng)))
+    params = leaf_params(encoding, estimates(encoding, initial_sums(encoding, states, rng)))
     leaf, product, total = (np.zeros((size, states), dtype=np.int64) for _ in range(3))
-    lots: list[Edges] = []
+    groups: list[Edges] = []
     kinds: list[Ints] = []
     children = forest.children()
     for column in forest.order[::-1].tolist():
@@ -182,20 +182,22 @@ def hidden_tree(
         )
         kinds += [np.full(states, kind) for kind in (LEAF, PRODUCT, SUM)]
         below = np.stack([leaf[column], *(total[child] for child in children[column])], axis=1)
-        lots.append(_edges(product[column], below, np.zeros(below.shape)))
-        lots.append(
+        groups.append(_edges(product[column], below, np.zeros(below.shape)))
+        groups.append(
             _edges(
-                total[column], np.tile(product[column], (states, 1)), _random_log_weights(states, keep, rng)
+                total[column],
+                np.tile(product[column], (states, 1)),
+                _random_log_weights(states, persistence, rng),
             )
         )
     root = np.array([states * len(kinds)])
     roots = np.array([total[column, 0] for column in np.flatnonzero(forest.parent < 0)])
-    lots.append(_edges(root, roots[None, :], np.zeros((1, roots.size))))
+    groups.append(_edges(root, roots[None, :], np.zeros((1, roots.size))))
     blocks = [
         LeafBlock(FAMILIES[default_family(v)], leaf[c], np.full(states, c), params[c])
         for c, v in enumerate(encoding.schema)
     ]
-    return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), joined(lots), blocks)
+    return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), joined(groups), blocks)
 
 
 def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:
@@ -203,7 +205,7 @@ def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:
     return Edges(np.repeat(parent, child.shape[1]), child.ravel(), log_weight.ravel())
 
 
-def _random_log_weights(states: int, keep: float, rng: np.random.Generator) -> Floats:
-    """Random weights of which a part keeps to the state above. Shape (states above, states)."""
+def _random_log_weights(states: int, persistence: float, rng: np.random.Generator) -> Floats:
+    """Random weights, a share of which stays in the parent's state. Shape (parent's states, states)."""
     even = rng.dirichlet(np.ones(states), size=states)
-    return np.log(keep * np.eye(states) + (1 - keep) * even + 1e-9)
+    return np.log(persistence * np.eye(states) + (1 - persistence) * even + 1e-9)

@@ -1,7 +1,7 @@
-"""Numbers beside a circuit over categorical columns: each under the states of the column that tells most.
+"""Numeric columns attached to a circuit over categorical columns, each to the column that gains most.
 
-Every leaf of a telling column becomes a product with the leaves of its numbers, so that a circuit that was
-smooth, decomposable or deterministic stays so, and one that was not normalised keeps its value.
+Every leaf of such a parent column becomes a product with the leaves of its numeric columns, so that a circuit
+that was smooth, decomposable or deterministic stays so, and its partition function stays the same.
 """
 
 from collections.abc import Callable
@@ -19,32 +19,34 @@ from tractable.statistics.estimates import default_family
 from tractable.statistics.forests import Forest
 from tractable.statistics.link_gains import link_gains, link_parameters
 
-ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
+ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
-def learned_over_states(
+def learn_over_categories(
     table: Table, valid: Table | None, smoothing: float, learn: Callable[[Table, Table | None], Graph]
 ) -> Graph:
-    """What `learn` makes of the categorical columns of tables, with the numbers of the first beside it."""
+    """The circuit that `learn` makes of the categorical columns, with the numeric columns attached to it."""
     encoding = encode(table)
     columns = encoding.layout.categorical
     if not columns.size:
-        return with_numbers(None, encoding, smoothing)
+        return attach_numeric_columns(None, encoding, smoothing)
     graph = learn(table.select(columns), None if valid is None else valid.select(columns))
-    return with_numbers(graph, encoding, smoothing)
+    return attach_numeric_columns(graph, encoding, smoothing)
 
 
-def with_numbers(graph: Graph | None, encoding: Encoding, smoothing: float, link_cost: float = 1.0) -> Graph:
+def attach_numeric_columns(
+    graph: Graph | None, encoding: Encoding, smoothing: float, link_cost: float = 1.0
+) -> Graph:
     """The circuit over all columns of the encoding, from one over its categorical columns, in order.
 
-    Without a circuit all columns are numbers. A number that no column tells about by `link_cost` nats for
-    each parameter is independent. A feature table is kept.
+    Without a circuit all columns are numeric. A numeric column that no parent gains `link_cost` nats for each
+    parameter is independent. A feature table is kept.
     """
     layout = encoding.layout
     numbers = np.sort(np.concatenate([layout.real, layout.counted]))
     if graph is not None and not numbers.size:
         return graph
-    forest = Forest(telling_columns(encoding, smoothing, link_cost), np.arange(len(encoding.schema)))
+    forest = Forest(best_categorical_parents(encoding, smoothing, link_cost), np.arange(len(encoding.schema)))
     tables = forest_tables(encoding, forest, smoothing)
     growth = _Growth(encoding.schema)
     under: dict[int, list[Ints]] = {}  # for each telling column its numbers' leaves, one a state
@@ -59,8 +61,8 @@ def with_numbers(graph: Graph | None, encoding: Encoding, smoothing: float, link
     return growth.graph([root, *alone], features)
 
 
-def telling_columns(encoding: Encoding, smoothing: float, link_cost: float) -> Ints:
-    """For each number the categorical column that tells most about it; -1 elsewhere. Shape (columns,)."""
+def best_categorical_parents(encoding: Encoding, smoothing: float, link_cost: float) -> Ints:
+    """For each numeric column the categorical column that gains most as parent; -1 elsewhere. (columns,)."""
     parent = np.full(len(encoding.schema), -1, dtype=np.int64)
     categorical = encoding.layout.categorical
     numbers = np.concatenate([encoding.layout.real, encoding.layout.counted])

@@ -1,4 +1,4 @@
-"""Rows in groups that are alike, for learners that split a table by its rows."""
+"""Clusters of rows, for learners that partition a table by its rows."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -7,35 +7,37 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.statistics.encoding import Encoding
-from tractable.statistics.product_mixtures import first_sums, mixture_coefficients, responsibilities
+from tractable.statistics.product_mixtures import initial_sums, mixture_coefficients, responsibilities
 
-IMAGINARY = 1.0  # average rows in each cluster while it is looked for
+PSEUDO_COUNT = 1.0  # average rows that each cluster counts in addition while clusters are searched
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clustering:
-    """How to look for clusters."""
+    """How clusters are searched."""
 
     method: Literal["em", "k-means"] = "em"
-    clusters: int = 2  # at most
-    restarts: int = 3  # random beginnings, of which the likeliest end is kept
-    steps: int = 20  # at most, from each beginning
+    clusters: int = 2  # maximum number
+    restarts: int = 3  # random starting points, of which the likeliest result is kept
+    steps: int = 20  # maximum number of iterations from each starting point
     penalty: float = 0.2  # nats that a cluster must gain on all rows for each of its parameters
 
 
-class _Found(NamedTuple):
+class _Clusters(NamedTuple):
     label: Ints  # (rows,)
     log_likelihood: float  # of all rows in the mixture of the clusters, each a product of leaves
 
 
 def cluster_rows(encoding: Encoding, rng: np.random.Generator, how: Clustering) -> Ints:
-    """The cluster of each distinct row, from 0 up without gaps; all in one where more gain too little."""
+    """The cluster of each distinct row, numbered from 0 without gaps; one cluster if more gain too little."""
     price = how.penalty * (encoding.layout.states.stop - 1 + 2 * encoding.layout.real.size)
     price += how.penalty * encoding.layout.counted.size
-    best = _alone(encoding)
+    best = _single_cluster(encoding)
     best_score = best.log_likelihood - price
     for size in range(2, min(how.clusters, len(encoding.weights)) + 1):
-        found = max((_climbed(encoding, size, rng, how) for _ in range(how.restarts)), key=_likelihood)
+        found = max(
+            (_iterate_clustering(encoding, size, rng, how) for _ in range(how.restarts)), key=_likelihood
+        )
         score = found.log_likelihood - size * price
         if score <= best_score:
             break
@@ -43,18 +45,20 @@ def cluster_rows(encoding: Encoding, rng: np.random.Generator, how: Clustering) 
     return np.unique(best.label, return_inverse=True)[1].reshape(-1)
 
 
-def _likelihood(found: _Found) -> float:
+def _likelihood(found: _Clusters) -> float:
     return found.log_likelihood
 
 
-def _alone(encoding: Encoding) -> _Found:
+def _single_cluster(encoding: Encoding) -> _Clusters:
     label = np.zeros(len(encoding.weights), dtype=np.int64)
-    return _Found(label, _log_likelihood(encoding, _sums(encoding, label, 1)))
+    return _Clusters(label, _log_likelihood(encoding, _sums(encoding, label, 1)))
 
 
-def _climbed(encoding: Encoding, size: int, rng: np.random.Generator, how: Clustering) -> _Found:
-    """Where hard EM, or k-means, leads from random rows: to each row its best cluster, then clusters anew."""
-    sums = first_sums(encoding, size, rng)
+def _iterate_clustering(
+    encoding: Encoding, size: int, rng: np.random.Generator, how: Clustering
+) -> _Clusters:
+    """The clusters that hard EM or k-means finds from random rows."""
+    sums = initial_sums(encoding, size, rng)
     label = np.full(len(encoding.weights), -1)
     for _ in range(max(1, how.steps)):
         affinity = mixture_coefficients(encoding, sums) if how.method == "em" else _closeness(encoding, sums)
@@ -63,24 +67,24 @@ def _climbed(encoding: Encoding, size: int, rng: np.random.Generator, how: Clust
             break
         label = now
         sums = _sums(encoding, label, size)
-    return _Found(label, _log_likelihood(encoding, sums))
+    return _Clusters(label, _log_likelihood(encoding, sums))
 
 
 def _sums(encoding: Encoding, label: Ints, size: int) -> Floats:
-    """The statistics of each cluster, an average row included. Shape (features, clusters)."""
+    """The statistics of each cluster, with an average row as pseudo-count. Shape (features, clusters)."""
     sums = encoding.sums((label[:, None] == np.arange(size)).astype(np.float64))
     average: Floats = sums.sum(axis=1, keepdims=True) / encoding.rows
-    return sums + IMAGINARY * average
+    return sums + PSEUDO_COUNT * average
 
 
 def _log_likelihood(encoding: Encoding, sums: Floats) -> float:
-    """That of all rows in the mixture, but for the part that no parameter changes."""
+    """The log-likelihood of all rows under the mixture, up to a constant."""
     _, logs = responsibilities(encoding.matrix, mixture_coefficients(encoding, sums))
     return float(encoding.weights @ logs)
 
 
 def _closeness(encoding: Encoding, sums: Floats) -> Floats:
-    """Coefficients of minus the squared distance to each cluster's centre, but for a constant a row."""
+    """Coefficients of the negative squared distance to each cluster's centre, up to a constant a row."""
     centre: Floats = sums / sums[0]
     centre[encoding.layout.squares] = 0.0
     answer: Floats = 2.0 * centre

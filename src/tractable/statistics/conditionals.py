@@ -1,4 +1,4 @@
-"""The distribution of a column in each state of another, from counts."""
+"""Conditional distributions of a column given each state of its parent, from counts."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from tractable.statistics.forests import Forest
 
 
 def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
-    """For each column a line for each state of its parent, or one; see `forest_node`.
+    """For each column a row of parameters for each state of its parent, or a single one; see `forest_node`.
 
-    A column's own distribution is smoothed by imaginary rows spread evenly, the conditional ones by as many
-    that follow the column's own: a state of the parent that is never seen tells nothing.
+    A column's own distribution is smoothed towards even probabilities. Conditional distributions are shrunk
+    towards the column's own: a state of the parent that never occurs gives the column's own distribution.
     """
     smoothing = max(smoothing, LEAST_SMOOTHING)
     codes = _codes(encoding)
@@ -28,7 +28,7 @@ def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[
 
 
 def _codes(encoding: Encoding) -> Ints:
-    """The states of categorical columns, one past the last where missing; zero in others. (columns, rows)."""
+    """The states of categorical columns, cardinality where missing; zero in numeric ones. (columns, rows)."""
     states = encoding.schema.cardinalities[:, None]
     values = encoding.table.values.T
     return np.where(states > 0, np.where(np.isnan(values), states, values), 0.0).astype(np.int64)
@@ -68,7 +68,7 @@ def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothi
 
 
 def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:
-    """The sums of numbers over the rows in each state of the parent, or over all; (parent's states,) each."""
+    """Weighted sums over the rows in each state of the parent, or over all rows; (parent's states,) each."""
     column, parent = link
     states = 1 if parent < 0 else encoding.schema[parent].cardinality
     state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]

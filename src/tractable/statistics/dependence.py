@@ -1,4 +1,4 @@
-"""Which columns depend on each other, by tests of all pairs at once."""
+"""Which columns depend on each other, by independence tests of all pairs at once."""
 
 import numpy as np
 from scipy.sparse import csgraph
@@ -8,13 +8,13 @@ from tractable.arrays import Floats, Ints
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.link_gains import link_gains, link_parameters
 
-MOST_EXPLAINED = 1 - 1e-12  # of a number's variance by another: a copy does not gain infinitely much
+MOST_EXPLAINED = 1 - 1e-12  # share of a variance that another column explains, so that no gain is infinite
 
 
 def pair_gains(encoding: Encoding, smoothing: float) -> Floats:
-    """What each column gains when another tells about it, two numbers included: (columns, columns), in nats.
+    """The gain of each column given another in nats, pairs of numeric columns included. (columns, columns).
 
-    As `link_gains`, but that two numbers tell about each other by their correlation.
+    Like `link_gains`, with the gain of the linear correlation for two numeric columns.
     """
     gain = link_gains(encoding, smoothing)
     numbers = np.concatenate([encoding.layout.real, encoding.layout.counted])
@@ -25,7 +25,7 @@ def pair_gains(encoding: Encoding, smoothing: float) -> Floats:
 
 
 def _correlation_gains(encoding: Encoding, numbers: Ints) -> Floats:
-    """Twice the same entry for each pair: -n/2 log(1 - r^2) over the rows in which both are seen."""
+    """The symmetric matrix of -n/2 log(1 - r^2), over the rows in which both columns are observed."""
     values = encoding.table.values[:, numbers]
     seen = ~np.isnan(values)
     x = np.where(
@@ -43,9 +43,9 @@ def _correlation_gains(encoding: Encoding, numbers: Ints) -> Floats:
 
 
 def dependent_groups(encoding: Encoding, gain: Floats, threshold: float) -> list[Ints]:
-    """The columns in groups that no dependent pair crosses, by G-tests; smallest column first.
+    """The connected components of dependent columns by G-tests, ordered by their smallest column.
 
-    The threshold is that of two columns of two states; other pairs pass at the same significance.
+    The threshold is for two binary columns; other pairs are tested at the same significance.
     """
     linked = 2.0 * np.maximum(gain, gain.T) > _critical(threshold, _freedom(encoding))
     _, label = csgraph.connected_components(linked, directed=False)
@@ -64,7 +64,7 @@ def _freedom(encoding: Encoding) -> Floats:
 
 
 def _states_seen(encoding: Encoding) -> Floats:
-    """How many states of each column occur; two, for a number. Shape (columns,)."""
+    """The number of states of each column that occur, two for numeric columns. Shape (columns,)."""
     layout = encoding.layout
     sums = encoding.sums(np.ones((len(encoding.weights), 1)))[:, 0]
     states = sums[layout.states]
@@ -75,7 +75,7 @@ def _states_seen(encoding: Encoding) -> Floats:
 
 
 def _critical(threshold: float, freedom: Floats) -> Floats:
-    """The threshold as significant for each number of degrees of freedom as it is for one."""
+    """The threshold at the same significance for each number of degrees of freedom."""
     different, place = np.unique(freedom, return_inverse=True)
     bounds = np.asarray(chi2.isf(chi2.sf(threshold, 1), different), dtype=np.float64)
     bounds[different == 1] = threshold

@@ -1,14 +1,14 @@
-"""A table as sufficient statistics: sums of its lines, however weighted, are all that fitting leaves needs.
+"""A table as a matrix of features whose weighted column sums are the sufficient statistics of leaves.
 
 The features of a row are, in this order:
-- one, always;
-- for each state but the first of each categorical column, whether the row has it;
+- the constant one;
+- for each state but the first of each categorical column, whether the row has that state;
 - for each real column its standardised value, then for each its square;
 - for each count column its value;
-- for each column with missing cells, whether the cell is there.
+- for each column with missing cells, whether the cell is observed.
 
-A missing cell has zeros in all features of its column. The first state of a column is what is left of the
-rows in which the column is seen, so that a table of many zeros stays sparse.
+A missing cell has zeros in all features of its column. The count of a column's first state is the count of
+rows in which the column is observed, less those of its other states: so a table of many zeros stays sparse.
 """
 
 from dataclasses import dataclass, replace
@@ -23,18 +23,18 @@ from tractable.data import Schema, Table, collapse
 
 Matrix: TypeAlias = "Floats | sparse.csr_array"
 
-SPARSE = 0.05  # a matrix with fewer non-zeros than this part is kept sparse
+SPARSE = 0.05  # a matrix with a smaller share of non-zeros than this is kept sparse
 
 
-class Layout(NamedTuple):
-    """Where the features of each column are."""
+class FeatureLayout(NamedTuple):
+    """Which features describe which column."""
 
     categorical: Ints  # the categorical columns, ascending
     real: Ints  # the real columns
     counted: Ints  # the count columns
-    owner: Ints  # (state features,) the position in `categorical` of the column of each
-    state: Ints  # (state features,) the state that each tells of, from 1 up
-    seen: Ints  # (columns,) the feature that is one where the column is seen: the very first, if it always is
+    owner: Ints  # (state features,) the position in `categorical` of the column that each describes
+    state: Ints  # (state features,) the state that each indicates, from 1 up
+    seen: Ints  # (columns,) the feature that is one where a column is observed; 0 if it always is
     features: int
 
     @property
@@ -61,7 +61,7 @@ class Layout(NamedTuple):
         """Sums over the states of each column: (state features, ...) to (categorical columns, ...)."""
         first = np.searchsorted(self.owner, np.arange(self.categorical.size))
         filled = np.diff(first, append=self.owner.size) > 0
-        added = states  # of columns that have two states at most there is nothing to add up
+        added = states  # columns of at most two states have one feature at most: nothing to add up
         if filled.sum() < self.owner.size:
             added = np.add.reduceat(states, first[filled], axis=0)
         if filled.all():
@@ -73,25 +73,27 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
-    """The distinct rows of a table that weigh anything, as features."""
+    """The features of a table's distinct rows of positive weight."""
 
     table: Table  # the distinct rows
     weights: Floats  # (rows,)
-    layout: Layout
+    layout: FeatureLayout
     matrix: Matrix  # (rows, features)
-    centre: Floats  # (columns,) the mean of each number, zero elsewhere
+    centre: Floats  # (columns,) the mean of each numeric column, zero elsewhere
     scale: Floats  # (columns,) its standard deviation, one elsewhere
-    prior: Floats  # (features,) one imaginary row: states equally likely, numbers as in the whole column
-    constant: Floats  # (rows,) the part of a row's log-probability that no parameter changes
+    prior: (
+        Floats  # (features,) one pseudo-count: states equally likely, numeric columns as in the whole table
+    )
+    constant: Floats  # (rows,) the part of a row's log-probability that depends on no parameter
 
     @property
     def total(self) -> float:
-        """How many rows there are."""
+        """The total weight of the rows."""
         return float(self.weights.sum())
 
     @property
     def rows(self) -> float:
-        """The same, but never zero: to divide by."""
+        """The total weight, or one if it is zero, to divide by."""
         return self.total or 1.0
 
     @property
@@ -100,19 +102,22 @@ class Encoding:
         return self.table.schema
 
     def sums(self, share: Floats) -> Floats:
-        """The statistics of rows in the given shares, (rows, groups), as they weigh: (features, groups)."""
+        """The weighted statistics of groups that have the given shares of each row, (rows, groups).
+
+        Shape (features, groups).
+        """
         return np.asarray(self.matrix.T @ (share * self.weights[:, None]), dtype=np.float64)
 
-    def reweighted(self, weights: Floats) -> "Encoding":
-        """The same rows with other weights; numbers stay standardised as they are."""
+    def with_weights(self, weights: Floats) -> "Encoding":
+        """The same rows with other weights; numeric columns stay standardised as they are."""
         return replace(self, weights=weights)
 
     def part(self, rows: Ints | Bools | slice, columns: Ints) -> "Encoding":
-        """Some of the rows and some of the columns, ascending; standards and priors stay as they are."""
+        """Some of the rows and some of the columns, ascending; standardisation and priors stay the same."""
         table = Table(self.schema.select(columns), self.table.values[rows][:, columns], self.weights[rows])
         kept = _kept_features(self.layout, columns)
         matrix = self.matrix[rows][:, kept]
-        if columns.size < len(self.schema):  # rows that differ elsewhere only are one row now
+        if columns.size < len(self.schema):  # rows that differ only in other columns are equal now
             table, inverse = collapse(table)
             matrix = matrix[_first_places(inverse, len(table))]
         layout = _layout(table.schema, self.layout.seen[columns] > 0)
@@ -131,15 +136,17 @@ def encode(table: Table) -> Encoding:
     prior = _prior(table.schema, layout, centre, spread)
     centre[layout.counted], scale[layout.counted] = 0.0, 1.0  # counts stay as they are
     real, counts = layout.real, np.nan_to_num(distinct.values[:, layout.counted])
-    values = distinct.values[:, real] / scale[real] - centre[real] / scale[real]  # no difference overflows
+    values = (
+        distinct.values[:, real] / scale[real] - centre[real] / scale[real]
+    )  # two quotients, because the difference of huge values overflows
     numbers = np.concatenate([values, values**2, counts], axis=1)
     matrix = _matrix(distinct, layout, np.nan_to_num(numbers))
     constant = _constant(distinct, layout)
     return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
 
 
-def _prior(schema: Schema, layout: Layout, centre: Floats, spread: Floats) -> Floats:
-    """The imaginary row."""
+def _prior(schema: Schema, layout: FeatureLayout, centre: Floats, spread: Floats) -> Floats:
+    """The statistics of one pseudo-count."""
     prior = np.zeros(layout.features)
     prior[0] = 1.0
     prior[layout.seen] = 1.0
@@ -149,13 +156,13 @@ def _prior(schema: Schema, layout: Layout, centre: Floats, spread: Floats) -> Fl
     return prior
 
 
-def _constant(table: Table, layout: Layout) -> Floats:
+def _constant(table: Table, layout: FeatureLayout) -> Floats:
     constant: Floats = -gammaln(np.nan_to_num(table.values[:, layout.counted]) + 1.0).sum(axis=1)
     return constant
 
 
-def _kept_features(layout: Layout, columns: Ints) -> Ints:
-    """The features that tell about the columns, ascending."""
+def _kept_features(layout: FeatureLayout, columns: Ints) -> Ints:
+    """The features that describe the columns, ascending."""
     chosen = np.zeros(layout.seen.size, dtype=np.bool_)
     chosen[columns] = True
     keep = np.zeros(layout.features, dtype=np.bool_)
@@ -168,13 +175,13 @@ def _kept_features(layout: Layout, columns: Ints) -> Ints:
 
 
 def _first_places(inverse: Ints, size: int) -> Ints:
-    """Where each of so many numbers first stands."""
+    """The position at which each of `size` values first occurs."""
     first = np.empty(size, dtype=np.int64)
     first[inverse[::-1]] = np.arange(inverse.size)[::-1]
     return first
 
 
-def _layout(schema: Schema, incomplete: Bools) -> Layout:
+def _layout(schema: Schema, incomplete: Bools) -> FeatureLayout:
     kinds = np.array([v.kind for v in schema])
     categorical, real, count = (np.flatnonzero(kinds == kind) for kind in ("categorical", "real", "count"))
     size = schema.cardinalities[categorical] - 1
@@ -182,11 +189,11 @@ def _layout(schema: Schema, incomplete: Bools) -> Layout:
     state = np.arange(owner.size) - np.repeat(np.cumsum(size) - size, size) + 1
     own = 1 + owner.size + 2 * real.size + count.size
     seen = np.where(incomplete, own + np.cumsum(incomplete) - 1, 0)
-    return Layout(categorical, real, count, owner, state, seen, own + int(incomplete.sum()))
+    return FeatureLayout(categorical, real, count, owner, state, seen, own + int(incomplete.sum()))
 
 
-def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
-    """Centre and scale of each number's column, and its standard deviation afterwards: one, or zero.
+def _standards(table: Table, layout: FeatureLayout) -> tuple[Floats, Floats, Floats]:
+    """Centre and scale of each numeric column, and its standard deviation afterwards: one, or zero.
 
     Dividing by the largest value first keeps the squares of huge values finite.
     """
@@ -213,7 +220,7 @@ def _standards(table: Table, layout: Layout) -> tuple[Floats, Floats, Floats]:
     return centre, scale, spread
 
 
-def _matrix(table: Table, layout: Layout, numbers: Floats) -> Matrix:
+def _matrix(table: Table, layout: FeatureLayout, numbers: Floats) -> Matrix:
     codes = table.values[:, layout.categorical]
     incomplete = np.flatnonzero(layout.seen)
     seen = ~np.isnan(table.values[:, incomplete])
@@ -230,14 +237,14 @@ def _matrix(table: Table, layout: Layout, numbers: Floats) -> Matrix:
     return matrix
 
 
-def _is_sparse(codes: Floats, layout: Layout) -> bool:
-    """Whether few of the features are other than zero, numbers and missing cells included."""
+def _is_sparse(codes: Floats, layout: FeatureLayout) -> bool:
+    """Whether few of the features are non-zero, those of numeric columns and missing cells included."""
     others = layout.features - layout.owner.size
     filled = int(np.count_nonzero(codes > 0)) + others * len(codes)
     return filled < SPARSE * layout.features * len(codes)
 
 
-def _sparse_states(codes: Floats, layout: Layout) -> "sparse.csr_array":
+def _sparse_states(codes: Floats, layout: FeatureLayout) -> "sparse.csr_array":
     """The features of states without their zeros."""
     first = np.searchsorted(layout.owner, np.arange(layout.categorical.size))
     row, position = np.nonzero(codes > 0)

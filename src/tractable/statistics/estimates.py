@@ -1,8 +1,8 @@
-"""Statistics of groups of rows -> the parameters of their leaves.
+"""From the statistics of groups of rows to the parameters of their leaves.
 
-A group's statistics are sums of the lines of an encoding, (features, groups); smoothing is so many of its
-imaginary rows added to each group. Within a group columns are independent, so that one group is a product of
-leaves and several are a mixture of such products.
+A group's statistics are weighted sums of the features of an encoding, (features, groups); smoothing adds
+pseudo-counts to each group. Columns are independent within a group, so that a group is a product of leaves,
+and several groups are a mixture of products.
 """
 
 from typing import NamedTuple
@@ -16,22 +16,22 @@ from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.statistics.encoding import Encoding
 
-LEAST_SMOOTHING = 1e-9  # imaginary rows even where none are asked for: nothing is quite impossible
-LEAST_LOG_RATE = -700.0  # stands for a rate of zero, whose logarithm times zero is NaN
+LEAST_SMOOTHING = 1e-9  # pseudo-counts even where none are asked for, so that no state is impossible
+LEAST_LOG_RATE = -700.0  # in place of the logarithm of a rate of zero, which times zero is NaN
 
 
 class Estimates(NamedTuple):
-    """Parameters of maximum likelihood, one column of each array a group."""
+    """Maximum-likelihood parameters; each array has a column for each group."""
 
     log_first: Floats  # (categorical columns, groups) the log-probability of the first state
-    log_state: Floats  # (state features, groups) those of the other states
+    log_state: Floats  # (state features, groups) the log-probabilities of the other states
     mean: Floats  # (real columns, groups), standardised
     variance: Floats  # (real columns, groups), standardised
     log_rate: Floats  # (count columns, groups)
 
 
 def default_family(variable: Variable) -> str:
-    """The family of leaves that learners put over a column."""
+    """The family of the leaves that learners use for a column."""
     if variable.kind == "real":
         return "gaussian"
     if variable.kind == "count":
@@ -47,12 +47,12 @@ def state_params(log_prob: Floats) -> Floats:
 
 
 def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
-    """The statistics with the imaginary rows added. Shape (features, groups)."""
+    """The statistics with the pseudo-counts added. Shape (features, groups)."""
     return sums + max(smoothing, LEAST_SMOOTHING) * encoding.prior[:, None]
 
 
 def estimates(encoding: Encoding, sums: Floats) -> Estimates:
-    """The parameters that fit smoothed statistics best."""
+    """The maximum-likelihood parameters of smoothed statistics."""
     layout = encoding.layout
     seen = sums[layout.seen]
     states = sums[layout.states]
@@ -79,7 +79,7 @@ def moments(seen: Floats, total: Floats, square: Floats) -> tuple[Floats, Floats
 
 
 def log_rates(seen: Floats, total: Floats) -> Floats:
-    """The logarithms of the mean counts, within what a leaf can hold."""
+    """The logarithms of the mean counts, within the limits of a Poisson leaf."""
     with np.errstate(divide="ignore"):
         return np.clip(np.log(total / seen), LEAST_LOG_RATE, MAX_LOG_RATE)
 
@@ -92,7 +92,7 @@ def gaussian_params(encoding: Encoding, column: int, mean: Floats, variance: Flo
 
 
 def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:
-    """What each feature adds to a row's log-probability in each group. Shape (features, groups).
+    """The coefficient of each feature in a row's log-probability in each group. Shape (features, groups).
 
     With it `matrix @ coefficients + constant` are the log-probabilities of all rows in all groups.
     """

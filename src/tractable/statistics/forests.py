@@ -1,9 +1,9 @@
-"""Forests over columns: found from what columns tell about each other, and compiled to circuits.
+"""Forests over columns: found from gains of pairs of columns, and compiled to deterministic circuits.
 
-In a forest a column has at most one parent, a categorical column. Its circuit has for each column with
-children a product for each state (the state's indicator, and what the children are given it) and for each
-state of the parent a sum over them; a column without children has a leaf for each state of its parent. It is
-deterministic.
+In a forest a column has at most one parent, a categorical column. In its circuit a column with children has
+a product for each of its states (the state's indicator, and the children given that state) and, for each
+state of its parent, a sum over these products; a column without children has a leaf for each state of its
+parent.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from tractable.statistics.encoding import Encoding
 from tractable.statistics.estimates import default_family, state_params
 from tractable.statistics.link_gains import link_gains, link_parameters
 
-ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
+ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
 class Forest(NamedTuple):
@@ -38,10 +38,10 @@ class Forest(NamedTuple):
 
 
 def best_forest(gain: Floats, categorical: Bools) -> Forest:
-    """The forest whose links gain most, each column under a categorical one; without links that gain nothing.
+    """The forest of maximum gain, each column below a categorical one; all its links gain something.
 
-    `gain` is (columns, columns): line a, column b is what b gains under a; between categorical columns it is
-    the same both ways.
+    `gain` is (columns, columns): entry (a, b) is the gain of b with parent a, which is symmetric between
+    categorical columns.
     """
     columns = np.flatnonzero(categorical)
     parent = np.full(len(gain), -1, dtype=np.int64)
@@ -66,11 +66,11 @@ def chow_liu_forest(encoding: Encoding, smoothing: float, link_cost: float = 0.0
 
 
 def maximum_spanning_links(gain: Floats) -> Ints:
-    """The links of a spanning forest that gains most; only pairs that gain something. Shape (links, 2)."""
+    """The links of the spanning forest of maximum gain, among pairs of positive gain. Shape (links, 2)."""
     one, other = np.nonzero(np.triu(gain, 1) > 0)
     if not one.size:
         return np.zeros((0, 2), dtype=np.int64)
-    cost = gain.max() + 1.0 - gain[one, other]  # above zero: scipy takes a cost of zero for no link
+    cost = gain.max() + 1.0 - gain[one, other]  # positive, because scipy takes a cost of zero for no link
     graph = sparse.csr_array((cost, (one, other)), shape=gain.shape)
     tree = csgraph.minimum_spanning_tree(graph).tocoo()
     links = np.stack([tree.row, tree.col], axis=1).astype(np.int64)
@@ -78,7 +78,7 @@ def maximum_spanning_links(gain: Floats) -> Ints:
 
 
 def _rooted_trees(links: Ints, size: int) -> list[list[tuple[int, int]]]:
-    """Each tree as (node, node above it) from its centre down; the centre, under -1, keeps it shallow."""
+    """Each tree as pairs (node, parent) from its root down; rooted at its centre, it is shallow."""
     both = np.concatenate([links, links[:, ::-1]])
     graph = sparse.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(size, size))
     _, label = csgraph.connected_components(graph, directed=False)
@@ -103,10 +103,10 @@ def _centre(graph: "sparse.csr_array", start: int) -> int:
 def forest_node(
     builder: Builder, forest: Forest, tables: Sequence[Floats], columns: Ints | None = None
 ) -> int:
-    """The forest as a circuit; `tables` hold for each column a line for each state of its parent, or one.
+    """The root node of the forest's circuit; `tables` has for each column a row for each state of its parent.
 
-    A line is the log-probabilities of a categorical column's states, or the parameters of a number's leaf.
-    With `columns`, column j of the forest is column `columns[j]` of the builder.
+    A row is the log-probabilities of a categorical column's states, or the parameters of a numeric column's
+    leaf. With `columns`, column j of the forest is column `columns[j]` of the builder.
     """
     place = np.arange(forest.parent.size) if columns is None else columns
     children = forest.children()

@@ -1,4 +1,4 @@
-"""What columns tell about each other, all pairs at once."""
+"""The log-likelihood gained when one column is made a parent of another, for all pairs of columns at once."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,29 +12,29 @@ from tractable.data import Schema
 from tractable.statistics.encoding import SPARSE, Encoding, Matrix
 from tractable.statistics.estimates import LEAST_SMOOTHING, log_rates, moments
 
-STRIP = 1 << 20  # numbers that one strip of the one-hot rows, or of its statistics, may hold
+STRIP = 1 << 20  # entries of the one-hot rows, or of their statistics, that are held at a time
 
 
 def link_gains(encoding: Encoding, smoothing: float = 1.0) -> Floats:
-    """The log-likelihood that each column gains when a categorical column tells about it: (columns, columns).
+    """The log-likelihood gained when a categorical column becomes another's parent. Shape (columns, columns).
 
-    Line a, column b: b given a, in nats over all rows in which both are seen. For two categorical columns
-    that is their mutual information times the weight of those rows; a number gets a smoothed leaf for each
-    state of a. Lines of numbers are zero, and so is the diagonal.
+    Entry (a, b) is the gain of b given a, in nats over all rows in which both are observed. For two
+    categorical columns that is their mutual information times the weight of those rows; a numeric column has
+    a smoothed leaf for each state of a. Rows of numeric columns are zero, and so is the diagonal.
     """
     smoothing = max(smoothing, LEAST_SMOOTHING)
     gain = np.zeros((len(encoding.schema), len(encoding.schema)))
     layout = encoding.layout
     for columns, given in _strips(encoding):
         gain[np.ix_(columns, layout.categorical)] = _information(encoding, given).T
-        gain[np.ix_(columns, layout.real)] = _told_reals(encoding, given, smoothing).T
-        gain[np.ix_(columns, layout.counted)] = _told_counts(encoding, given, smoothing).T
+        gain[np.ix_(columns, layout.real)] = _real_gains(encoding, given, smoothing).T
+        gain[np.ix_(columns, layout.counted)] = _count_gains(encoding, given, smoothing).T
     np.fill_diagonal(gain, 0.0)
     return gain
 
 
 def link_parameters(schema: Schema) -> Floats:
-    """The parameters that telling b by a adds, for each pair of columns. Shape (columns, columns)."""
+    """The number of parameters that b given a adds, for each pair (a, b). Shape (columns, columns)."""
     states = schema.cardinalities.astype(np.float64)
     width = np.array([{"real": 2.0, "count": 1.0}.get(v.kind, v.cardinality - 1.0) for v in schema])
     return np.outer(np.maximum(states - 1, 0.0), width)
@@ -44,16 +44,16 @@ class _Given(NamedTuple):
     """Statistics of the rows in each state of a strip of columns; the last axis is those states."""
 
     sums: Floats  # (features, states)
-    seen: Floats  # (columns, states) the weight of rows in which each column is seen
-    first: Ints  # (strip's columns,) where the states of each begin
+    seen: Floats  # (columns, states) the weight of rows in which each column is observed
+    first: Ints  # (strip's columns,) the position of the first state of each
 
-    def added(self, of_states: Floats) -> Floats:
+    def sum_states(self, of_states: Floats) -> Floats:
         """Sums over the states of each of the strip's columns. (..., states) to (..., strip's columns)."""
         return np.add.reduceat(of_states, self.first, axis=-1)
 
 
 def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Given]]:
-    """The categorical columns, few at a time, each lot with the statistics of its states."""
+    """The categorical columns in strips, each with the statistics of its states."""
     layout, states = encoding.layout, encoding.schema.cardinalities
     room = max(1, STRIP // max(1, len(encoding.weights), layout.features))
     wide = states[layout.categorical] > 1 / SPARSE
@@ -63,15 +63,15 @@ def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Given]]:
             _given(encoding, _sparse_one_hot(encoding, column), np.zeros(1, dtype=np.int64)),
         )
     narrow = layout.categorical[~wide]
-    lot = np.cumsum(states[narrow]) // room
-    for columns in np.split(narrow, np.flatnonzero(np.diff(lot)) + 1):
+    strip = np.cumsum(states[narrow]) // room
+    for columns in np.split(narrow, np.flatnonzero(np.diff(strip)) + 1):
         if columns.size:
             first = np.cumsum(states[columns]) - states[columns]
             yield columns, _given(encoding, _one_hot(encoding, columns), first)
 
 
 def _one_hot(encoding: Encoding, columns: Ints) -> Floats:
-    """Whether each row has each state of the columns, as it weighs. Shape (rows, states)."""
+    """The weight of each row in the state that it has, zero in others. Shape (rows, states)."""
     states = encoding.schema.cardinalities[columns]
     owner = np.repeat(columns, states)
     state = np.concatenate([np.arange(k) for k in states])
@@ -92,47 +92,49 @@ def _given(encoding: Encoding, one_hot: Matrix, first: Ints) -> _Given:
 
 
 def _information(encoding: Encoding, given: _Given) -> Floats:
-    """The sum of n log n over pairs of states, less those over either's states, plus n log n of the whole."""
+    """Mutual information times weight, from sums of n log n over pairs of states and over single states."""
     layout = encoding.layout
     seen = given.seen[layout.categorical]
     both = given.sums[layout.states]
     first = np.maximum(seen - layout.by_column(both), 0.0)  # rounding may take them below
     apart = layout.by_column(_n_log_n(both)) + _n_log_n(first) - _n_log_n(seen)
-    both, first, seen = given.added(both), given.added(first), given.added(seen)
+    both, first, seen = given.sum_states(both), given.sum_states(first), given.sum_states(seen)
     together = layout.by_column(_n_log_n(both)) + _n_log_n(first) - _n_log_n(seen)
-    return given.added(apart) - together
+    return given.sum_states(apart) - together
 
 
 def _n_log_n(n: Floats) -> Floats:
     return np.asarray(xlogy(n, n), dtype=np.float64)
 
 
-def _told_reals(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
+def _real_gains(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
     layout = encoding.layout
     spread = encoding.prior[layout.squares][:, None]
     seen, total, square = given.seen[layout.real], given.sums[layout.values], given.sums[layout.squares]
     apart = _log_normal((seen, total, square), smoothing, spread)
-    added = (given.added(seen), given.added(total), given.added(square))
-    return given.added(apart) - _log_normal(added, smoothing, spread)
+    added = (given.sum_states(seen), given.sum_states(total), given.sum_states(square))
+    return given.sum_states(apart) - _log_normal(added, smoothing, spread)
 
 
 def _log_normal(sums: tuple[Floats, Floats, Floats], smoothing: float, spread: Floats) -> Floats:
-    """The log-likelihood of values, but for a constant a row, under the smoothed Gaussian fitted to them."""
+    """The log-likelihood of values under the smoothed Gaussian fitted to them, up to a constant."""
     seen, total, square = sums
     mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
     off = square - 2 * mean * total + seen * mean**2
     return -0.5 * (seen * np.log(variance) + off / variance)
 
 
-def _told_counts(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
+def _count_gains(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
     layout = encoding.layout
     overall = encoding.prior[layout.counts][:, None]
     seen, total = given.seen[layout.counted], given.sums[layout.counts]
     apart = _log_poisson(seen, total, smoothing, overall)
-    return given.added(apart) - _log_poisson(given.added(seen), given.added(total), smoothing, overall)
+    return given.sum_states(apart) - _log_poisson(
+        given.sum_states(seen), given.sum_states(total), smoothing, overall
+    )
 
 
 def _log_poisson(seen: Floats, total: Floats, smoothing: float, overall: Floats) -> Floats:
-    """The log-likelihood of counts, but for a constant a row, under the smoothed Poisson fitted to them."""
+    """The log-likelihood of counts under the smoothed Poisson fitted to them, up to a constant."""
     log_rate = log_rates(seen + smoothing, total + smoothing * overall)
     return total * log_rate - seen * np.exp(log_rate)

@@ -1,7 +1,7 @@
-"""Mixtures of products of leaves, fitted by expectation maximisation.
+"""Mixtures of products of leaves, fitted by expectation maximisation (EM).
 
-Both steps are matrix products over an encoding. Smoothing is imaginary rows in every component, which makes
-EM climb `objective`: the log-likelihood of the rows plus that of the imaginary ones, each in its component.
+Both steps are matrix products over an encoding. Smoothing adds pseudo-counts to every component; EM then
+increases `objective`: the log-likelihood of the rows plus that of the pseudo-counts in their components.
 """
 
 from collections.abc import Iterator
@@ -24,47 +24,47 @@ from tractable.statistics.estimates import (
     smoothed_sums,
 )
 
-PART = 1 << 20  # responsibilities held at a time: rows times components may be more than memory has
+PART = 1 << 20  # responsibilities held at a time: rows times components may exceed the memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Climb:
-    """How to run EM."""
+class ProductEM:
+    """How EM is run."""
 
-    smoothing: float = 1.0  # imaginary rows in each component
-    restarts: int = 4  # random beginnings, of which the best is followed to its end
-    trial_steps: int = 5  # steps after which beginnings are compared
-    steps: int = 200  # at most
-    tolerance: float = 1e-4  # stop when a step gains less than this many nats a row
+    smoothing: float = 1.0  # pseudo-counts of each component
+    restarts: int = 4  # random starting points, of which the best is followed to convergence
+    trial_steps: int = 5  # iterations after which starting points are compared
+    steps: int = 200  # maximum number of iterations
+    tolerance: float = 1e-4  # EM stops when an iteration gains less than this many nats a row
 
 
 class Mixture(NamedTuple):
-    """A fitted mixture, by the statistics of its components."""
+    """A fitted mixture, given by the statistics of its components."""
 
-    sums: Floats  # (features, components) imaginary rows included
+    sums: Floats  # (features, components) pseudo-counts included
     log_likelihood: float  # of all rows together
-    objective: float  # what EM climbs
+    objective: float  # what EM increases
 
     @property
     def log_weights(self) -> Floats:
-        """The logarithm of each component's share. Shape (components,)."""
+        """The logarithms of the mixture weights. Shape (components,)."""
         return log_shares(self.sums)
 
 
 def fit_mixture(
-    encoding: Encoding, components: int, rng: np.random.Generator, how: Climb, watch: Watch | None = None
+    encoding: Encoding, components: int, rng: np.random.Generator, how: ProductEM, watch: Watch | None = None
 ) -> Mixture:
-    """The best of several mixtures grown from random rows; at most as many components as distinct rows."""
+    """The best of several mixtures fitted from random rows; distinct rows limit the components."""
     watch = watch or Watch()
     size = max(1, min(components, len(encoding.weights)))
-    best = _beginning(encoding, size, rng, how, watch)
-    return best if size == 1 else _followed(encoding, best, how, watch)
+    best = _best_start(encoding, size, rng, how, watch)
+    return best if size == 1 else _converge(encoding, best, how, watch)
 
 
-def _followed(encoding: Encoding, best: Mixture, how: Climb, watch: Watch) -> Mixture:
-    """Where EM leads from a mixture, until it gains too little."""
+def _converge(encoding: Encoding, best: Mixture, how: ProductEM, watch: Watch) -> Mixture:
+    """The mixture after EM has converged."""
     size = best.sums.shape[1]
-    for step, mixture in enumerate(islice(climb(encoding, best.sums, how), 1, how.steps + 1)):
+    for step, mixture in enumerate(islice(iterate_em(encoding, best.sums, how), 1, how.steps + 1)):
         gained = mixture.objective - best.objective
         best = mixture
         watch.report(f"{size} components", step + 1, how.steps, best.log_likelihood / encoding.rows)
@@ -73,20 +73,22 @@ def _followed(encoding: Encoding, best: Mixture, how: Climb, watch: Watch) -> Mi
     return best
 
 
-def _beginning(encoding: Encoding, size: int, rng: np.random.Generator, how: Climb, watch: Watch) -> Mixture:
-    """The best of a few short climbs; at least one step of one."""
-    steps = max(1, how.trial_steps) if size > 1 else 1  # one step finds a single component
+def _best_start(
+    encoding: Encoding, size: int, rng: np.random.Generator, how: ProductEM, watch: Watch
+) -> Mixture:
+    """The best mixture after a few iterations from each of several random starting points."""
+    steps = max(1, how.trial_steps) if size > 1 else 1  # one iteration fits a single component
     begun: list[Mixture] = []
     for _ in range(max(1, how.restarts) if size > 1 else 1):
-        *_, reached = islice(climb(encoding, first_sums(encoding, size, rng), how), steps + 1)
+        *_, reached = islice(iterate_em(encoding, initial_sums(encoding, size, rng), how), steps + 1)
         begun.append(reached)
         if watch.should_stop():
             break
     return max(begun, key=lambda mixture: mixture.objective)
 
 
-def climb(encoding: Encoding, sums: Floats, how: Climb) -> Iterator[Mixture]:
-    """The mixture of the given statistics, then what EM makes of it step after step, without end."""
+def iterate_em(encoding: Encoding, sums: Floats, how: ProductEM) -> Iterator[Mixture]:
+    """The mixture of the given statistics, and after each further iteration of EM, without end."""
     smoothing = max(how.smoothing, LEAST_SMOOTHING)
     parts = _parts(encoding, sums.shape[1])
     while True:
@@ -104,14 +106,14 @@ def climb(encoding: Encoding, sums: Floats, how: Climb) -> Iterator[Mixture]:
 
 
 def _parts(encoding: Encoding, components: int) -> list[tuple[Matrix, Floats, Floats]]:
-    """The rows with their weights and constants, some at a time."""
+    """The rows with their weights and constants, in batches."""
     size = max(64, PART // components)
     cuts = [slice(first, first + size) for first in range(0, len(encoding.weights), size)]
     return [(encoding.matrix[cut], encoding.weights[cut], encoding.constant[cut]) for cut in cuts]
 
 
-def first_sums(encoding: Encoding, components: int, rng: np.random.Generator) -> Floats:
-    """Statistics to begin with: a random row for each component, mixed with the average row."""
+def initial_sums(encoding: Encoding, components: int, rng: np.random.Generator) -> Floats:
+    """Statistics that EM starts from: a random row for each component, plus the average row."""
     sums = smoothed_sums(encoding, encoding.sums(np.ones((len(encoding.weights), 1))), 1.0)
     average = sums / sums[0]
     if components == 1 or not encoding.total:
@@ -126,8 +128,8 @@ def first_sums(encoding: Encoding, components: int, rng: np.random.Generator) ->
 def responsibilities(matrix: Matrix, weighed: Floats) -> tuple[Floats, Floats]:
     """The probability of each component given each row, (rows, components), and the rows' log-probabilities.
 
-    `matrix` holds the rows' features, `weighed` coefficients that include the components' weights. The
-    log-probabilities lack the part that no parameter changes.
+    `matrix` holds the rows' features, `weighed` the coefficients, mixture weights included. The
+    log-probabilities are up to the encoding's constant.
     """
     share = np.asarray(matrix @ weighed, dtype=np.float64)
     top = share.max(axis=1, initial=-np.inf)
@@ -144,20 +146,20 @@ def memberships(encoding: Encoding, mixture: Mixture) -> Floats:
 
 
 def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:
-    """The mixture as a sum over products of leaves; a product alone when there is one component."""
+    """The mixture as a sum over products of leaves; a product if there is one component."""
     fitted: Estimates = estimates(encoding, mixture.sums)
     products = product_nodes(builder, encoding, fitted)
     return products[0] if len(products) == 1 else builder.sum(products, mixture.log_weights)
 
 
 def mixture_coefficients(encoding: Encoding, sums: Floats) -> Floats:
-    """Coefficients with the components' weights in the feature that is always one."""
+    """Coefficients of the features, with the log mixture weights in that of the constant feature."""
     answer = coefficients(encoding, estimates(encoding, sums))
     answer[0] += log_shares(sums)
     return answer
 
 
 def log_shares(sums: Floats) -> Floats:
-    """The logarithm of each component's share of the rows. Shape (components,)."""
+    """The logarithms of the mixture weights. Shape (components,)."""
     weight: Floats = sums[0]
     return np.log(weight) - np.log(weight.sum())

@@ -14,7 +14,7 @@ from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
-from tractable.statistics.attached_columns import learned_over_states
+from tractable.statistics.attached_columns import learn_over_categories
 
 
 @final
@@ -64,7 +64,7 @@ class ACBNLearner(Learner):
             circuit = BayesCircuit(trees, search.run(None if held_out is None else self.patience))
             return frozen_circuit(circuit.growing, circuit.log_weight, part.schema, 0.0, None)
 
-        return Learned(learned_over_states(table, valid, self.smoothing, learn))
+        return Learned(learn_over_categories(table, valid, self.smoothing, learn))
 
 
 class BayesCircuit:

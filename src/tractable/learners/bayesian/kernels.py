@@ -62,7 +62,7 @@ def split_gains(
     """What the log-likelihood of a leaf's child gains when each of the columns splits the leaf.
 
     `rows` end in the leaf, `state` is the child's code in every row of the table. `before` and `after` are
-    the imaginary counts of the child's states in the leaf, and in each of the leaves that a split makes.
+    the pseudo-counts of the child's states in the leaf, and in each of the leaves that a split makes.
     Rows in which the column of a split is missing count neither before nor after it.
     """
     total = _totals(rows, state, weight, before.size)
@@ -111,11 +111,11 @@ def _tallied(rows: Codes, number: Ints, weight: Floats, entries: Entries, states
 
 
 @njit(cache=True, nogil=True)
-def _log_likelihood(counts: Floats, imagined: Floats, mass: float) -> float:
-    """Of counts, under the distribution that follows them and imaginary ones, which sum to `mass`."""
+def _log_likelihood(counts: Floats, pseudo: Floats, mass: float) -> float:
+    """Of counts, under the distribution that follows them and pseudo-counts, which sum to `mass`."""
     answer, total = 0.0, 0.0
     for x in range(counts.size):
         if counts[x] > 0:
-            answer += counts[x] * np.log(counts[x] + imagined[x])
+            answer += counts[x] * np.log(counts[x] + pseudo[x])
             total += counts[x]
     return answer - total * np.log(total + mass) if total > 0 else 0.0

@@ -13,10 +13,10 @@ from tractable.learners.learner import Learned, Learner
 from tractable.networks import Network, TooLargeError, compile_network
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
-from tractable.statistics.attached_columns import learned_over_states
+from tractable.statistics.attached_columns import learn_over_categories
 
-PENALTY = 3.0  # nats for each parameter where validation rows say when to stop ...
-PENALTY_ALONE = 6.0  # ... and where nothing else does
+PENALTY = 3.0  # nats for each parameter where validation rows stop the search early ...
+PENALTY_ALONE = 6.0  # ... and where there are none
 
 
 @final
@@ -72,13 +72,13 @@ class BayesianNetworkLearner(Learner):
             )
             splits = grow(search, None if held_out is None else self.patience, watch)
             networks.append(search.network(splits))
-            return self._compiled(search, splits, watch)
+            return self._compile(search, splits, watch)
 
-        graph = learned_over_states(table, valid, self.smoothing, learn)
+        graph = learn_over_categories(table, valid, self.smoothing, learn)
         return Learned(graph, {"network": networks[0] if networks else None})
 
-    def _compiled(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
-        """The circuit of the most of the first splits that are not too many."""
+    def _compile(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
+        """The circuit of as many of the first splits as the limit allows."""
         whole = self._within_limit(search, splits)
         if whole is not None:
             watch.report("circuit", splits, splits)
@@ -113,7 +113,7 @@ def learn_network(
     """The Bayesian network of a table of categorical columns; see `BayesianNetworkLearner` for the settings.
 
     Raises:
-        ValueError: if a column is a number.
+        ValueError: if a column is numeric.
     """
     penalty = _penalty(split_penalty, valid)
     search = TreeSearch(table, smoothing=smoothing, split_penalty=penalty, held_out=valid)
@@ -121,9 +121,9 @@ def learn_network(
 
 
 def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
-    """Make the best splits until none gains; the number of splits that did best on the held-out rows.
+    """Make the best splits until none gains; the number of splits that scored best on the validation rows.
 
-    With `patience`, stop after so many splits without a better score there; without, all of them are best.
+    With `patience`, stop after so many splits without a better score on them; without, all splits are kept.
     """
     score, best_score, best = 0.0, 0.0, 0
     while (found := search.best()) is not None and not watch.should_stop():

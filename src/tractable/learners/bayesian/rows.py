@@ -1,7 +1,7 @@
-"""Rows of categorical columns in the form that the search for tree distributions counts in.
+"""Rows of categorical columns in a sparse form, in which the search for decision trees counts.
 
-Most cells of most tables hold the usual state of their column. Only the others are listed, row by row, so
-that counting costs what is unusual in the rows, and the usual state is what is left of the total.
+Most cells of most tables hold the most frequent state of their column. Only the other cells are listed, row
+by row: counting costs time in proportion to these, and the count of the frequent state is the remainder.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tractable.learners.bayesian.kernels import Codes, Entries, parted, unusual_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedRows:
-    """The distinct rows of a table that weigh anything; a missing cell has the code after the last state."""
+    """The distinct rows of positive weight; a missing cell has the code after the last state."""
 
     schema: Schema
     codes: Codes  # (columns, rows)
@@ -23,7 +23,7 @@ class CodedRows:
     entries: Entries
 
     def seen(self, column: int) -> Codes:
-        """The rows in which a column is not missing."""
+        """The rows in which a column is observed."""
         return np.flatnonzero(self.codes[column] < self.schema[column].cardinality).astype(np.int32)
 
     def parts(self, rows: Codes, column: int) -> list[Codes]:

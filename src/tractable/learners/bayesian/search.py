@@ -17,11 +17,11 @@ from tractable.learners.bayesian.trees import Leaf, Split, tree_factor
 from tractable.networks import Network
 from tractable.statistics.estimates import LEAST_SMOOTHING
 
-ROUNDING = 1e-9  # nats a row that rounding alone may seem to gain
+ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
 class Candidates(NamedTuple):
-    """Splits that could be made next, side by side."""
+    """Splits that could be made next; the arrays have an entry for each."""
 
     leaf: Ints
     column: Ints
@@ -33,8 +33,8 @@ class TreeSearch:
 
     A split of a leaf on a column puts a leaf for each of the column's states in its place. Its gain is the
     exact change of the training log-likelihood under smoothed probabilities, over the rows in which the
-    child and the column are both seen, less the penalty; it never changes, as no other split touches the
-    leaf. What changes is which splits are valid: parents may form no circle. Rows whose cell in the column
+    child and the column are both observed, less the penalty; it never changes, as no other split touches the
+    leaf. What changes is which splits are valid: parents must not form a cycle. Rows whose cell in the column
     is missing are in none of the new leaves.
 
     Leaves are numbered in the order in which they are made: at first, leaf c is all of column c's tree.
@@ -62,7 +62,7 @@ class TreeSearch:
             if not variable.is_categorical:
                 raise ValueError(f"column '{variable.name}' is {variable.kind}: trees are of categories")
         self.schema = table.schema
-        self.smoothing = max(smoothing, LEAST_SMOOTHING)  # imaginary rows in each leaf
+        self.smoothing = max(smoothing, LEAST_SMOOTHING)  # pseudo-counts of each leaf
         self.split_penalty = split_penalty  # nats for each parameter that a split adds; one, if all is binary
         self.splits: list[Split] = []  # in the order in which they were made
         self._leaves: list[Leaf] = []
@@ -89,9 +89,9 @@ class TreeSearch:
 
     def candidates(self) -> Candidates:
         """All valid splits that gain something."""
-        lots = [self.candidates_of(leaf) for leaf in self._members]
-        leaf = np.repeat(list(self._members), [columns.size for columns, _ in lots])
-        return Candidates(leaf, np.concatenate([c for c, _ in lots]), np.concatenate([g for _, g in lots]))
+        found = [self.candidates_of(leaf) for leaf in self._members]
+        leaf = np.repeat(list(self._members), [columns.size for columns, _ in found])
+        return Candidates(leaf, np.concatenate([c for c, _ in found]), np.concatenate([g for _, g in found]))
 
     def candidates_of(self, leaf: int) -> tuple[Ints, Floats]:
         """The columns that an open leaf may be split on and gain something, best first, and the gains."""
@@ -100,7 +100,7 @@ class TreeSearch:
         return columns[valid], gains[valid]
 
     def gain(self, leaf: int, column: int) -> float:
-        """What splitting an open leaf on a column would gain, be it something or not."""
+        """What splitting an open leaf on a column would gain, possibly less than zero."""
         columns, gains = self._candidates[leaf]
         at = np.flatnonzero(columns == column)
         return float(gains[at[0]] if at.size else self._gains(leaf)[column])
@@ -159,7 +159,7 @@ class TreeSearch:
         self, child: int, columns: tuple[int, ...], states: tuple[int, ...], members: tuple[Codes, Codes]
     ) -> None:
         counts = self._rows.counts(members[0], child)
-        smoothed = counts + self._imagined(child)
+        smoothed = counts + self._pseudo_counts(child)
         leaf = len(self._leaves)
         self._leaves.append(Leaf(child, columns, states, counts, np.log(smoothed / smoothed.sum())))
         self._members[leaf] = members
@@ -189,13 +189,13 @@ class TreeSearch:
         """What splitting an open leaf on each column would gain. Shape (columns,)."""
         child = self._leaves[leaf].child
         rows, (members, _) = self._rows, self._members[leaf]
-        imagined = self._imagined(child)
-        gains = split_gains(members, rows.codes[child], rows.weights, rows.entries, imagined, imagined)
+        pseudo = self._pseudo_counts(child)
+        gains = split_gains(members, rows.codes[child], rows.weights, rows.entries, pseudo, pseudo)
         states = self.schema.cardinalities
         return gains - self.split_penalty * (states - 1) * (states[child] - 1)
 
-    def _imagined(self, child: int) -> Floats:
-        """The imaginary counts of a column's states in a leaf."""
+    def _pseudo_counts(self, child: int) -> Floats:
+        """The pseudo-counts of a column's states in a leaf."""
         states = self.schema[child].cardinality
         return np.full(states, self.smoothing / states)
 

@@ -20,7 +20,10 @@ from tractable.settings import Between, setting
 from tractable.statistics.clustering import Clustering
 from tractable.statistics.scores import mean_log_prob
 
-ANCHORS = (10.0, 100.0)  # imaginary rows that hold the weights of sums where they are; validation rows choose
+ANCHORS = (
+    10.0,
+    100.0,
+)  # pseudo-counts that hold the weights of sums near their values; validation rows choose
 LEAVES: dict[str, type[ACMNLearner | EACMNLearner]] = {"eacmn": EACMNLearner, "acmn": ACMNLearner}
 
 
@@ -29,9 +32,9 @@ LEAVES: dict[str, type[ACMNLearner | EACMNLearner]] = {"eacmn": EACMNLearner, "a
 class IDSPNLearner(Learner):
     """A tree of sums and products grown from the root, with Markov networks and their circuits as leaves.
 
-    A leaf is extended by a product over independent groups of columns, of sums over clusters of rows, of new
-    leaves; the extension stays if the whole model is better with it. What leaves cost is scaled to the part
-    of all rows and columns that they have.
+    A leaf is replaced by a product over independent groups of columns, of sums over clusters of rows, of new
+    leaves; the replacement is kept if the whole model scores better with it. The penalties of a leaf are
+    scaled to its share of the table's cells.
     """
 
     name: ClassVar[str] = "idspn"
@@ -137,13 +140,13 @@ class IDSPNLearner(Learner):
             jobs=self.jobs,
         )
         root = Growth(dividing, self._leaf_learner, table, valid).run(rng, watch)
-        graph = _in_order(root.graph(), table)
+        graph = _reorder_columns(root.graph(), table)
         if valid is not None and self.refit:
-            graph = _refitted(graph, table, rng, valid, watch)
+            graph = _refit_sums(graph, table, rng, valid, watch)
         return Learned(graph)
 
     def _leaf_learner(self, share: float) -> Learner:
-        """What learns a leaf with that part of all cells."""
+        """The learner of a leaf that has the given share of the table's cells."""
         return LEAVES[self.leaf](
             l1=max(self.min_l1, self.l1 * share),
             variance=max(self.min_variance, self.variance * share),
@@ -153,8 +156,8 @@ class IDSPNLearner(Learner):
         )
 
 
-def _refitted(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
-    """The circuit with the weights of all sums as EM leads them; the best on the validation rows."""
+def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
+    """The circuit with the weights of all sums fitted by EM; validation rows choose how firmly they are held."""
     if not (table.total_weight > 0 and valid.total_weight > 0):
         return graph  # no rows to fit to, or none to judge by
     best, best_score = graph, mean_log_prob(graph, valid)
@@ -169,7 +172,7 @@ def _refitted(graph: Graph, table: Table, rng: np.random.Generator, valid: Table
     return best
 
 
-def _in_order(graph: Graph, table: Table) -> Graph:
+def _reorder_columns(graph: Graph, table: Table) -> Graph:
     """The same circuit with its columns in the order of a table."""
     if graph.schema == table.schema:
         return graph

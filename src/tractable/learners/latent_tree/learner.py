@@ -25,27 +25,27 @@ from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.link_gains import link_gains, link_parameters
 from tractable.statistics.scores import mean_log_prob
 
-TOLERANCE = 1e-4  # EM stops when a step gains less than this many nats a row
+TOLERANCE = 1e-4  # EM stops when an iteration gains less than this many nats a row
 COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # multiples of merge_distance that regularised trees are tried with
 
 
-class _Facts(NamedTuple):
-    """What the trees of one table are made from."""
+class _Problem(NamedTuple):
+    """The tables and the statistics that trees are found from."""
 
     table: Table
     valid: Table | None
     encoding: Encoding
     pairs: Pairs
     distance: Floats  # (categorical columns, categorical columns)
-    teller: Ints  # (columns,) the categorical column that tells most about a number; -1 for none
+    parent: Ints  # (columns,) the categorical column that gains most for a numeric column; -1 for none
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class LatentTreeLearner(Learner):
-    """A tree of columns and hidden nodes, found from distances that add up along its paths; fitted by EM.
+    """A tree of columns and hidden nodes, found from distances that add up along its paths and fitted by EM.
 
-    A number hangs on the node next to the categorical column that tells most about it.
+    A numeric column is attached to the hidden node next to the categorical column that tells most about it.
     """
 
     name: ClassVar[str] = "latent-tree"
@@ -89,11 +89,11 @@ class LatentTreeLearner(Learner):
     steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        facts = _facts(table, valid)
+        facts = _prepare(table, valid)
         best, best_score = None, -np.inf
         for tree, states in self._candidates(facts, watch):
             graph, train = self._fitted(tree, states, facts, rng, watch)
-            score = train - _price(graph, facts) if valid is None else mean_log_prob(graph, valid)
+            score = train - _bic_penalty(graph, facts) if valid is None else mean_log_prob(graph, valid)
             if best is None or score > best_score:
                 best, best_score = graph, score
             if watch.should_stop():
@@ -101,20 +101,20 @@ class LatentTreeLearner(Learner):
         assert best is not None
         return Learned(best)
 
-    def _candidates(self, facts: _Facts, watch: Watch) -> Iterator[tuple[Tree, int | None]]:
+    def _candidates(self, facts: _Problem, watch: Watch) -> Iterator[tuple[Tree, int | None]]:
         """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
         seen: set[int] = set()
         for factor in COARSER if self.regularised else (1.0,):
             how = StructureSearch(
                 method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
             )
-            tree = _with_numbers(latent_tree(facts.distance, how, watch), facts)
+            tree = _attach_numeric_columns(latent_tree(facts.distance, how, watch), facts)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
                 yield from product([tree], self.states or (None,))
 
     def _fitted(
-        self, tree: Tree, states: int | None, facts: _Facts, rng: np.random.Generator, watch: Watch
+        self, tree: Tree, states: int | None, facts: _Problem, rng: np.random.Generator, watch: Watch
     ) -> tuple[Graph, float]:
         """The circuit after EM and its mean training log-likelihood."""
         down = rooted(tree, facts.encoding.schema, states)
@@ -131,37 +131,37 @@ class LatentTreeLearner(Learner):
         return fitted.graph, fitted.train[-1]
 
 
-def _facts(table: Table, valid: Table | None) -> _Facts:
+def _prepare(table: Table, valid: Table | None) -> _Problem:
     encoding = encode(table)
     pairs = pair_counts(encoding)
     distance = information_distances(pairs, usual_states(pairs))
-    return _Facts(table, valid, encoding, pairs, distance, _tellers(encoding))
+    return _Problem(table, valid, encoding, pairs, distance, _numeric_parents(encoding))
 
 
-def _tellers(encoding: Encoding) -> Ints:
-    teller = np.full(len(encoding.schema), -1, dtype=np.int64)
+def _numeric_parents(encoding: Encoding) -> Ints:
+    parent = np.full(len(encoding.schema), -1, dtype=np.int64)
     numbers = np.concatenate([encoding.layout.real, encoding.layout.counted])
     if numbers.size and encoding.layout.categorical.size:
         gain = (link_gains(encoding) - link_parameters(encoding.schema))[:, numbers]
-        teller[numbers] = np.where(gain.max(axis=0) > 0, gain.argmax(axis=0), -1)
-    return teller
+        parent[numbers] = np.where(gain.max(axis=0) > 0, gain.argmax(axis=0), -1)
+    return parent
 
 
-def _with_numbers(tree: Tree, facts: _Facts) -> Tree:
-    """The tree over all columns: numbers hang on the hidden node next to their teller, or on the teller."""
+def _attach_numeric_columns(tree: Tree, facts: _Problem) -> Tree:
+    """The tree over all columns: a numeric column is attached next to, or to, its categorical parent."""
     categorical, all_columns = facts.encoding.layout.categorical, len(facts.encoding.schema)
     name = np.concatenate([categorical, np.arange(all_columns, all_columns + tree.hidden)])
     links, length = name[tree.links], tree.lengths
-    numbers = np.flatnonzero(facts.teller >= 0)
+    numbers = np.flatnonzero(facts.parent >= 0)
     holder = np.arange(all_columns)
     for ends in (links, links[:, ::-1]):
         beside = (ends[:, 0] >= all_columns) & (ends[:, 1] < all_columns)
         holder[ends[beside, 1]] = ends[beside, 0]
-    hung = np.stack([numbers, holder[facts.teller[numbers]]], axis=1)
+    hung = np.stack([numbers, holder[facts.parent[numbers]]], axis=1)
     lengths = np.concatenate([length, np.ones(numbers.size)])
     return Tree(all_columns, all_columns + tree.hidden, np.concatenate([links, hung]), lengths)
 
 
-def _price(graph: Graph, facts: _Facts) -> float:
-    """Half the logarithm of the rows for each parameter (BIC), a row's share."""
+def _bic_penalty(graph: Graph, facts: _Problem) -> float:
+    """The BIC penalty a row: half the logarithm of the number of rows for each parameter, divided by it."""
     return 0.5 * parameter_count(graph) * log(max(facts.encoding.total, 1.0)) / facts.encoding.rows

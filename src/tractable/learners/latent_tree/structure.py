@@ -26,7 +26,7 @@ class StructureSearch:
 
 
 def latent_tree(distance: Floats, how: StructureSearch, watch: Watch | None = None) -> Tree:
-    """The tree, or one for each lot of columns that finite distances hold together."""
+    """The tree, or a forest with a tree for each group of columns that finite distances connect."""
     watch = watch or Watch()
     known = np.isfinite(distance)
     reach = float(distance.max(where=known, initial=0.0)) * (1 + 1e-9) + 1e-9
@@ -38,8 +38,8 @@ def latent_tree(distance: Floats, how: StructureSearch, watch: Watch | None = No
     if how.method in ("clrg", "clnj"):
         return grown_from_chow_liu(capped, reach, solve, watch)
     count, label = csgraph.connected_components(known, directed=False)
-    lots = [np.flatnonzero(label == lot) for lot in range(count)]
-    return joined(len(distance), [(lot, solve(capped[np.ix_(lot, lot)])) for lot in lots])
+    groups = [np.flatnonzero(label == group) for group in range(count)]
+    return joined(len(distance), [(group, solve(capped[np.ix_(group, group)])) for group in groups])
 
 
 def _solved(distance: Floats, reach: float, how: StructureSearch, watch: Watch) -> Tree:

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
-from tractable.learners.learnspn.regions import Cutting, Leaf, cut_table, region_circuit
+from tractable.learners.learnspn.regions import Leaf, Partitioning, partition_table, region_circuit
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.clustering import Clustering
@@ -84,7 +84,7 @@ class LearnSPNLearner(Learner):
         encoding = encode(table)
         several = self.threshold if valid is not None else self.threshold[:1]
         work = (
-            delayed(self._best_size)(encoding, own, self._cutting(threshold, valid), valid, watch)
+            delayed(self._best_size)(encoding, own, self._partitioning(threshold, valid), valid, watch)
             for threshold, own in zip(several, rng.spawn(len(several)), strict=True)
         )
         with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
@@ -92,10 +92,15 @@ class LearnSPNLearner(Learner):
         return Learned(max(found, key=lambda scored: scored[0])[1])
 
     def _best_size(
-        self, encoding: Encoding, rng: np.random.Generator, how: Cutting, valid: Table | None, watch: Watch
+        self,
+        encoding: Encoding,
+        rng: np.random.Generator,
+        how: Partitioning,
+        valid: Table | None,
+        watch: Watch,
     ) -> tuple[float, Graph]:
         """The circuit that does best on the validation rows, and how well."""
-        regions = cut_table(encoding, rng, how, watch)
+        regions = partition_table(encoding, rng, how, watch)
         best, best_score = None, -np.inf
         for size in how.sizes:
             graph = region_circuit(encoding.schema, regions, size)
@@ -105,7 +110,7 @@ class LearnSPNLearner(Learner):
         assert best is not None
         return best_score, best
 
-    def _cutting(self, threshold: float, valid: Table | None) -> Cutting:
+    def _partitioning(self, threshold: float, valid: Table | None) -> Partitioning:
         clustering = Clustering(
             method=self.clustering,
             clusters=self.clusters,
@@ -113,7 +118,7 @@ class LearnSPNLearner(Learner):
             steps=self.steps,
             penalty=self.penalty,
         )
-        return Cutting(
+        return Partitioning(
             sizes=self.min_rows if valid is not None else self.min_rows[:1],
             threshold=threshold,
             clustering=clustering,

@@ -1,8 +1,8 @@
-"""A table cut by columns into independent parts and by rows into clusters, again and again.
+"""A table partitioned by columns into independent groups and by rows into clusters, recursively.
 
-The cuts are a tree of regions, found largest region first, so that time runs out where least is lost.
-Regions small enough to become leaves know their leaf: the same tree, cut off at several sizes, gives several
-circuits.
+The partitions form a tree of regions. The largest region is partitioned first, so that a time budget that
+runs out leaves the smallest regions as they are. Regions small enough to become leaves keep their leaf: the
+same tree, truncated at several region sizes, gives several circuits.
 """
 
 from collections.abc import Sequence
@@ -27,18 +27,18 @@ Leaf = Literal["chow-liu", "univariate"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cutting:
-    """How to cut."""
+class Partitioning:
+    """How a table is partitioned."""
 
-    sizes: tuple[int, ...]  # a region of less weight is a leaf: the smallest ends the cutting
-    threshold: float  # the G statistic of two dependent columns
+    sizes: tuple[int, ...]  # regions of less weight are leaves; the smallest size ends the recursion
+    threshold: float  # G statistic above which two binary columns are dependent
     clustering: Clustering
     leaf: Leaf
-    smoothing: float  # imaginary rows in each distribution of a leaf
+    smoothing: float  # pseudo-counts of each distribution of a leaf
     link_cost: float  # nats that a link of a leaf's tree must gain for each parameter
 
 
-class Multivariate(NamedTuple):
+class ForestLeaf(NamedTuple):
     """A leaf over several columns: a forest and its distributions."""
 
     forest: Forest
@@ -46,19 +46,19 @@ class Multivariate(NamedTuple):
 
 
 @dataclass(slots=True)
-class Region:
-    """Some rows of some columns, and how they are cut further."""
+class TableRegion:
+    """Some rows of some columns, and how they are partitioned further."""
 
-    columns: Ints  # numbers in the whole table, ascending
+    columns: Ints  # positions in the whole table, ascending
     weight: float  # of the rows
-    leaf: Multivariate | None = None  # None only where no circuit ends
+    leaf: ForestLeaf | None = None  # None where the region is a leaf of no circuit
     kind: Literal["leaf", "product", "sum"] = "leaf"
-    children: list[int] = field(default_factory=list)  # numbers of regions, later ones
+    children: list[int] = field(default_factory=list)  # positions of later regions
 
 
 @dataclass(slots=True)
 class _Block:
-    """What is known of a region while it waits to be cut."""
+    """What is known of a region that waits to be partitioned."""
 
     encoding: Encoding
     columns: Ints
@@ -67,36 +67,38 @@ class _Block:
     connected: bool = False  # whether its columns are known to be one group
 
 
-class _Cut(NamedTuple):
+class _Partition(NamedTuple):
     kind: Literal["product", "sum"]
     blocks: list[_Block]
 
 
-def cut_table(encoding: Encoding, rng: np.random.Generator, how: Cutting, watch: Watch) -> list[Region]:
-    """The regions of a table, the whole of it first."""
+def partition_table(
+    encoding: Encoding, rng: np.random.Generator, how: Partitioning, watch: Watch
+) -> list[TableRegion]:
+    """The regions of a table; the first is the whole table."""
     whole = _Block(encoding, np.arange(len(encoding.schema)), rng)
-    regions = [Region(whole.columns, encoding.total)]
+    regions = [TableRegion(whole.columns, encoding.total)]
     waiting = [(-encoding.total, 0)]
     blocks = {0: whole}
     while waiting:
         _, number = heappop(waiting)
         block, region = blocks.pop(number), regions[number]
-        cut = None if watch.should_stop() else _cut(block, region, how)
-        if cut is None or region.weight < max(how.sizes):
-            region.leaf = _fitted_leaf(block, how, watch)
-        if cut is not None:
-            region.kind = cut.kind
-            for part in cut.blocks:
+        partition = None if watch.should_stop() else _partition(block, region, how)
+        if partition is None or region.weight < max(how.sizes):
+            region.leaf = _fit_leaf(block, how, watch)
+        if partition is not None:
+            region.kind = partition.kind
+            for part in partition.blocks:
                 region.children.append(len(regions))
                 blocks[len(regions)] = part
                 heappush(waiting, (-part.encoding.total, len(regions)))
-                regions.append(Region(part.columns, part.encoding.total))
-        watch.report("cutting the table", len(regions) - len(waiting), len(regions))
+                regions.append(TableRegion(part.columns, part.encoding.total))
+        watch.report("partitioning the table", len(regions) - len(waiting), len(regions))
     return regions
 
 
-def _cut(block: _Block, region: Region, how: Cutting) -> _Cut | None:
-    """The next cut of a region: by columns if they fall apart, else by rows; None where it is a leaf."""
+def _partition(block: _Block, region: TableRegion, how: Partitioning) -> _Partition | None:
+    """The partition of a region by columns if they are independent, else by rows; None where it is a leaf."""
     if region.weight < min(how.sizes) or region.columns.size == 1:
         return None
     if block.gain is None:
@@ -104,11 +106,11 @@ def _cut(block: _Block, region: Region, how: Cutting) -> _Cut | None:
     if not block.connected:
         groups = dependent_groups(block.encoding, block.gain, how.threshold)
         if len(groups) > 1:
-            return _Cut("product", _column_parts(block, block.gain, groups))
+            return _Partition("product", _column_parts(block, block.gain, groups))
     label = cluster_rows(block.encoding, block.rng, how.clustering)
     if not label.any():
         return None
-    return _Cut("sum", _row_parts(block, label))
+    return _Partition("sum", _row_parts(block, label))
 
 
 def _column_parts(block: _Block, gain: Floats, groups: list[Ints]) -> list[_Block]:
@@ -128,8 +130,8 @@ def _row_parts(block: _Block, label: Ints) -> list[_Block]:
     ]
 
 
-def _fitted_leaf(block: _Block, how: Cutting, watch: Watch) -> Multivariate:
-    """A forest over the columns; without links where none are wanted, or no time is left to find them."""
+def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> ForestLeaf:
+    """A forest over the columns; without links where none are wanted or no time is left to find them."""
     encoding = block.encoding
     if block.gain is None and how.leaf == "chow-liu" and block.columns.size > 1 and not watch.should_stop():
         block.gain = pair_gains(encoding, how.smoothing)
@@ -138,11 +140,11 @@ def _fitted_leaf(block: _Block, how: Cutting, watch: Watch) -> Multivariate:
     else:
         gain = block.gain - how.link_cost * link_parameters(encoding.schema)
     forest = best_forest(gain, categorical_mask(encoding.schema))
-    return Multivariate(forest, forest_tables(encoding, forest, how.smoothing))
+    return ForestLeaf(forest, forest_tables(encoding, forest, how.smoothing))
 
 
-def region_circuit(schema: Schema, regions: Sequence[Region], size: int) -> Graph:
-    """The circuit of the regions, in which those of less weight than `size` are leaves."""
+def region_circuit(schema: Schema, regions: Sequence[TableRegion], size: int) -> Graph:
+    """The circuit of the regions, in which regions of less weight than `size` are leaves."""
     builder = Builder(schema)
     ends = [region.kind == "leaf" or region.weight < size for region in regions]
     node: dict[int, int] = {}
@@ -161,7 +163,7 @@ def region_circuit(schema: Schema, regions: Sequence[Region], size: int) -> Grap
     return builder.freeze(node[0])
 
 
-def _used(regions: Sequence[Region], ends: Sequence[bool]) -> list[int]:
+def _used(regions: Sequence[TableRegion], ends: Sequence[bool]) -> list[int]:
     """The regions that a circuit holds, parents before children."""
     used = [0]
     for number in used:

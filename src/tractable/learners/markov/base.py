@@ -15,7 +15,7 @@ from tractable.growing.search import Costs, Fitting, SplitSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
-from tractable.statistics.attached_columns import learned_over_states
+from tractable.statistics.attached_columns import learn_over_categories
 
 FINAL_STEPS, FINAL_TOLERANCE = 300, 1e-9  # of the last fit of all weights
 
@@ -73,7 +73,7 @@ class MarkovLearner(Learner):
             model.fit(FINAL_STEPS, FINAL_TOLERANCE)
             return frozen(model, part.schema)
 
-        return Learned(learned_over_states(table, valid, self.smoothing, learn))
+        return Learned(learn_over_categories(table, valid, self.smoothing, learn))
 
     @abstractmethod
     def _plant(self, model: MarkovModel, table: Table) -> None:

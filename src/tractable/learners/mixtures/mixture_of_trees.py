@@ -11,11 +11,11 @@ from tractable.circuit import Graph, parameter_count
 from tractable.data import Table, collapse
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.mixtures.size import best_size
-from tractable.learners.mixtures.tree_em import TreeClimb, TreeMixture, climb_trees
+from tractable.learners.mixtures.tree_em import TreeEM, TreeMixture, iterate_tree_em
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
-from tractable.statistics.product_mixtures import Climb, fit_mixture, memberships
+from tractable.statistics.product_mixtures import ProductEM, fit_mixture, memberships
 
 
 @final
@@ -83,24 +83,24 @@ class MixtureOfTreesLearner(Learner):
         encoding = encode(table)
         held_out = None if valid is None else collapse(valid)[0]
 
-        def scored(size: int) -> tuple[Graph, float]:
-            mixture, score = self._followed(encoding, size, rng, held_out, watch)
+        def score_size(size: int) -> tuple[Graph, float]:
+            mixture, score = self._fit(encoding, size, rng, held_out, watch)
             graph = mixture.circuit(encoding.schema)
-            return graph, score if held_out is not None else score - self._price(graph, encoding)
+            return graph, score if held_out is not None else score - self._penalty_a_row(graph, encoding)
 
-        with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
-            graph = best_size(self.components, scored, watch, largest=len(encoding.weights))
+        with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
+            graph = best_size(self.components, score_size, watch, largest=len(encoding.weights))
         return Learned(graph)
 
-    def _followed(
+    def _fit(
         self, encoding: Encoding, size: int, rng: np.random.Generator, valid: Table | None, watch: Watch
     ) -> tuple[TreeMixture, float]:
-        """The mixture that EM leads to, the best of its way on validation rows, and its mean score."""
-        begin = Climb(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
+        """The mixture that EM finds, with early stopping on validation rows, and its mean score."""
+        begin = ProductEM(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
         share = memberships(encoding, fit_mixture(encoding, size, rng, begin, watch))
-        how = TreeClimb(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
+        how = TreeEM(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
         best, best_score, since, before = None, -np.inf, 0, -np.inf
-        for step, (mixture, train) in enumerate(climb_trees(encoding, share, how)):
+        for step, (mixture, train) in enumerate(iterate_tree_em(encoding, share, how)):
             score = train if valid is None else mixture.mean_log_prob(valid)
             since = 0 if score > best_score else since + 1
             if best is None or score > best_score:
@@ -114,6 +114,6 @@ class MixtureOfTreesLearner(Learner):
         assert best is not None
         return best, best_score
 
-    def _price(self, graph: Graph, encoding: Encoding) -> float:
-        """A row's share of the price of the parameters."""
+    def _penalty_a_row(self, graph: Graph, encoding: Encoding) -> float:
+        """The penalty of the parameters, a row."""
         return 0.5 * self.penalty * parameter_count(graph) * log(max(encoding.total, 1.0)) / encoding.rows

@@ -1,4 +1,4 @@
-"""A mixture of products: columns independent given a hidden class."""
+"""A mixture of products: the columns are independent given a hidden class."""
 
 from dataclasses import dataclass
 from math import log
@@ -14,7 +14,7 @@ from tractable.learners.mixtures.size import best_size
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
-from tractable.statistics.product_mixtures import Climb, Mixture, fit_mixture, mixture_node
+from tractable.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, mixture_node
 from tractable.statistics.scores import mean_log_prob
 
 
@@ -64,28 +64,28 @@ class NaiveBayesLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         encoding = encode(table)
-        how = Climb(
+        how = ProductEM(
             smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
         )
 
-        def scored(size: int) -> tuple[Graph, float]:
-            graph, mixture = _fitted(encoding, size, rng, how, watch)
+        def score_size(size: int) -> tuple[Graph, float]:
+            graph, mixture = _fit(encoding, size, rng, how, watch)
             if valid is not None:
                 return graph, mean_log_prob(graph, valid)
             return graph, self._score(graph, mixture, encoding)
 
-        with threadpool_limits(1, user_api="blas"):  # products this narrow lose more by threads than they win
-            graph = best_size(self.components, scored, watch, largest=len(encoding.weights))
+        with threadpool_limits(1, user_api="blas"):  # matrix products this narrow are slower with threads
+            graph = best_size(self.components, score_size, watch, largest=len(encoding.weights))
         return Learned(graph)
 
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
-        """The log-likelihood of a row less its share of the price of the parameters."""
+        """The penalised log-likelihood a row."""
         price = 0.5 * self.penalty * parameter_count(graph) * log(max(encoding.total, 1.0))
         return (mixture.log_likelihood - price) / encoding.rows
 
 
-def _fitted(
-    encoding: Encoding, size: int, rng: np.random.Generator, how: Climb, watch: Watch
+def _fit(
+    encoding: Encoding, size: int, rng: np.random.Generator, how: ProductEM, watch: Watch
 ) -> tuple[Graph, Mixture]:
     mixture = fit_mixture(encoding, size, rng, how, watch)
     builder = Builder(encoding.schema)

@@ -1,4 +1,4 @@
-"""The search for a model's size: larger and larger, until that no longer helps."""
+"""The search for the number of mixture components: ever larger ones, until they no longer help."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,17 +7,17 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.progress import Watch
 
-PATIENCE = 2  # sizes in a row that may be no better before the search ends
+PATIENCE = 2  # early stopping: sizes in a row that may be no better before the search ends
 
 
 def best_size(
-    sizes: Iterable[int], scored: Callable[[int], tuple[Graph, float]], watch: Watch, largest: int
+    sizes: Iterable[int], score_size: Callable[[int], tuple[Graph, float]], watch: Watch, largest: int
 ) -> Graph:
-    """The circuit whose size scores best; sizes beyond the first that reaches `largest` are not tried."""
+    """The circuit of the size that scores best; sizes above the first that reaches `largest` are skipped."""
     best, best_score, worse = None, -np.inf, 0
     order = sorted(set(sizes))
     for done, size in enumerate(order):
-        graph, score = scored(size)
+        graph, score = score_size(size)
         worse = 0 if score > best_score else worse + 1
         if best is None or score > best_score:
             best, best_score = graph, score

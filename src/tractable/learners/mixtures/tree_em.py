@@ -1,7 +1,7 @@
-"""Mixtures of Chow-Liu trees, fitted by expectation maximisation.
+"""Mixtures of Chow-Liu trees, fitted by expectation maximisation (EM).
 
-A step gives each tree the rows as they belong to it: pair counts are matrix products, the tree is spanned
-anew. A row that hardly belongs to a tree is left out of its counts: many trees cost little more than one.
+The maximisation step learns each tree from the rows, weighted by the probability that they belong to it. Rows
+with a negligible probability are left out of a tree's counts, so that many trees cost little more than one.
 """
 
 from collections.abc import Iterator
@@ -20,21 +20,21 @@ from tractable.statistics.encoding import Encoding
 from tractable.statistics.estimates import LEAST_SMOOTHING
 from tractable.statistics.forests import Forest, chow_liu_forest, forest_node
 
-NEGLIGIBLE = 1e-6  # a smaller part of a row is not counted
-SAMPLE = 1000  # rows that stand for the whole table in every tree
+NEGLIGIBLE = 1e-6  # rows that belong to a tree with less than this probability are left out
+SAMPLE = 1000  # rows that represent the whole table in every tree
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeClimb:
-    """How to fit the trees."""
+class TreeEM:
+    """How the trees are fitted."""
 
-    smoothing: float  # imaginary rows in each distribution of each tree
-    sharing: float  # imaginary rows in each tree that are like those of the whole table
+    smoothing: float  # pseudo-counts of each distribution of each tree
+    sharing: float  # weight, in rows, of the whole table's sample in each tree
     link_cost: float  # nats that a link must gain on a tree's rows for each parameter it adds
 
 
-class Tree(NamedTuple):
-    """A forest of columns and its distributions."""
+class FittedTree(NamedTuple):
+    """A forest over the columns and its distributions."""
 
     forest: Forest
     tables: list[Floats]
@@ -46,9 +46,9 @@ class Tree(NamedTuple):
 
 
 class TreeMixture(NamedTuple):
-    """Trees and the logarithms of their shares."""
+    """Trees and the logarithms of their mixture weights."""
 
-    trees: list[Tree]
+    trees: list[FittedTree]
     log_weights: Floats  # (trees,)
 
     def circuit(self, schema: Schema) -> Graph:
@@ -70,21 +70,21 @@ class TreeMixture(NamedTuple):
         return float(logs @ table.row_weights) / (table.total_weight or 1.0)
 
 
-def climb_trees(encoding: Encoding, share: Floats, how: TreeClimb) -> Iterator[tuple[TreeMixture, float]]:
-    """Trees of the rows that belong to them by `share`, (rows, trees), and what EM makes of them, endlessly.
+def iterate_tree_em(encoding: Encoding, share: Floats, how: TreeEM) -> Iterator[tuple[TreeMixture, float]]:
+    """The mixture of trees after each iteration of EM, without end, with the rows' mean log-likelihood.
 
-    Each with the mean log-likelihood of the rows.
+    `share` is the initial probability of each tree given each row, (rows, trees).
     """
     while True:
-        mixture = _fitted(encoding, share, how)
+        mixture = _fit(encoding, share, how)
         joint = mixture.joint_logs(encoding.table)
         logs = np.logaddexp.reduce(joint, axis=1)
         yield mixture, float(encoding.weights @ logs) / encoding.rows
         share = np.exp(joint - logs[:, None])
 
 
-def _fitted(encoding: Encoding, share: Floats, how: TreeClimb) -> TreeMixture:
-    """The best tree of each column of `share`."""
+def _fit(encoding: Encoding, share: Floats, how: TreeEM) -> TreeMixture:
+    """The maximisation step: the best tree for each column of `share`."""
     common = _common(encoding, how.sharing if share.shape[1] > 1 else 0.0)
     weighed = (encoding.weights * line + common for line in share.T)
     trees = Parallel(prefer="threads")(delayed(_tree)(encoding, weights, how) for weights in weighed)
@@ -93,7 +93,7 @@ def _fitted(encoding: Encoding, share: Floats, how: TreeClimb) -> TreeMixture:
 
 
 def _common(encoding: Encoding, weight: float) -> Floats:
-    """Weights, adding up to `weight`, of some rows from all over the table."""
+    """Weights, which sum to `weight`, of some rows spread evenly over the table."""
     size = len(encoding.weights)
     chosen = np.unique(np.linspace(0, size - 1, min(size, SAMPLE)).astype(np.int64))
     answer = np.zeros(size)
@@ -101,9 +101,9 @@ def _common(encoding: Encoding, weight: float) -> Floats:
     return answer * (weight / (answer.sum() or 1.0))
 
 
-def _tree(encoding: Encoding, weights: Floats, how: TreeClimb) -> Tree:
-    """The best tree of the rows as they weigh."""
+def _tree(encoding: Encoding, weights: Floats, how: TreeEM) -> FittedTree:
+    """The Chow-Liu tree of weighted rows."""
     counted = np.flatnonzero(weights > NEGLIGIBLE * encoding.weights)
-    rows = encoding.reweighted(weights).part(counted, np.arange(len(encoding.schema)))
+    rows = encoding.with_weights(weights).part(counted, np.arange(len(encoding.schema)))
     forest = chow_liu_forest(rows, how.smoothing, how.link_cost)
-    return Tree(forest, forest_tables(rows, forest, how.smoothing))
+    return FittedTree(forest, forest_tables(rows, forest, how.smoothing))
