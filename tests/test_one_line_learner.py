@@ -19,7 +19,7 @@ import tractable as tr
 from tractable.cli import run
 from tractable.data import Table, clinic, to_frame
 from tractable.learners import LEARNERS, Learned, Learner
-from tractable.learners.independent import IndependentLearner
+from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.progress import Watch
 from tractable.reports.learners import learner_list, reference_page
 from tractable.settings import Between, Home, setting
@@ -29,21 +29,21 @@ TESTS = Path(__file__).parent
 
 @dataclass(frozen=True, kw_only=True)
 class ToyLearner(Learner):
-    """Independent columns under another name, to show what a declaration brings along."""
+    """A Chow-Liu tree under another name, to show what a declaration brings along."""
 
     name: ClassVar[str] = "toy"
     title: ClassVar[str] = "toy model"
 
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of each column of the toy model.",
+        "Pseudo-counts of each distribution of the toy model.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         watch.report("leaves", 0, 1)
-        return Learned(IndependentLearner(smoothing=self.smoothing).learn(table, rng))
+        return Learned(ChowLiuLearner(smoothing=self.smoothing).learn(table, rng))
 
 
 HOME = Home("test_one_line_learner", "ToyLearner", "ToyModel")
@@ -60,7 +60,7 @@ def toy() -> Iterator[None]:
 def test_it_has_an_estimator_that_scikit_learn_understands() -> None:
     assert "ToyModel" in dir(tr)
     assert list(inspect.signature(tr.ToyModel).parameters) == ["smoothing", "random_state"]
-    assert "Pseudo-counts of each column of the toy model." in str(inspect.getdoc(tr.ToyModel))
+    assert "Pseudo-counts of each distribution of the toy model." in str(inspect.getdoc(tr.ToyModel))
     model = clone(tr.ToyModel(smoothing=2.0)).fit(clinic(50))
     assert model.get_params() == {"smoothing": 2.0, "random_state": None}
     assert model.circuit_.about["settings"] == {"smoothing": 2.0}
@@ -80,7 +80,7 @@ def test_the_command_line_has_it_with_its_settings(
     assert run(["learn", "toy", "clinic.csv", "--set", "smothing=3"]) == 2
     assert "toy has no setting 'smothing'; did you mean 'smoothing'?" in capsys.readouterr().err
     assert run(["learners", "toy"]) == 0
-    assert "Pseudo-counts of each column of the toy model." in capsys.readouterr().out
+    assert "Pseudo-counts of each distribution of the toy model." in capsys.readouterr().out
 
 
 def test_the_tuner_searches_its_space() -> None:
@@ -97,7 +97,7 @@ def test_the_benchmark_takes_it() -> None:
 
 def test_the_reference_page_and_the_list_of_learners_tell_of_it() -> None:
     assert "## `toy`" in reference_page()
-    assert "Pseudo-counts of each column of the toy model." in reference_page()
+    assert "Pseudo-counts of each distribution of the toy model." in reference_page()
     assert {"name": "toy", "estimator": "ToyModel"}.items() <= learner_list()[-1].items()
 
 
@@ -105,7 +105,7 @@ def test_the_contract_tests_pick_it_up(tmp_path: Path) -> None:
     plugin = "from tractable.learners import LEARNERS\nfrom tractable.settings import Home\n"
     (tmp_path / "toy_plugin.py").write_text(f"{plugin}LEARNERS.register('toy', Home{tuple(HOME)!r})\n")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(TESTS), *sys.path])}
-    command = [sys.executable, "-m", "pytest", "-p", "toy_plugin", "-p", "no:cacheprovider", "-q"]
+    command = [sys.executable, "-m", "pytest", "-p", "toy_plugin", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, str(TESTS / "test_learners.py"), "-k", "toy"],
         capture_output=True,

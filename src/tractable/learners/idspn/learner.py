@@ -157,7 +157,7 @@ class IDSPNLearner(Learner):
 
 
 def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
-    """The circuit with the weights of all sums fitted by EM; validation rows choose how firmly they are held."""
+    """The circuit with the weights of all sums fitted by EM, anchored as validation rows choose."""
     if not (table.total_weight > 0 and valid.total_weight > 0):
         return graph  # no rows to fit to, or none to judge by
     best, best_score = graph, mean_log_prob(graph, valid)
