@@ -71,7 +71,7 @@ def _check_block(graph: "Graph", block: "LeafBlock") -> None:
         raise ValueError(f"the arrays of the {name} leaves do not fit together")
     if size and (block.node.min() < 0 or block.node.max() >= graph.nodes or (np.diff(block.node) <= 0).any()):
         raise ValueError(f"the nodes of the {name} leaves are not ascending node numbers")
-    if name == "constant":
+    if block.family.is_constant:
         if (block.column != -1).any() or np.isnan(block.params).any() or (block.params == np.inf).any():
             raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
         return

@@ -48,6 +48,6 @@ def _check_summable(graph: Graph) -> None:
     if fault is not None:
         raise ValueError(f"the circuit cannot be normalised: {fault}")
     for block in graph.leaves:
-        if block.family.name == "potential":
+        if block.family.arrives_with_row:
             name = graph.schema[int(block.column[0])].name
             raise ValueError(f"the circuit cannot be normalised: column '{name}' holds potentials")

@@ -80,7 +80,7 @@ def alive_nodes(graph: Graph) -> Bools:
     """Which nodes are above zero for some row, as far as single leaves tell. Shape (nodes,)."""
     alive = np.ones(graph.nodes, dtype=np.bool_)
     for block in graph.leaves:
-        if block.family.name == "constant":
+        if block.family.is_constant:
             alive[block.node] = block.params[:, 0] > -np.inf
     mark_alive(graph.kind, graph.start, graph.child, graph.log_weight, alive)
     return alive

@@ -29,7 +29,7 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
     dense_node: list[Ints] = []
     leaves = 0
     for block in graph.leaves:
-        if block.family.name == "constant":
+        if block.family.is_constant:
             refs[2][block.node] = block.params[:, 0]
             continue
         refs[0][block.node] = LEAF

@@ -130,7 +130,7 @@ def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
     """The rows with missing cells filled: by the chosen states, and for numbers from the chosen leaves."""
     answer = np.where(np.isnan(rows), draws.state, rows)
     for block, lines in dense_blocks(question.graph, question.code):
-        if block.family.name == "potential":
+        if block.family.arrives_with_row:
             continue
         for column in np.unique(block.column):
             chosen = draws.line[:, column]

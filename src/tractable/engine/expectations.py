@@ -156,7 +156,7 @@ def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCo
     leaf = 0
     for block in question.graph.leaves:
         size = block.node.size
-        if block.family.name == "constant":
+        if block.family.is_constant:
             found.append(LeafCounts(np.zeros((size, 0)), np.zeros((size, 0))))
             continue
         if id(block) in lines:

@@ -158,7 +158,7 @@ def dense_blocks(graph: Graph, code: Compiled) -> list[tuple[LeafBlock, slice]]:
     if not code.dense_node.size:
         return []
     for block in graph.leaves:
-        if block.family.name != "constant" and graph.schema.cardinalities[block.column[0]] == 0:
+        if not block.family.is_constant and graph.schema.cardinalities[block.column[0]] == 0:
             found.append((block, slice(first, first + block.node.size)))
             first += block.node.size
     return found
@@ -178,7 +178,7 @@ def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
 def _block_missing(question: Question, block: LeafBlock) -> Floats:
     """The log-value of each leaf of a block where its cell is missing. Shape (leaves,)."""
     missing = np.zeros(block.node.size)
-    if block.family.name == "potential":
+    if block.family.arrives_with_row:
         return missing
     for column in np.unique(block.column):
         here = block.column == column

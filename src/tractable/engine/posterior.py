@@ -78,7 +78,7 @@ def _moments(question: Question) -> Floats:
     """The mean and variance of the leaves over numbers; a potential has none. Shape (dense leaves, 2)."""
     moments = np.zeros((question.code.dense_node.size, 2))
     for block, line in dense_blocks(question.graph, question.code):
-        if block.family.name == "potential":
+        if block.family.arrives_with_row:
             continue
         here = np.stack(block.family.moments(block.params), axis=1)
         for c, region in question.regions.items():

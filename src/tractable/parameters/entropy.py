@@ -12,7 +12,7 @@ from numba import njit
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit import Graph, LeafBlock
 from tractable.engine.expectations import Expectations, LeafCounts
-from tractable.parameters.updates import FIXED, sum_edges
+from tractable.parameters.updates import sum_edges
 
 _SUM = 2
 _NEGLIGIBLE = 1e-12  # of a sum's rows: entropy that weighs less cannot be told from none
@@ -46,7 +46,7 @@ def spread(
     below = np.zeros(graph.nodes)
     leaves = []
     for block, counts in zip(graph.leaves, expected.leaves, strict=True):
-        if block.family.name in FIXED or not counts.states.size:
+        if block.family.is_fixed or not counts.states.size:
             below[block.node] = block.family.entropy(block.params)
             leaves.append(counts)
         else:
