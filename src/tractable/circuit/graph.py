@@ -10,7 +10,7 @@ from tractable.circuit.features import FeatureTable
 from tractable.data.schema import Schema
 from tractable.leaves.family import Family
 
-LEAF, PRODUCT, SUM = 0, 1, 2
+LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
+from tractable.arrays import Bools, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
-from tractable.circuit.kernels import Words, scope_words
+from tractable.circuit.kernels import scope_words
 
 
 class Window(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Floats, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
-from tractable.circuit.kernels import Words, mark_alive, support_words
+from tractable.circuit.kernels import mark_alive, support_words
 from tractable.circuit.scopes import leaf_columns, scoped_blocks
 
 ALL = ~np.uint64(0)

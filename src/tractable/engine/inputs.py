@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats, Ints, UInt16s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compiled
-from tractable.engine.program import DENSE, Codes, Compiled, LeafTables
+from tractable.engine.program import DENSE, Compiled, LeafTables
 from tractable.engine.scaling import split
 from tractable.engine.up import Inputs
 
@@ -134,7 +134,7 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
     )  # fmt: skip
 
 
-def _codes(graph: Graph, rows: Floats) -> Codes:
+def _codes(graph: Graph, rows: Floats) -> UInt16s:
     """States as small numbers, a column a line; a missing cell is one past the last state."""
     past = graph.schema.cardinalities.astype(np.float64)
     values = np.where(np.isnan(rows), past, rows) if np.isnan(rows).any() else rows

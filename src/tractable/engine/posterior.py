@@ -4,12 +4,11 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import Graph
+from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import backward
 from tractable.engine.down import Shares, sweep_posteriors
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
-from tractable.engine.program import SUM
 from tractable.engine.sweep import in_parts, new_tile, tile_width
 
 
