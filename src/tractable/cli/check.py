@@ -57,7 +57,7 @@ def _culprits(graph: "Graph") -> dict[str, str | None]:
 def _fault(graph: "Graph", culprits: dict[str, str | None]) -> str | None:
     """What keeps the circuit from being a (conditional) distribution, in words."""
     from tractable.circuit import explain_validity
-    from tractable.queries import log_normaliser
+    from tractable.queries import log_partition_function
 
     random = [c for c, v in enumerate(graph.schema) if v.role not in ("input", "potential")]
     if len(random) < len(graph.schema):
@@ -66,7 +66,7 @@ def _fault(graph: "Graph", culprits: dict[str, str | None]) -> str | None:
     if fault is not None:
         return fault
     try:
-        log_normaliser(graph)
+        log_partition_function(graph)
     except ValueError as zero:
         return str(zero)
     return None

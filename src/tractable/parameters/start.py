@@ -17,4 +17,4 @@ def randomised(graph: Graph, rng: np.random.Generator) -> Graph:
     local = normalise(graph).graph
     weight = rng.exponential(size=local.edges)  # in proportion to these, they are evenly distributed
     leaves = tuple(replace(b, params=b.family.randomise(b.params, rng)) for b in local.leaves)
-    return replace(local, log_weight=normalised(local, weight), leaves=leaves, features=None)
+    return replace(local, log_weight=normalised(local, weight), leaves=leaves)
