@@ -19,7 +19,7 @@ from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.indicators import contracted, expanded
 from tractable.progress import Watch
-from tractable.queries import log_normaliser, log_prob
+from tractable.queries import log_partition_function, log_prob
 
 COLUMNS = 6
 
@@ -55,7 +55,7 @@ def test_every_method_improves_the_training_rows(name: str, missing: float) -> N
     some = table(missing=missing)
     found = fit(start(), some, METHODS[name](iterations=10), rng())
     assert mean(found.graph, some) > mean(start(), some) + 0.02
-    assert log_normaliser(found.graph) == pytest.approx(0.0, abs=1e-9)
+    assert log_partition_function(found.graph) == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", joint_methods())

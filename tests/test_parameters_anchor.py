@@ -12,7 +12,7 @@ from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.hard_em import HardEM
 from tractable.parameters.method import Rows
-from tractable.queries import log_normaliser
+from tractable.queries import log_partition_function
 
 COLUMNS = 5
 both_methods = pytest.mark.parametrize("method", [CCCP, HardEM])
@@ -117,7 +117,7 @@ def test_likelihood_with_its_imaginary_rows_never_falls(seed: int, anchor: float
 
 def test_an_anchored_circuit_is_still_a_distribution() -> None:
     found = fit(start(), table(missing=0.2), CCCP(anchor=20.0, iterations=3), rng())
-    assert log_normaliser(found.graph) == pytest.approx(0.0, abs=1e-9)
+    assert log_partition_function(found.graph) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_one_row_can_be_learned_from() -> None:

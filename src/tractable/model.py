@@ -9,7 +9,7 @@ import numpy as np
 
 from tractable import circuit as transforms
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph, Properties
 from tractable.data import (
     Evidence,
@@ -51,7 +51,7 @@ class Completions:
 
     rows: Any
     log_prob: Floats
-    exact: np.ndarray[Any, np.dtype[np.bool_]]
+    exact: Bools
 
 
 class Circuit:

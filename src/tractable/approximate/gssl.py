@@ -9,10 +9,9 @@ import numpy as np
 from tractable.approximate.gssl_kernels import generalise, supports
 from tractable.approximate.inputs import States, states_of
 from tractable.approximate.pseudo_likelihood import PseudoLikelihood, climbed, prices, weighted
-from tractable.arrays import Ints
+from tractable.arrays import Int32s, Ints
 from tractable.data import Table
 from tractable.networks import FeatureFactor, Network
-from tractable.networks.flat import Codes
 from tractable.progress import Watch
 
 
@@ -74,7 +73,7 @@ class GSSL:
         start, literal = states.of_rows()
         if start.size == 1:
             return []
-        drawn: Codes = np.empty((self.candidates, self.longest), dtype=np.int32)
+        drawn: Int32s = np.empty((self.candidates, self.longest), dtype=np.int32)
         generalise(start, literal, drawn, rng.integers(0, 2**64, 1, dtype=np.uint64))
         distinct, times = _distinct(drawn[drawn[:, 1] >= 0])
         often = supports(states.inputs, states.codes, states.column, states.state, distinct) >= self.support
@@ -83,7 +82,7 @@ class GSSL:
         return [states.feature([i for i in line if i >= 0], 0.0) for line in chosen.tolist()]
 
 
-def _distinct(lines: Codes) -> tuple[Codes, Ints]:
+def _distinct(lines: Int32s) -> tuple[Int32s, Ints]:
     """The different lines in the order of their first appearance, and how often each is there."""
     _, first, times = np.unique(lines, axis=0, return_index=True, return_counts=True)
     order = np.argsort(first)

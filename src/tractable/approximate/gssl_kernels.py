@@ -4,15 +4,14 @@ import numpy as np
 from numba import njit
 
 from tractable.approximate.l1_kernels import Inputs
-from tractable.arrays import Floats, Ints
-from tractable.engine.trace import Words, uniform
-from tractable.networks.flat import Codes
+from tractable.arrays import Floats, Int32s, Ints, Words
+from tractable.engine.trace import uniform
 
 TRIES = 50  # to find something with two literals
 
 
 @njit(cache=True, nogil=True)
-def generalise(start: Ints, literal: Codes, made: Codes, words: Words) -> None:
+def generalise(start: Ints, literal: Int32s, made: Int32s, words: Words) -> None:
     """Fill each line of `made` with at least two literals of a row or of an earlier line, ascending.
 
     Row r's literals are literal[start[r]:start[r + 1]], ascending; lines end with -1. A line stays empty
@@ -38,7 +37,7 @@ def generalise(start: Ints, literal: Codes, made: Codes, words: Words) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _source(start: Ints, literal: Codes, made: Codes, size: Ints, which: int, left: Codes) -> int:
+def _source(start: Ints, literal: Int32s, made: Int32s, size: Ints, which: int, left: Int32s) -> int:
     """Copy the literals of a row, or of a line that was made, into `left`; how many there are."""
     line = which - (start.size - 1)
     if line >= 0:
@@ -50,7 +49,7 @@ def _source(start: Ints, literal: Codes, made: Codes, size: Ints, which: int, le
 
 
 @njit(cache=True, nogil=True)
-def supports(inputs: Inputs, codes: Codes, column: Ints, state: Ints, made: Codes) -> Floats:
+def supports(inputs: Inputs, codes: Int32s, column: Ints, state: Ints, made: Int32s) -> Floats:
     """The weight of the rows in which all literals of each line hold; `inputs` has the rows of each."""
     answer = np.zeros(len(made))
     for i in range(len(made)):

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tractable.approximate.l1_kernels import Inputs
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats, Int32s, Ints
 from tractable.data import Table, collapse
 from tractable.networks import FeatureFactor
-from tractable.networks.flat import Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class States:
     """The distinct rows of a table that weigh anything, and some states of its columns."""
 
-    codes: Codes  # (rows, columns); -1 where a cell is missing
+    codes: Int32s  # (rows, columns); -1 where a cell is missing
     column: Ints  # (inputs,)
     state: Ints  # (inputs,)
     inputs: Inputs
@@ -33,7 +32,7 @@ class States:
         seen = weight @ (self.codes >= 0)
         return np.asarray(np.log((there + 1.0) / (seen[self.column] - there + 1.0)), dtype=np.float64)
 
-    def of_rows(self) -> tuple[Ints, Codes]:
+    def of_rows(self) -> tuple[Ints, Int32s]:
         """Where the inputs of each row begin, and which they are, ascending."""
         number = np.repeat(np.arange(self.column.size), np.diff(self.inputs.start)).astype(np.int32)
         order = np.argsort(self.inputs.row, kind="stable")
@@ -44,7 +43,7 @@ def states_of(table: Table, *, unusual: bool) -> States:
     """The second of two states and each of more; with `unusual` each state but the most frequent."""
     weighs = table.row_weights > 0
     distinct, _ = collapse(table if weighs.all() else table.take(weighs))
-    codes: Codes = np.where(distinct.missing, -1, distinct.values).astype(np.int32)
+    codes: Int32s = np.where(distinct.missing, -1, distinct.values).astype(np.int32)
     sizes = table.schema.cardinalities
     column = np.repeat(np.arange(sizes.size), sizes)
     state = np.arange(column.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -59,7 +58,7 @@ def states_of(table: Table, *, unusual: bool) -> States:
     return States(codes, column, state, Inputs(start, row, distinct.row_weights))
 
 
-def _usual_states(codes: Codes, weights: Floats, sizes: Ints) -> Ints:
+def _usual_states(codes: Int32s, weights: Floats, sizes: Ints) -> Ints:
     """The most frequent state of each column."""
     lines = zip(codes.T + 1, sizes.tolist(), strict=True)  # missing cells are counted in front
     counts = [np.bincount(line, weights, k + 1)[1:] for line, k in lines]

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools, Floats, Ints
-from tractable.networks.flat import Codes
+from tractable.arrays import Bools, Floats, Int32s, Ints
 
 LEAST_CURVE = 1e-5  # of a row's second derivative: certain rows must not divide by nothing
 LONGEST = 3.0  # step of a coefficient, while the approximation is good
@@ -22,13 +21,13 @@ class Inputs(NamedTuple):
     """Which rows have each of some states."""
 
     start: Ints  # (inputs + 1,) the rows that have input j are row[start[j]:start[j + 1]]
-    row: Codes
+    row: Int32s
     weight: Floats  # (rows,)
 
 
 @njit(cache=True, nogil=True)
 def regress(
-    inputs: Inputs, usable: Bools, target: Codes, price: float, tolerance: float, coefficient: Floats
+    inputs: Inputs, usable: Bools, target: Int32s, price: float, tolerance: float, coefficient: Floats
 ) -> None:
     """Fit `coefficient` (classes, 1 + inputs), the constant first, from where it stands.
 
@@ -69,7 +68,7 @@ def _scores(inputs: Inputs, coefficient: Floats, rows: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _approximate(weight: Floats, target: Codes, score: Floats, c: int, slope: Floats, curve: Floats) -> None:
+def _approximate(weight: Floats, target: Int32s, score: Floats, c: int, slope: Floats, curve: Floats) -> None:
     """First and second derivatives of each row's log-likelihood along the score of a class."""
     one = score.shape[1] == 1
     for r in range(target.size):

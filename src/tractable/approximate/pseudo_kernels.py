@@ -5,23 +5,22 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Floats, Ints
-from tractable.networks.flat import Codes
+from tractable.arrays import Floats, Int32s, Ints
 from tractable.networks.literals import Literals
 
 
 class Cells(NamedTuple):
     """The cells of rows and the literals that decide about each: cell c of row r is r * columns + c."""
 
-    codes: Codes  # (rows, columns); -1 where missing
+    codes: Int32s  # (rows, columns); -1 where missing
     weights: Floats  # (rows,)
     states: Ints  # (columns,)
     start: Ints  # (cells + 1,) a cell's literals are found[start[i]:start[i + 1]]
-    found: Codes
+    found: Int32s
 
 
 @njit(cache=True, nogil=True)
-def deciding_literals(literals: Literals, codes: Codes) -> tuple[Ints, Codes]:
+def deciding_literals(literals: Literals, codes: Int32s) -> tuple[Ints, Int32s]:
     """For each cell of the rows, the literals on its column whose features hold if they do.
 
     Cell c of row r is number r * columns + c; where its literals begin, and which they are. A missing cell,
@@ -39,7 +38,7 @@ def deciding_literals(literals: Literals, codes: Codes) -> tuple[Ints, Codes]:
 
 
 @njit(cache=True, nogil=True)
-def _visit(literals: Literals, row: Codes, at: Ints, found: Codes) -> None:
+def _visit(literals: Literals, row: Int32s, at: Ints, found: Int32s) -> None:
     """Move each column's place `at` on by its deciding literals, which go into `found`, if it has room."""
     for f in range(literals.log_weight.size):
         first, last = literals.start[f], literals.start[f + 1]
@@ -114,7 +113,7 @@ def bends(cells: Cells, literals: Literals, log_weight: Floats, first: int, last
 
 
 @njit(cache=True, nogil=True)
-def _gather(literals: Literals, here: Codes, log_weight: Floats, score: Floats) -> None:
+def _gather(literals: Literals, here: Int32s, log_weight: Floats, score: Floats) -> None:
     """The score of each state of a cell."""
     score[:] = 0.0
     for e in range(here.size):
@@ -124,7 +123,7 @@ def _gather(literals: Literals, here: Codes, log_weight: Floats, score: Floats) 
 
 
 @njit(cache=True, nogil=True)
-def _scatter(literals: Literals, here: Codes, weight: float, p: Floats, seen: int, slope: Floats) -> None:
+def _scatter(literals: Literals, here: Int32s, weight: float, p: Floats, seen: int, slope: Floats) -> None:
     """Add the slope of a cell along each of its literals."""
     for e in range(here.size):
         hit = literals.allowed[literals.offset[here[e]] + seen]

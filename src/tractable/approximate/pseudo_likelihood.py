@@ -11,11 +11,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tractable.approximate.pseudo_kernels import Cells, bends, deciding_literals, pseudo_likelihood
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats, Int32s, Ints
 from tractable.data import Table, collapse
 from tractable.engine.sweep import spread, threads_or_default
 from tractable.networks import FeatureFactor, Network
-from tractable.networks.flat import Codes, flat_features
+from tractable.networks.flat import flat_features
 from tractable.networks.literals import Literals, literals_of
 
 PARTS = 8  # of the rows, summed apart: the same sums whatever the number of threads
@@ -32,7 +32,7 @@ class PseudoLikelihood:
     def __init__(self, features: Sequence[FeatureFactor], table: Table) -> None:
         weighs = table.row_weights > 0
         distinct, _ = collapse(table if weighs.all() else table.take(weighs))
-        codes: Codes = np.where(distinct.missing, -1, distinct.values).astype(np.int32)
+        codes: Int32s = np.where(distinct.missing, -1, distinct.values).astype(np.int32)
         states: Ints = table.schema.cardinalities
         self.rows = distinct.total_weight
         self.features = len(features)

@@ -7,7 +7,7 @@ from tractable.circuit.convert import to_ac, to_spn
 from tractable.circuit.facts import remember
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
-from tractable.circuit.normalise import cardinality, log_partition, normalise
+from tractable.circuit.normalise import cardinality, normalise
 from tractable.circuit.properties import (
     Properties,
     depth,
@@ -51,7 +51,6 @@ __all__ = [
     "is_regular_selective",
     "is_smooth",
     "is_valid_over",
-    "log_partition",
     "marginalise",
     "mixture",
     "normalise",

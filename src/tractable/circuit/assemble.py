@@ -10,7 +10,7 @@ from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES
+from tractable.leaves import FAMILIES, Family
 
 
 class Edges(NamedTuple):
@@ -85,9 +85,9 @@ def _by_parent(parent: Ints) -> Ints | slice:
 
 def renumbered_blocks(blocks: Iterable[LeafBlock], number: Ints) -> tuple[LeafBlock, ...]:
     """The leaves that are kept (`number` is not -1) under their new numbers, one block a family and width."""
-    groups: dict[tuple[str, int], list[LeafBlock]] = {}
+    groups: dict[tuple[Family, int], list[LeafBlock]] = {}
     for block in blocks:
-        groups.setdefault((block.family.name, block.params.shape[1]), []).append(block)
+        groups.setdefault((block.family, block.params.shape[1]), []).append(block)
     merged = (_merged(group, number) for group in groups.values())
     return tuple(block for block in merged if block.node.size)
 

@@ -1,14 +1,11 @@
 """What must hold of every graph, checked once when it is made."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 
 
-def check_graph(graph: "Graph") -> None:
+def check_graph(graph: Graph) -> None:
     """Refuse arrays that are no circuit.
 
     Raises:
@@ -22,7 +19,7 @@ def check_graph(graph: "Graph") -> None:
     _check_every_leaf_is_described(graph)
 
 
-def _check_shapes(graph: "Graph") -> None:
+def _check_shapes(graph: Graph) -> None:
     nodes, edges = graph.kind.size, graph.child.size
     if nodes == 0:
         raise ValueError("a circuit has at least one node")
@@ -30,17 +27,17 @@ def _check_shapes(graph: "Graph") -> None:
         raise ValueError(f"the arrays of a circuit with {nodes} nodes and {edges} edges do not fit together")
     if graph.start[0] != 0 or graph.start[-1] != edges or (np.diff(graph.start) < 0).any():
         raise ValueError("the edges are not divided among the nodes in order")
-    if graph.kind.max() > 2:
+    if graph.kind.max() > SUM:
         raise ValueError(f"node {int(graph.kind.argmax())} is of an unknown kind")
 
 
-def _check_edges(graph: "Graph") -> None:
+def _check_edges(graph: Graph) -> None:
     degree = np.diff(graph.start)
-    childless = np.flatnonzero((degree == 0) != (graph.kind == 0))
+    childless = np.flatnonzero((degree == 0) != (graph.kind == LEAF))
     if childless.size:
         node = int(childless[0])
         raise ValueError(
-            f"node {node} is {'a leaf with' if graph.kind[node] == 0 else 'inner and has no'} children"
+            f"node {node} is {'a leaf with' if graph.kind[node] == LEAF else 'inner and has no'} children"
         )
     parent = graph.parent
     wrong = np.flatnonzero((graph.child < 0) | (graph.child >= parent))
@@ -52,26 +49,26 @@ def _check_edges(graph: "Graph") -> None:
         )
 
 
-def _check_weights(graph: "Graph") -> None:
+def _check_weights(graph: Graph) -> None:
     wrong = np.flatnonzero(np.isnan(graph.log_weight) | (graph.log_weight == np.inf))
     if wrong.size:
         edge = int(wrong[0])
         raise ValueError(
             f"the log weight of node {int(graph.parent[edge])} to its child is {graph.log_weight[edge]:g}"
         )
-    weighted = np.flatnonzero((graph.log_weight != 0) & (graph.kind[graph.parent] == 1))
+    weighted = np.flatnonzero((graph.log_weight != 0) & (graph.kind[graph.parent] == PRODUCT))
     if weighted.size:
         raise ValueError(f"product {int(graph.parent[weighted[0]])} has a weighted edge")
 
 
-def _check_block(graph: "Graph", block: "LeafBlock") -> None:
+def _check_block(graph: Graph, block: LeafBlock) -> None:
     name = block.family.name
     size = block.node.size
     if block.column.shape != (size,) or block.params.ndim != 2 or len(block.params) != size:
         raise ValueError(f"the arrays of the {name} leaves do not fit together")
     if size and (block.node.min() < 0 or block.node.max() >= graph.nodes or (np.diff(block.node) <= 0).any()):
         raise ValueError(f"the nodes of the {name} leaves are not ascending node numbers")
-    if name == "constant":
+    if block.family.is_constant:
         if (block.column != -1).any() or np.isnan(block.params).any() or (block.params == np.inf).any():
             raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
         return
@@ -84,7 +81,7 @@ def _check_block(graph: "Graph", block: "LeafBlock") -> None:
         _check_column(graph, block, int(column))
 
 
-def _check_column(graph: "Graph", block: "LeafBlock", column: int) -> None:
+def _check_column(graph: Graph, block: LeafBlock, column: int) -> None:
     variable = graph.schema[column]
     chosen = block.column == column
     if not block.family.accepts(variable):
@@ -97,11 +94,11 @@ def _check_column(graph: "Graph", block: "LeafBlock", column: int) -> None:
         raise ValueError(f"{block.family.name} leaves over column '{variable.name}': {fault}")
 
 
-def _check_every_leaf_is_described(graph: "Graph") -> None:
+def _check_every_leaf_is_described(graph: Graph) -> None:
     described = np.zeros(graph.nodes, dtype=np.int64)
     for block in graph.leaves:
         np.add.at(described, block.node, 1)
-    wrong = np.flatnonzero(described != (graph.kind == 0))
+    wrong = np.flatnonzero(described != (graph.kind == LEAF))
     if wrong.size:
         node = int(wrong[0])
         raise ValueError(f"node {node} is described as a leaf {int(described[node])} times")

@@ -7,8 +7,10 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, edges_of, joined
+from tractable.circuit.facts import remember
+from tractable.circuit.fold import constants, log_root
 from tractable.circuit.graph import PRODUCT, SUM, Graph, LeafBlock
-from tractable.circuit.normalise import log_partition
+from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.data.schema import Schema
 
 
@@ -29,7 +31,7 @@ def mixture(graphs: Sequence[Graph], weights: Sequence[float] | Floats | None = 
             raise ValueError(f"a mixture is over the same columns: {_difference(schema, graph.schema)}")
     with np.errstate(divide="ignore"):
         logs = np.log(share / share.sum())
-    return _joined(schema, graphs, SUM, logs - np.array([log_partition(g) for g in graphs]))
+    return _joined(schema, graphs, SUM, logs - np.array([_log_scale(g) for g in graphs]))
 
 
 def product(graphs: Sequence[Graph]) -> Graph:
@@ -42,6 +44,14 @@ def product(graphs: Sequence[Graph]) -> Graph:
         raise ValueError("a product is of at least one circuit")
     schema = Schema(tuple(v for graph in graphs for v in graph.schema))
     return _joined(schema, graphs, PRODUCT, np.zeros(len(graphs)))
+
+
+def _log_scale(graph: Graph) -> float:
+    """What the log-values of a circuit are too high by, worked out in logarithms without a sweep."""
+    fault = explain_smooth(graph) or explain_decomposable(graph)
+    if fault is not None:
+        raise ValueError(f"the circuit cannot be summed out: {fault}")
+    return remember(graph, "log scale", lambda g: log_root(g, constants(g).log_value, g.log_weight))
 
 
 def _check_weights(graphs: Sequence[Graph], share: Floats) -> None:

@@ -30,7 +30,7 @@ def to_spn(graph: Graph) -> Graph:
     if fault is not None:
         raise ValueError(f"the circuit is no sum-product network: {fault}")
     answer = scaled(folded(graph, constants(graph), np.arange(len(graph.schema))))
-    is_number = answer.nodes == 1 and answer.leaves[0].family.name == "constant"
+    is_number = answer.nodes == 1 and answer.leaves[0].family.is_constant
     return answer if is_number or answer.kind[-1] == SUM else with_root_sum(answer)
 
 
@@ -51,7 +51,7 @@ def to_ac(graph: Graph) -> Graph:
     kind[plan.number[(graph.kind == SUM) | (plan.states > 0)]] = SUM
     kind[np.concatenate([weights.product, leaves.product])] = PRODUCT
     constant = _constant_block(weights, leaves)
-    kept = [_moved(b, plan.number) for b in graph.leaves if b.family.name in ("constant", "potential")]
+    kept = [_moved(b, plan.number) for b in graph.leaves if not b.family.has_scope]
     features = None if graph.features is None else renumbered_features(graph.features, plan.number)
     edges = joined([weights.edges, leaves.edges])
     blocks = [indicators.block, constant, *kept]
@@ -104,13 +104,13 @@ def _indicators(graph: Graph) -> _Indicators:
 def _plan(graph: Graph, indicators: _Indicators) -> _Plan:
     states = np.zeros(graph.nodes, dtype=np.int64)
     for block in graph.leaves:
-        if block.family.name not in ("indicator", "constant", "potential"):
+        if not block.family.is_fixed:
             states[block.node] = graph.schema.cardinalities[block.column]
     weighted = np.bincount(graph.parent[graph.log_weight != 0], minlength=graph.nodes)
     slot = indicators.block.node.size + np.arange(graph.nodes) + np.cumsum(2 * (states + weighted))
     number = slot.copy()
     for block in graph.leaves:
-        if block.family.name == "indicator":
+        if block.family.is_indicator:
             number[block.node] = indicators.first[block.column] + block.params[:, 0].astype(np.int64)
     return _Plan(number, slot, states, weighted, int(slot[-1]) + 1)
 
@@ -140,7 +140,7 @@ def _leaf_parts(graph: Graph, plan: _Plan, indicators: _Indicators) -> _Parts:
         _state_parts(block, plan, int(graph.schema.cardinalities[column]), int(indicators.first[column]))
         for column, blocks in leaves_by_column(graph).items()
         for block in blocks
-        if block.family.name != "indicator"
+        if not block.family.is_indicator
     ]
     none = np.zeros(0, dtype=np.int64)
     parts.append(_Parts(none, np.zeros(0), none, _plain(none, none)))

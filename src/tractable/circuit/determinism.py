@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
+from tractable.arrays import Bools, Ints, Words
 from tractable.circuit.graph import SUM, Graph
-from tractable.circuit.kernels import Words, mark_separated, meet_words, overlap_words, sibling_pairs
+from tractable.circuit.kernels import mark_separated, meet_words, overlap_words, sibling_pairs
 from tractable.circuit.supports import Field, live_edges, support_windows
 
 MOST_PAIRS = (

@@ -36,7 +36,7 @@ def constants(graph: Graph) -> LeafNumbers:
     """The constants of a graph as numbers; every other leaf stays."""
     numbers = LeafNumbers(np.zeros(graph.nodes), np.zeros(graph.nodes, dtype=np.bool_))
     for block in graph.leaves:
-        if block.family.name == "constant":
+        if block.family.is_constant:
             numbers.log_value[block.node] = block.params[:, 0]
             numbers.known[block.node] = True
     return numbers
@@ -94,7 +94,7 @@ def scaled(simpler: Folded) -> Graph:
     graph, factor = simpler
     if factor == 0.0:
         return graph
-    if graph.nodes == 1 and graph.leaves[0].family.name == "constant":
+    if graph.nodes == 1 and graph.leaves[0].family.is_constant:
         return constant_graph(graph.schema, factor + float(graph.leaves[0].params[0, 0]))
     topped = graph if graph.kind[-1] == SUM else with_root_sum(graph)
     weight = topped.log_weight.copy()

@@ -1,5 +1,6 @@
 """The frozen form of a circuit: flat arrays with one invariant."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from tractable.circuit.features import FeatureTable
 from tractable.data.schema import Schema
 from tractable.leaves.family import Family
 
-LEAF, PRODUCT, SUM = 0, 1, 2
+LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +45,32 @@ class Graph:
         from tractable.circuit.check import check_graph
 
         check_graph(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled or copied: everything but the facts, which can be computed again."""
+        return {**self.__dict__, "facts": {}}
+
+    def with_parameters(
+        self, log_weight: Floats | None = None, leaves: tuple[LeafBlock, ...] | None = None
+    ) -> "Graph":
+        """The same structure with other weights or other parameters of the leaves.
+
+        Only the shapes are compared, so that learning can take many steps without checking the whole graph
+        at each; `check_graph` checks the last one.
+
+        Raises:
+            ValueError: if the shapes are not those of this graph.
+        """
+        weight = self.log_weight if log_weight is None else log_weight
+        blocks = self.leaves if leaves is None else leaves
+        if weight.shape != self.log_weight.shape or [b.params.shape for b in blocks] != [
+            b.params.shape for b in self.leaves
+        ]:
+            raise ValueError("the parameters are not as many as those of the circuit")
+        twin = copy(self)
+        object.__setattr__(twin, "log_weight", weight)
+        object.__setattr__(twin, "leaves", blocks)
+        return twin
 
     @property
     def nodes(self) -> int:

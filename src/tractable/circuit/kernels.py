@@ -1,16 +1,14 @@
 """Compiled loops over a graph's arrays: no objects, no choices of policy.
 
-Layout: node i's edges are start[i]:start[i + 1], children come before parents, kinds are 0 (leaf), 1
-(product) and 2 (sum). Sets are 64-bit words, one a node: a bit stands for a column, a state or a leaf.
+Layout: the edges of node i are start[i]:start[i + 1], children come before parents. Sets are 64-bit words,
+one a node: a bit stands for a column, a state or a leaf.
 """
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from tractable.arrays import Bools, Bytes, Floats, Ints
-
-Words = npt.NDArray[np.uint64]
+from tractable.arrays import Bools, Bytes, Floats, Ints, Words
+from tractable.circuit.graph import LEAF, PRODUCT, SUM
 
 
 @njit(cache=True, nogil=True)
@@ -32,17 +30,17 @@ def scope_words(kind: Bytes, start: Ints, child: Ints, word: Words) -> tuple[int
     """
     unsmooth, shared = kind.size, kind.size
     for node in range(kind.size):
-        if kind[node] == 0:
+        if kind[node] == LEAF:
             continue
         first = word[child[start[node]]]
         union = first
         wrong = False
         for e in range(start[node] + 1, start[node + 1]):
             below = word[child[e]]
-            wrong |= (union & below) != 0 if kind[node] == 1 else below != first
+            wrong |= (union & below) != 0 if kind[node] == PRODUCT else below != first
             union |= below
         word[node] = union
-        if wrong and kind[node] == 1:
+        if wrong and kind[node] == PRODUCT:
             shared = min(shared, node)
         elif wrong:
             unsmooth = min(unsmooth, node)
@@ -53,14 +51,14 @@ def scope_words(kind: Bytes, start: Ints, child: Ints, word: Words) -> tuple[int
 def mark_alive(kind: Bytes, start: Ints, child: Ints, log_weight: Floats, alive: Bools) -> None:
     """Fill in which inner nodes can be above zero, given which leaves can."""
     for node in range(kind.size):
-        if kind[node] == 0:
+        if kind[node] == LEAF:
             continue
         some, every = False, True
         for e in range(start[node], start[node + 1]):
             lives = alive[child[e]] and log_weight[e] > -np.inf
             some |= lives
             every &= lives
-        alive[node] = every if kind[node] == 1 else some
+        alive[node] = every if kind[node] == PRODUCT else some
 
 
 @njit(cache=True, nogil=True)
@@ -70,12 +68,12 @@ def support_words(kind: Bytes, start: Ints, child: Ints, live: Bools, word: Word
     `live` says which edges count. A leaf has every bit of the columns that it is not over.
     """
     for node in range(kind.size):
-        if kind[node] == 1:
+        if kind[node] == PRODUCT:
             common = ~np.uint64(0)
             for e in range(start[node], start[node + 1]):
                 common &= word[child[e]]
             word[node] = common
-        elif kind[node] == 2:
+        elif kind[node] == SUM:
             union = np.uint64(0)
             for e in range(start[node], start[node + 1]):
                 if live[e]:
@@ -181,7 +179,7 @@ def fold(
     weight = np.zeros(child.size)
     rest = np.full(kind.size, -np.inf)
     for node in range(kind.size):
-        if kind[node] == 0:
+        if kind[node] == LEAF:
             continue
         kept, only = 0, node
         product, mixture = 0.0, -np.inf
@@ -195,7 +193,7 @@ def fold(
                 mixture = log_add(mixture, below)
             else:
                 rest[node] = log_add(rest[node], below)
-        if kind[node] == 1:
+        if kind[node] == PRODUCT:
             factor[node] = product
             gone[node] = kept == 0 or product == -np.inf
             alias[node] = only if kept == 1 else node

@@ -23,18 +23,6 @@ def normalise(graph: Graph) -> Folded:
     return simpler
 
 
-def log_partition(graph: Graph) -> float:
-    """log Z: the logarithm of the circuit's sum (or integral) over all rows; a potential counts as one.
-
-    Raises:
-        ValueError: if the circuit is not smooth and decomposable.
-    """
-    fault = explain_smooth(graph) or explain_decomposable(graph)
-    if fault is not None:
-        raise ValueError(f"the circuit cannot be summed out: {fault}")
-    return remember(graph, "log partition", lambda g: log_root(g, constants(g).log_value, g.log_weight))
-
-
 def cardinality(graph: Graph) -> float:
     """The logarithm of the number of induced trees: of ways to choose one child at every sum that is met.
 
@@ -48,6 +36,6 @@ def _check_summable(graph: Graph) -> None:
     if fault is not None:
         raise ValueError(f"the circuit cannot be normalised: {fault}")
     for block in graph.leaves:
-        if block.family.name == "potential":
+        if block.family.arrives_with_row:
             name = graph.schema[int(block.column[0])].name
             raise ValueError(f"the circuit cannot be normalised: column '{name}' holds potentials")

@@ -205,5 +205,9 @@ def parameter_count(graph: Graph) -> int:
     weighted[graph.parent[graph.log_weight != 0]] = True
     weights = int(np.diff(graph.start)[weighted & (graph.kind == SUM)].sum())
     tied = 0 if graph.features is None else len(graph.features)
-    free = ("indicator",) if graph.features is None else ("indicator", "constant")
-    return weights + tied + sum(b.params.size for b in graph.leaves if b.family.name not in free)
+    counted = (
+        block.params.size
+        for block in graph.leaves
+        if not block.family.is_indicator and not (block.family.is_constant and graph.features is not None)
+    )
+    return weights + tied + sum(counted)

@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
+from tractable.arrays import Bools, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
-from tractable.circuit.kernels import Words, scope_words
-
-WITHOUT_SCOPE = ("constant", "potential")
+from tractable.circuit.kernels import scope_words
 
 
 class Window(NamedTuple):
@@ -33,7 +31,7 @@ class Window(NamedTuple):
 
 def scoped_blocks(graph: Graph) -> list[LeafBlock]:
     """The leaves that are over a random variable."""
-    return [b for b in graph.leaves if b.family.name not in WITHOUT_SCOPE]
+    return [b for b in graph.leaves if b.family.has_scope]
 
 
 def leaf_columns(graph: Graph) -> Ints:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tractable.arrays import Ints
+from tractable.arrays import Ints, Words
 from tractable.circuit.graph import SUM, Graph, LeafBlock
-from tractable.circuit.kernels import Words, differ_words, overlap_words, union_words
+from tractable.circuit.kernels import differ_words, overlap_words, union_words
 from tractable.circuit.scopes import leaf_columns
 from tractable.circuit.supports import Field, leaves_by_column, packed, state_logs
 

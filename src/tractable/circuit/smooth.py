@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Ints
+from tractable.arrays import Ints, Words
 from tractable.circuit.assemble import Edges, assemble, joined, renumbered_features
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
-from tractable.circuit.kernels import Words
 from tractable.circuit.properties import is_smooth
 from tractable.circuit.scopes import Window, windows
 from tractable.leaves import FAMILIES

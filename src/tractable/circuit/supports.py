@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Floats, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
-from tractable.circuit.kernels import Words, mark_alive, support_words
+from tractable.circuit.kernels import mark_alive, support_words
 from tractable.circuit.scopes import leaf_columns, scoped_blocks
 
 ALL = ~np.uint64(0)
@@ -80,7 +80,7 @@ def alive_nodes(graph: Graph) -> Bools:
     """Which nodes are above zero for some row, as far as single leaves tell. Shape (nodes,)."""
     alive = np.ones(graph.nodes, dtype=np.bool_)
     for block in graph.leaves:
-        if block.family.name == "constant":
+        if block.family.is_constant:
             alive[block.node] = block.params[:, 0] > -np.inf
     mark_alive(graph.kind, graph.start, graph.child, graph.log_weight, alive)
     return alive

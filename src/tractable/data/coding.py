@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Bools, Floats
 from tractable.data.columns import Column, Labels, Numbers
 from tractable.data.schema import Variable
 
@@ -66,9 +66,7 @@ def _coded_range(column: Numbers, variable: Variable) -> Floats:
     return values
 
 
-def _refuse(
-    bad: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], column: Numbers, variable: Variable
-) -> None:
+def _refuse(bad: Bools, column: Numbers, variable: Variable) -> None:
     if bad.any():
         row = int(np.argmax(bad))
         try:

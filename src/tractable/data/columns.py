@@ -6,9 +6,8 @@ from math import isnan
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tractable.arrays import Bools, Floats
+from tractable.arrays import AnyArray, Bools, Floats
 from tractable.data.schema import State
 
 LARGEST_EXACT = 2.0**53  # above this a double no longer tells neighbouring integers apart
@@ -41,7 +40,7 @@ class Labels:
 Column: TypeAlias = Numbers | Labels
 
 
-def numbers(name: str, values: npt.NDArray[Any]) -> Numbers:
+def numbers(name: str, values: AnyArray) -> Numbers:
     """The column of a numeric array.
 
     Raises:
@@ -57,7 +56,7 @@ def numbers(name: str, values: npt.NDArray[Any]) -> Numbers:
     return Numbers(floats, whole)
 
 
-def booleans(values: npt.NDArray[Any]) -> Labels:
+def booleans(values: AnyArray) -> Labels:
     """The column of truth values; NaN where missing, if the array can hold it."""
     return Labels(values.astype(np.float64), (False, True))
 
@@ -87,7 +86,7 @@ def arrow_column(name: str, array: Any) -> Column:
     raise ValueError(f"column '{name}' holds {kind} values: turn them into numbers or text")
 
 
-def _filled(array: Any) -> npt.NDArray[Any]:
+def _filled(array: Any) -> AnyArray:
     """The numbers of an arrow array; doubles with NaN for nulls where there are any."""
     import pyarrow as pa
 
@@ -121,7 +120,7 @@ def _sort_key(state: State) -> tuple[str, State]:
     return ("", state) if isinstance(state, int | float) else (type(state).__name__, state)
 
 
-def declared_labels(codes: npt.NDArray[Any], categories: Iterable[object]) -> Labels:
+def declared_labels(codes: AnyArray, categories: Iterable[object]) -> Labels:
     """The labels of a categorical series: codes with -1 for missing, and the categories in their order."""
     plain = [_plain(c) for c in categories]
     states = tuple(c if isinstance(c, str | int | float | bool) else str(c) for c in plain)

@@ -1,12 +1,12 @@
 """Any table a user may hold -> `Table`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tractable.arrays import Floats
+from tractable.arrays import AnyArray, Floats
 from tractable.data.coding import coded
 from tractable.data.columns import Column, Numbers
 from tractable.data.frame import Frame, frame_of
@@ -14,7 +14,7 @@ from tractable.data.infer import schema_of
 from tractable.data.schema import Kind, Schema
 from tractable.data.table import Table
 
-Weights: TypeAlias = str | Sequence[float] | npt.NDArray[Any]
+Weights: TypeAlias = str | Sequence[float] | AnyArray
 
 
 def as_table(
@@ -58,7 +58,7 @@ def as_table(
     return Table(schema, values, weight)
 
 
-def _plain_table(array: npt.NDArray[Any], schema: Schema, weights: npt.ArrayLike | None) -> Table | None:
+def _plain_table(array: AnyArray, schema: Schema, weights: npt.ArrayLike | None) -> Table | None:
     """The table of an array that already holds codes; None where it does not, or where something is wrong.
 
     A short cut for the common case, a numeric array without names, that looks at no column on its own.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tractable.arrays import AnyArray
 from tractable.data.columns import (
     Column,
     Labels,
@@ -58,14 +58,14 @@ def _from_table(table: Table) -> Frame:
     return Frame(columns, len(table))
 
 
-def _from_array(array: npt.NDArray[Any]) -> Frame:
+def _from_array(array: AnyArray) -> Frame:
     if array.ndim != 2:
         raise ValueError(f"a table has two dimensions, rows and columns: this array has {array.ndim}")
     columns = {f"x{i}": array_column(f"x{i}", column) for i, column in enumerate(_transposed(array))}
     return Frame(columns, len(array), named=False)
 
 
-def _transposed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _transposed(array: AnyArray) -> AnyArray:
     """A copy with contiguous columns, made in strips: a wide array is slow to walk through by column."""
     columns = np.empty(array.shape[::-1], dtype=array.dtype)
     for start in range(0, len(array), 64):
@@ -73,7 +73,7 @@ def _transposed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return columns
 
 
-def array_column(name: str, values: npt.NDArray[Any]) -> Column:
+def array_column(name: str, values: AnyArray) -> Column:
     """The column of a numpy array of one dimension and any type."""
     if values.dtype.kind == "b":
         return booleans(values)

@@ -4,9 +4,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tractable.arrays import Floats
+from tractable.arrays import AnyArray, Floats
 from tractable.data.schema import Schema, Variable
 from tractable.data.table import Table
 
@@ -79,7 +78,7 @@ def _arrow_column(variable: Variable, values: Floats) -> Any:
     return pa.array(states).take(pa.array(whole, mask=missing))
 
 
-def _array(table: Table) -> npt.NDArray[Any]:
+def _array(table: Table) -> AnyArray:
     kinds = {_number_type(v) for v in table.schema}
     if object in kinds or (bool in kinds and (len(kinds) > 1 or table.missing.any())):
         return _object_array(table)
@@ -103,7 +102,7 @@ def _number_type(variable: Variable) -> type:
     return bool if types == {bool} else object
 
 
-def _object_array(table: Table) -> npt.NDArray[Any]:
+def _object_array(table: Table) -> AnyArray:
     cells = np.empty(table.values.shape, dtype=object)
     for i, variable in enumerate(table.schema):
         column = table.values[:, i]

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Floats, Ints, UInt32s
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import Graph
+from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
-from tractable.engine.program import PLAIN, SUM, Layout, Places, Program, own_places
+from tractable.engine.program import PLAIN, Layout, Program, own_places
 
 STRETCH = 4096  # operations worked out together; with their tile they stay in cache
 WHOLE = 8192  # so many are not cut
@@ -28,16 +28,16 @@ class Backward(NamedTuple):
     up: Layout  # on the way up
     again: Layout  # when a stretch is worked out again
     places: int  # how many either needs
-    slot: Places  # (ops,) where the flow lies
+    slot: UInt32s  # (ops,) where the flow lies
     slots: int
     start: Ints  # (ops + 1,) the edges from sums
     edge: Ints  # (edges from sums,) the program's edge
-    reader: Places  # (edges from sums,) the sum above
-    reader_slot: Places  # (edges from sums,) its slot
+    reader: UInt32s  # (edges from sums,) the sum above
+    reader_slot: UInt32s  # (edges from sums,) its slot
     weight: Floats  # (edges from sums,)
     weight_exponent: Floats  # (edges from sums,)
     product_start: Ints  # (ops + 1,) the edges from products
-    product_slot: Places  # (edges from products,) the slot of the product above
+    product_slot: UInt32s  # (edges from products,) the slot of the product above
     careful: Bools  # (ops,) whether a sum above may have exponents
     matrix: Ints  # (ops,) one more than a matrix's first sum, at its last operand; zero elsewhere
     pair: Bools  # (ops,) the sums whose value is not kept; see lean.py
@@ -101,7 +101,7 @@ def reweighted(back: Backward, program: Program) -> Backward:
     )
 
 
-def _careful(program: Program, edge: Ints, reader: Places) -> Bools:
+def _careful(program: Program, edge: Ints, reader: UInt32s) -> Bools:
     """The operations that a sum reads which may have exponents."""
     careful = np.zeros(program.kind.size, dtype=np.bool_)
     careful[program.operand[edge[program.care[reader] != PLAIN]]] = True
@@ -135,7 +135,7 @@ def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:
     return np.concatenate([[0], np.cumsum(count)]), edge[np.argsort(operand, kind="stable")]
 
 
-def _slots(below: Ints, above: Ints, size: int) -> tuple[Places, int]:
+def _slots(below: Ints, above: Ints, size: int) -> tuple[UInt32s, int]:
     """Places for the flows: backwards, a flow is needed until its operation's first operand has read it."""
     last = size - 1
     order = np.argsort(last - below, kind="stable")

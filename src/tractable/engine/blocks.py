@@ -7,13 +7,13 @@ on the way down, their flows and the rows expected through their edges.
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bytes, Floats, Ints
-from tractable.engine.program import SUM, Places
+from tractable.arrays import Bytes, Floats, Ints, UInt32s
+from tractable.circuit.graph import SUM
 
 LEAST = 4  # sums, and operands, that are worth a matrix product
 
 
-def matrix_heads(kind: Bytes, start: Ints, operand: Places, leaf_start: Ints) -> Ints:
+def matrix_heads(kind: Bytes, start: Ints, operand: UInt32s, leaf_start: Ints) -> Ints:
     """How many sums make up the matrix that begins at an operation; zero where none does. Shape (ops,)."""
     degree = np.diff(start)
     heads = np.zeros(kind.size, dtype=np.int64)

@@ -6,11 +6,10 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.graph import SUM as SUM_NODE
-from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Graph, LeafBlock
 from tractable.engine.program import LeafTables
 
-CONSTANT, LEAF = 0, 1
+TO_CONSTANT, TO_LEAF, TO_OPERATION = 0, 1, 2  # what a reference leads to; see simplify.py
 
 
 class Bottom(NamedTuple):
@@ -29,10 +28,10 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
     dense_node: list[Ints] = []
     leaves = 0
     for block in graph.leaves:
-        if block.family.name == "constant":
+        if block.family.is_constant:
             refs[2][block.node] = block.params[:, 0]
             continue
-        refs[0][block.node] = LEAF
+        refs[0][block.node] = TO_LEAF
         refs[1][block.node] = leaves + np.arange(block.node.size)
         leaves += block.node.size
         columns.append(block.column)
@@ -74,11 +73,11 @@ def _block_tables(graph: Graph, block: LeafBlock) -> tuple[Ints, Floats]:
 def _room_to_merge(graph: Graph, refs: tuple[Bytes, Ints, Floats], tables: LeafTables) -> tuple[int, int]:
     """How many sums lie over one categorical column only, and how many states their tables have together."""
     column = np.full(graph.nodes, -1, dtype=np.int64)
-    leaf = refs[0] == LEAF
+    leaf = refs[0] == TO_LEAF
     column[leaf] = tables.column[refs[1][leaf]]
-    column[(graph.kind == 0) & ~leaf] = -2  # a constant goes with any column
+    column[(graph.kind == LEAF) & ~leaf] = -2  # a constant goes with any column
     _only_column(graph.start, graph.child, column)
-    sums = column[(graph.kind == SUM_NODE) & (column >= 0)]
+    sums = column[(graph.kind == SUM) & (column >= 0)]
     return sums.size, int(graph.schema.cardinalities[sums].sum())
 
 

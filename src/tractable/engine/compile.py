@@ -2,25 +2,13 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.arrays import Bools, Bytes, Floats, Ints, UInt32s
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import Graph
+from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
 from tractable.engine.blocks import LEAST, matrix_heads
-from tractable.engine.bottom import CONSTANT, LEAF, Bottom, leaf_bounds, read_leaves
-from tractable.engine.program import (
-    CHECKED,
-    DENSE,
-    LOOKUP,
-    ONE,
-    PLAIN,
-    SUM,
-    WIDE,
-    Compiled,
-    LeafTables,
-    Places,
-    Program,
-)
+from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, Bottom, leaf_bounds, read_leaves
+from tractable.engine.program import CHECKED, DENSE, LOOKUP, ONE, PLAIN, WIDE, Compiled, LeafTables, Program
 from tractable.engine.scaling import SAFE, split
 from tractable.engine.simplify import Operations, simplify
 
@@ -44,7 +32,7 @@ def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> Compiled:
     kind, identity, coefficient = (a[-1] for a in bottom.refs)
     low, high = leaf_bounds(tables)
     small = (tables.states <= 2) & (tables.states > 0) & (low > -SAFE) & (high < SAFE)
-    listing = _Listing(ops, small, root_leaf=int(identity) if kind == LEAF else -1)
+    listing = _Listing(ops, small, root_leaf=int(identity) if kind == TO_LEAF else -1)
     root = listing.number_of(int(kind), int(identity))
     if root < 0 or coefficient == -np.inf:
         return Compiled(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node, _NONE, _NONE)
@@ -81,7 +69,7 @@ class _Listing:
         lightest = np.full(ops.kind.size, 0.0)
         np.minimum.at(lightest, above, ops.log_weight)
         self.wide: Bools = lightest < -SAFE
-        to_leaf = ops.edge_kind == LEAF
+        to_leaf = ops.edge_kind == TO_LEAF
         alone = small & ~_shared(ops, above, small.size)
         self.inline: Bools = to_leaf & alone[np.where(to_leaf, ops.edge, 0)] & ~self.wide[above]
         read = np.zeros(small.size, dtype=np.bool_)
@@ -96,9 +84,9 @@ class _Listing:
 
     def number_of(self, kind: int, identity: int) -> int:
         """The operation that a reference leads to; -1 for a constant."""
-        if kind == CONSTANT:
+        if kind == TO_CONSTANT:
             return -1
-        return int(self.reader_of[identity]) if kind == LEAF else self.base + identity
+        return int(self.reader_of[identity]) if kind == TO_LEAF else self.base + identity
 
     def program(self, root: int, low: Floats, high: Floats) -> tuple[Program, Ints, Ints]:
         """The operations below `root` in running order, without slots, and the circuit's edges behind."""
@@ -140,10 +128,10 @@ class _Listing:
         kind, target = ops.edge_kind[edge], ops.edge[edge]
         if chosen is self.inline:
             return start, target, edge
-        reader = self.reader_of[np.where(kind == LEAF, target, 0)] if self.reader_of.size else target
+        reader = self.reader_of[np.where(kind == TO_LEAF, target, 0)] if self.reader_of.size else target
         return (
             start,
-            np.where(kind == CONSTANT, self.one, np.where(kind == LEAF, reader, target + self.base)),
+            np.where(kind == TO_CONSTANT, self.one, np.where(kind == TO_LEAF, reader, target + self.base)),
             edge,
         )
 
@@ -156,7 +144,7 @@ class _Listing:
 
 def _shared(ops: Operations, above: Ints, leaves: int) -> Bools:
     """The leaves that several sums read: to work them out once, and to make matrices of such sums, pays."""
-    read = ops.edge[(ops.edge_kind == LEAF) & (ops.kind[above] == SUM)]
+    read = ops.edge[(ops.edge_kind == TO_LEAF) & (ops.kind[above] == SUM)]
     return np.bincount(read, minlength=leaves) >= LEAST
 
 
@@ -175,7 +163,7 @@ def _best_order(start: Ints, operand: Ints, root: int, kind: Bytes) -> Ints:
     return depth_first if used[0] <= used[1] else numbered
 
 
-def _reordered(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, Places]:
+def _reordered(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, UInt32s]:
     position = np.full(start.size - 1, -1, dtype=np.int64)
     position[order] = np.arange(order.size)
     new_start, picked = _rows(start, order)
@@ -217,7 +205,7 @@ def _rows(start: Ints, order: Ints) -> tuple[Ints, Ints]:
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 _FLOATS: Floats = np.zeros(0)
 _BYTES: Bytes = np.zeros(0, dtype=np.uint8)
-_PLACES: Places = np.zeros(0, dtype=np.uint32)
+_PLACES: UInt32s = np.zeros(0, dtype=np.uint32)
 _START: Ints = np.zeros(1, dtype=np.int64)
 _EMPTY = Program(
     _BYTES, _BYTES, _START, _PLACES, _FLOATS, _FLOATS, _START, _NONE, _FLOATS, _NONE, _NONE, _PLACES, _PLACES,

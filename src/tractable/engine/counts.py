@@ -12,10 +12,11 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Floats
+from tractable.circuit.graph import SUM
 from tractable.engine.backward import Backward, Flows
 from tractable.engine.blocks import pull
 from tractable.engine.down import any_exponent, new_flows, pull_scaled
-from tractable.engine.program import DENSE, LOOKUP, SUM, WIDE, Program
+from tractable.engine.program import DENSE, LOOKUP, WIDE, Program
 from tractable.engine.rows import CONTRACT, chosen, power, total_slots
 from tractable.engine.tallies import (
     add_flows,

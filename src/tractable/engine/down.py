@@ -18,8 +18,9 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.circuit.graph import SUM
 from tractable.engine.backward import Backward, Flows
-from tractable.engine.program import DENSE, LOOKUP, SUM, Program
+from tractable.engine.program import DENSE, LOOKUP, Program
 from tractable.engine.rows import CONTRACT, add_slots, add_terms, power, total_slots
 from tractable.engine.up import Inputs, Tile, sweep_up
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Words
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import (
@@ -16,7 +16,7 @@ from tractable.engine.inputs import (
 )
 from tractable.engine.program import own_places
 from tractable.engine.sweep import SMALL_TILE, in_parts, new_tile, spread, threads_or_default, tile_width
-from tractable.engine.trace import Draws, Leaves, Words, trace, trace_batch
+from tractable.engine.trace import Draws, Leaves, trace, trace_batch
 from tractable.engine.up import sweep_up
 
 FEW_DRAWS = 200  # that another thread is not worth
@@ -130,7 +130,7 @@ def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
     """The rows with missing cells filled: by the chosen states, and for numbers from the chosen leaves."""
     answer = np.where(np.isnan(rows), draws.state, rows)
     for block, lines in dense_blocks(question.graph, question.code):
-        if block.family.name == "potential":
+        if block.family.arrives_with_row:
             continue
         for column in np.unique(block.column):
             chosen = draws.line[:, column]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.circuit.graph import Graph
+from tractable.circuit.graph import SUM, Graph
 from tractable.engine.backward import Backward, turned
 from tractable.engine.backward import reweighted as reweighted_back
 from tractable.engine.compile import compiled, reweighted
@@ -13,7 +13,7 @@ from tractable.engine.counts import Tally, sweep_counts
 from tractable.engine.hard import sweep_hard_counts
 from tractable.engine.inputs import Question, batch, dense_blocks, prepare
 from tractable.engine.lean import lean
-from tractable.engine.program import SUM, LeafTables, own_places
+from tractable.engine.program import LeafTables, own_places
 from tractable.engine.scaling import join
 from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
 from tractable.engine.up import Tile
@@ -156,7 +156,7 @@ def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCo
     leaf = 0
     for block in question.graph.leaves:
         size = block.node.size
-        if block.family.name == "constant":
+        if block.family.is_constant:
             found.append(LeafCounts(np.zeros((size, 0)), np.zeros((size, 0))))
             continue
         if id(block) in lines:

@@ -4,8 +4,9 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Floats
+from tractable.circuit.graph import SUM
 from tractable.engine.counts import Tally
-from tractable.engine.program import DENSE, LOOKUP, SUM, Layout, Program
+from tractable.engine.program import DENSE, LOOKUP, Layout, Program
 from tractable.engine.trace import choose
 from tractable.engine.up import Inputs, Tile, sweep_up
 

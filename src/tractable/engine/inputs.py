@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats, Ints, UInt16s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compiled
-from tractable.engine.program import DENSE, Codes, Compiled, LeafTables
+from tractable.engine.program import DENSE, Compiled, LeafTables
 from tractable.engine.scaling import split
 from tractable.engine.up import Inputs
 
@@ -134,7 +134,7 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
     )  # fmt: skip
 
 
-def _codes(graph: Graph, rows: Floats) -> Codes:
+def _codes(graph: Graph, rows: Floats) -> UInt16s:
     """States as small numbers, a column a line; a missing cell is one past the last state."""
     past = graph.schema.cardinalities.astype(np.float64)
     values = np.where(np.isnan(rows), past, rows) if np.isnan(rows).any() else rows
@@ -158,7 +158,7 @@ def dense_blocks(graph: Graph, code: Compiled) -> list[tuple[LeafBlock, slice]]:
     if not code.dense_node.size:
         return []
     for block in graph.leaves:
-        if block.family.name != "constant" and graph.schema.cardinalities[block.column[0]] == 0:
+        if not block.family.is_constant and graph.schema.cardinalities[block.column[0]] == 0:
             found.append((block, slice(first, first + block.node.size)))
             first += block.node.size
     return found
@@ -178,7 +178,7 @@ def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
 def _block_missing(question: Question, block: LeafBlock) -> Floats:
     """The log-value of each leaf of a block where its cell is missing. Shape (leaves,)."""
     missing = np.zeros(block.node.size)
-    if block.family.name == "potential":
+    if block.family.arrives_with_row:
         return missing
     for column in np.unique(block.column):
         here = block.column == column

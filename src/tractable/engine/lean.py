@@ -8,8 +8,9 @@ the sum is worked out again from them. Where most sums are of two that is nearly
 import numpy as np
 
 from tractable.arrays import Bools
+from tractable.circuit.graph import SUM
 from tractable.engine.backward import Backward
-from tractable.engine.program import PLAIN, SUM, Layout, Program
+from tractable.engine.program import PLAIN, Layout, Program
 
 
 def lean(back: Backward, program: Program) -> Backward:

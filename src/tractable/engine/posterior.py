@@ -4,12 +4,11 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import Graph
+from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import backward
 from tractable.engine.down import Shares, sweep_posteriors
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
-from tractable.engine.program import SUM
 from tractable.engine.sweep import in_parts, new_tile, tile_width
 
 
@@ -78,7 +77,7 @@ def _moments(question: Question) -> Floats:
     """The mean and variance of the leaves over numbers; a potential has none. Shape (dense leaves, 2)."""
     moments = np.zeros((question.code.dense_node.size, 2))
     for block, line in dense_blocks(question.graph, question.code):
-        if block.family.name == "potential":
+        if block.family.arrives_with_row:
             continue
         here = np.stack(block.family.moments(block.params), axis=1)
         for c, region in question.regions.items():

@@ -11,14 +11,10 @@ binary columns are no operations of their own but `leaf edges` of the sums and p
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.arrays import Bytes, Floats, Ints, UInt32s
 
-Codes = npt.NDArray[np.uint16]
-Places = npt.NDArray[np.uint32]  # unsigned: indexing by them needs no test for counting from the end
-
-SUM, PRODUCT, LOOKUP, DENSE, ONE = 0, 1, 2, 3, 4
+LOOKUP, DENSE, ONE = 3, 4, 5  # kinds of operations, beside the PRODUCT and SUM of nodes
 PLAIN, CHECKED, WIDE = 0, 1, 2  # how much care an operation needs; see `bounds` in schedule.py
 
 
@@ -28,7 +24,7 @@ class Program(NamedTuple):
     kind: Bytes  # (ops,) SUM, PRODUCT, LOOKUP (a table), DENSE (a value that comes with the row) or ONE
     care: Bytes  # (ops,) PLAIN: cannot leave the range of doubles; CHECKED: may; WIDE: its weights do
     start: Ints  # (ops + 1,) the edges to other operations
-    operand: Places  # (edges,) the operation below
+    operand: UInt32s  # (edges,) the operation below
     weight: Floats  # (edges,) one below a product
     weight_exponent: Floats  # (edges,) zero but in WIDE sums
     leaf_start: Ints  # (ops + 1,) the edges to binary leaves
@@ -36,8 +32,8 @@ class Program(NamedTuple):
     leaf_weight: Floats  # (leaf edges,)
     stride: Ints  # (ops,) how many leaf edges of a CHECKED product can be multiplied between two checks
     source: Ints  # (ops,) the leaf that a LOOKUP or DENSE operation reads
-    slot: Places  # (ops,) where the value lies when slots are used again
-    operand_slot: Places  # (edges,) slot[operand]
+    slot: UInt32s  # (ops,) where the value lies when slots are used again
+    operand_slot: UInt32s  # (edges,) slot[operand]
     matrix: (
         Ints  # (ops,) how many sums from here on are a matrix times the operations they share; see blocks.py
     )
@@ -46,8 +42,8 @@ class Program(NamedTuple):
 class Layout(NamedTuple):
     """Where values lie in a tile."""
 
-    slot: Places  # (ops,)
-    operand: Places  # (edges,) the slot of the operation below
+    slot: UInt32s  # (ops,)
+    operand: UInt32s  # (edges,) the slot of the operation below
     own: bool  # whether every operation keeps the place of its number
 
 

@@ -7,8 +7,7 @@ missing, its edge's weight included.
 
 from numba import njit
 
-from tractable.arrays import Floats, Ints
-from tractable.engine.program import Codes, Places
+from tractable.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
@@ -70,7 +69,7 @@ def power(steps: float) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def multiply_slots(value: Floats, o: int, operand: Places, first: int, last: int) -> None:
+def multiply_slots(value: Floats, o: int, operand: UInt32s, first: int, last: int) -> None:
     """Set slot `o` to the product of the slots of edges first to last; one where there are none."""
     width = value.shape[1]
     if first == last:
@@ -99,7 +98,7 @@ def multiply_slots(value: Floats, o: int, operand: Places, first: int, last: int
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def multiply_seen_leaves(
-    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
 ) -> None:
     """The same as `multiply_leaves` where no cell is missing: half the work."""
     width = value.shape[1]
@@ -119,7 +118,7 @@ def multiply_seen_leaves(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def multiply_leaves(
-    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
 ) -> None:
     """Multiply slot `o` by the binary leaves of leaf edges first to last."""
     width = value.shape[1]
@@ -139,7 +138,7 @@ def multiply_leaves(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def add_slots(value: Floats, o: int, operand: Places, weight: Floats, first: int, last: int) -> None:
+def add_slots(value: Floats, o: int, operand: UInt32s, weight: Floats, first: int, last: int) -> None:
     """Set slot `o` to the weighted sum of the slots of edges first to last; zero where there are none."""
     width = value.shape[1]
     e = first
@@ -173,7 +172,7 @@ def add_slots(value: Floats, o: int, operand: Places, weight: Floats, first: int
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def add_leaves(
-    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
 ) -> None:
     """Add the binary leaves of leaf edges first to last to slot `o`."""
     width = value.shape[1]
@@ -186,7 +185,7 @@ def add_leaves(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def add_terms(
-    flow: Floats, o: int, reader: Places, weight: Floats, first: int, last: int, value: Floats, v: int
+    flow: Floats, o: int, reader: UInt32s, weight: Floats, first: int, last: int, value: Floats, v: int
 ) -> None:
     """Set slot `o` to the weighted sum of the slots of edges first to last, times line `v` of `value`."""
     width = flow.shape[1]
@@ -205,7 +204,7 @@ def add_terms(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def total_slots(value: Floats, o: int, operand: Places, first: int, last: int) -> None:
+def total_slots(value: Floats, o: int, operand: UInt32s, first: int, last: int) -> None:
     """Set slot `o` to the sum of the slots of edges first to last, of which there is at least one."""
     width = value.shape[1]
     e = first
@@ -231,7 +230,7 @@ def total_slots(value: Floats, o: int, operand: Places, first: int, last: int) -
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def raise_slots(value: Floats, o: int, operand: Places, weight: Floats, first: int, last: int) -> None:
+def raise_slots(value: Floats, o: int, operand: UInt32s, weight: Floats, first: int, last: int) -> None:
     """Set slot `o` to the largest weighted slot of edges first to last; zero where there are none."""
     width = value.shape[1]
     for r in range(width):
@@ -254,7 +253,7 @@ def raise_slots(value: Floats, o: int, operand: Places, weight: Floats, first: i
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def raise_leaves(
-    value: Floats, o: int, code: Codes, column: Ints, table: Floats, first: int, last: int
+    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
 ) -> None:
     """Raise slot `o` to the largest of the binary leaves of leaf edges first to last."""
     width = value.shape[1]
@@ -267,7 +266,7 @@ def raise_leaves(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def look_up(value: Floats, o: int, code: Codes, column: int, table: Floats, offset: int) -> None:
+def look_up(value: Floats, o: int, code: UInt16s, column: int, table: Floats, offset: int) -> None:
     """Set slot `o` to the entries of a table that begins at `offset`."""
     for r in range(value.shape[1]):
         value[o, r] = table[offset + code[column, r]]

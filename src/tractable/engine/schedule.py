@@ -3,8 +3,7 @@
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools, Floats, Ints
-from tractable.engine.program import Places
+from tractable.arrays import Bools, Floats, Ints, UInt32s
 from tractable.engine.scaling import SAFE
 
 
@@ -65,7 +64,7 @@ def _rank(op: int, start: Ints, operand: Ints, need: Ints, ranked: Ints) -> None
 
 
 @njit(cache=True, nogil=True)
-def slots(start: Ints, operand: Places) -> tuple[Ints, int]:
+def slots(start: Ints, operand: UInt32s) -> tuple[Ints, int]:
     """Where each value lies, a place being free again after its last reader; and the number of places.
 
     The operations are numbered in the order they run.
@@ -98,7 +97,7 @@ def slots(start: Ints, operand: Places) -> tuple[Ints, int]:
 def bounds(
     is_sum: Bools,
     start: Ints,
-    operand: Places,
+    operand: UInt32s,
     log_weight: Floats,
     leaf_edges: tuple[Ints, Floats, Floats],
     low: Floats,

@@ -1,8 +1,8 @@
 """The first half of compiling: nodes to references, sums and products to operations.
 
-Every node becomes a reference: a kind, an identity and a coefficient (a logarithm). CONSTANT: the coefficient
-is all there is. LEAF: a table or dense leaf times the coefficient. OPERATION: an operation times the
-coefficient.
+Every node becomes a reference: a kind, an identity and a coefficient, which is a logarithm. A reference
+TO_CONSTANT stands for its coefficient alone, one TO_LEAF for a table or dense leaf times the coefficient, one
+TO_OPERATION for an operation times the coefficient.
 """
 
 from typing import NamedTuple
@@ -11,21 +11,17 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.graph import Graph
-from tractable.engine.bottom import CONSTANT, LEAF, Bottom
-
-OPERATION = 2
-_SUM, _PRODUCT = 0, 1
-_NODE_PRODUCT = 1
+from tractable.circuit.graph import PRODUCT, SUM, Graph
+from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, TO_OPERATION, Bottom
 
 
 class Operations(NamedTuple):
     """Sums and products in the order of the nodes; when merging, a sum's highest log weight is zero."""
 
-    kind: Bytes  # (ops,) 0 a sum, 1 a product
+    kind: Bytes  # (ops,) SUM or PRODUCT
     origin: Ints  # (edges,) the circuit's edge
     start: Ints  # (ops + 1,)
-    edge_kind: Bytes  # (edges,) CONSTANT, LEAF or OPERATION
+    edge_kind: Bytes  # (edges,) TO_CONSTANT, TO_LEAF or TO_OPERATION
     edge: Ints  # (edges,) the leaf or operation
     log_weight: Floats  # (edges,)
 
@@ -65,7 +61,7 @@ def _simplify(
     for node in range(kind.size):
         if start[node + 1] == start[node]:
             continue
-        if kind[node] == _NODE_PRODUCT:
+        if kind[node] == PRODUCT:
             made = _product(node, graph, refs, ops, made)
         else:
             leaves, made = _sum(node, graph, refs, tables, leaves, ops, made, merge)
@@ -89,14 +85,14 @@ def _product(
     for e in range(start[node], start[node + 1]):
         c = child[e]
         total += coefficient[c]
-        if ref_kind[c] != CONSTANT:
+        if ref_kind[c] != TO_CONSTANT:
             edge_kind[edge], edge_ref[edge], edge_weight[edge] = ref_kind[c], ref[c], 0.0
             origin[edge] = e
             edge += 1
     if total == -np.inf:
         edge = first
     coefficient[node] = total
-    return _finish(node, _PRODUCT, first, edge, refs, ops, made)
+    return _finish(node, PRODUCT, first, edge, refs, ops, made)
 
 
 @njit(cache=True, nogil=True)
@@ -121,7 +117,7 @@ def _sum(
         weight = log_weight[e] + coefficient[c]
         if weight == -np.inf:
             continue
-        if ref_kind[c] == CONSTANT:
+        if ref_kind[c] == TO_CONSTANT:
             constants = np.logaddexp(constants, weight)
             continue
         edge_kind[edge], edge_ref[edge], edge_weight[edge] = ref_kind[c], ref[c], weight
@@ -129,9 +125,9 @@ def _sum(
         edge += 1
     if constants > -np.inf:
         if edge == first:
-            ref_kind[node], ref[node], coefficient[node] = CONSTANT, -1, constants
+            ref_kind[node], ref[node], coefficient[node] = TO_CONSTANT, -1, constants
             return leaves, made
-        edge_kind[edge], edge_ref[edge], edge_weight[edge] = CONSTANT, -1, constants
+        edge_kind[edge], edge_ref[edge], edge_weight[edge] = TO_CONSTANT, -1, constants
         origin[edge] = -1
         edge += 1
     if merge and edge - first > 1:
@@ -142,7 +138,7 @@ def _sum(
     for e in range(first, edge):
         edge_weight[e] -= top
     coefficient[node] = top if edge > first else -np.inf
-    return leaves, _finish(node, _SUM, first, edge, refs, ops, made)
+    return leaves, _finish(node, SUM, first, edge, refs, ops, made)
 
 
 @njit(cache=True, nogil=True)
@@ -159,12 +155,12 @@ def _finish(
     ref_kind, ref, _ = refs
     op_kind, _, op_start, edge_kind, edge_ref, _ = ops
     if edge == first:
-        ref_kind[node], ref[node] = CONSTANT, -1
+        ref_kind[node], ref[node] = TO_CONSTANT, -1
         return made
     if edge == first + 1:
         ref_kind[node], ref[node] = edge_kind[first], edge_ref[first]
         return made
-    ref_kind[node], ref[node] = OPERATION, made
+    ref_kind[node], ref[node] = TO_OPERATION, made
     op_kind[made] = kind
     op_start[made + 1] = edge
     return made + 1
@@ -182,14 +178,14 @@ def _merge(
 ) -> tuple[int, int]:
     """Replace all edges of a sum by one when all lead to tables over one column."""
     column, offset, log_value = tables
-    c = column[edge_ref[first]] if edge_kind[first] == LEAF else -1
+    c = column[edge_ref[first]] if edge_kind[first] == TO_LEAF else -1
     if c < 0:
         return leaves, edge
     states = offset[edge_ref[first] + 1] - offset[edge_ref[first]]
     if states == 0:
         return leaves, edge
     for e in range(first, edge):
-        if edge_kind[e] != LEAF or column[edge_ref[e]] != c:
+        if edge_kind[e] != TO_LEAF or column[edge_ref[e]] != c:
             return leaves, edge
     base = offset[leaves]
     if leaves == column.size or base + states > log_value.size:

@@ -6,8 +6,7 @@ vector lanes. What can be done in one pass over the rows is: passes, not arithme
 
 from numba import njit
 
-from tractable.arrays import Floats, Ints
-from tractable.engine.program import Places
+from tractable.arrays import Floats, Ints, UInt32s
 from tractable.engine.rows import CONTRACT, add_slots
 
 SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes
@@ -21,7 +20,7 @@ def share_slot(flow: Floats, o: int, s: int, value: Floats, v: int) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def share_pair(flow: Floats, o: int, s: int, value: Floats, operand: Places, weight: Floats, e: int) -> None:
+def share_pair(flow: Floats, o: int, s: int, value: Floats, operand: UInt32s, weight: Floats, e: int) -> None:
     """The same for a sum whose value was not kept: that of two operations, from edge `e` on."""
     a, b, u, w = operand[e], operand[e + 1], weight[e], weight[e + 1]
     for r in range(flow.shape[1]):
@@ -44,7 +43,7 @@ def multiply_slot(flow: Floats, o: int, value: Floats, v: int) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def add_flows(flow: Floats, o: int, slot: Places, first: int, last: int) -> None:
+def add_flows(flow: Floats, o: int, slot: UInt32s, first: int, last: int) -> None:
     """Add the flows of the products above to slot `o`."""
     for e in range(first, last):
         s = slot[e]
@@ -54,7 +53,7 @@ def add_flows(flow: Floats, o: int, slot: Places, first: int, last: int) -> None
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
 def pull_one(
-    flow: Floats, o: int, value: Floats, v: int, slot: Places, weight: Floats, e: int, tally: Floats
+    flow: Floats, o: int, value: Floats, v: int, slot: UInt32s, weight: Floats, e: int, tally: Floats
 ) -> None:
     """Set the flow of `o` from the only sum above, over edge `e`; add that edge's rows to the tally."""
     a, u = slot[e], weight[e]
@@ -68,7 +67,7 @@ def pull_one(
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
 def pull_two(
-    flow: Floats, o: int, value: Floats, v: int, slot: Places, weight: Floats, e: int, tally: Floats
+    flow: Floats, o: int, value: Floats, v: int, slot: UInt32s, weight: Floats, e: int, tally: Floats
 ) -> None:
     """The same from the two sums above, over edge `e` and the next."""
     a, b, u, w = slot[e], slot[e + 1], weight[e], weight[e + 1]
@@ -89,7 +88,7 @@ def pull_share(  # noqa: PLR0913, PLR0917
     o: int,
     value: Floats,
     v: int,
-    slot: Places,
+    slot: UInt32s,
     weight: Floats,
     first: int,
     last: int,

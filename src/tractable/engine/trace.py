@@ -9,15 +9,13 @@ that neither threads nor tiles change a sample.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from tractable.arrays import Floats, Ints
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, SUM, Codes, Layout, Places, Program
+from tractable.arrays import Floats, Ints, UInt16s, UInt32s, Words
+from tractable.circuit.graph import SUM
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, Layout, Program
 from tractable.engine.rows import CONTRACT, chosen, power
 from tractable.engine.up import Inputs, Tile, sweep_up
-
-Words = npt.NDArray[np.uint64]
 
 NOWHERE = -(2**62)  # no edge; those to binary leaves are -1, -2, ...
 
@@ -151,7 +149,7 @@ def _more_links(following: Ints, who: Ints) -> tuple[Ints, Ints, int]:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def _drawn(
-    value: Floats, lane: int, operand: Places, weight: Floats, first: int, last: int, left: float
+    value: Floats, lane: int, operand: UInt32s, weight: Floats, first: int, last: int, left: float
 ) -> tuple[int, float]:
     """The edge at whose term `left` is used up, or the last one above zero; and what is left then."""
     answer = NOWHERE
@@ -167,7 +165,7 @@ def _drawn(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def _drawn_leaf(
-    code: Codes, lane: int, column: Ints, table: Floats, first: int, last: int, left: float, answer: int
+    code: UInt16s, lane: int, column: Ints, table: Floats, first: int, last: int, left: float, answer: int
 ) -> int:
     """The same among leaf edges, `answer` being what there is to choose before them."""
     for e in range(first, last):
@@ -181,7 +179,7 @@ def _drawn_leaf(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def _best(value: Floats, lane: int, operand: Places, weight: Floats, first: int, last: int) -> int:
+def _best(value: Floats, lane: int, operand: UInt32s, weight: Floats, first: int, last: int) -> int:
     """The edge of the largest term above zero."""
     answer, top = NOWHERE, 0.0
     for e in range(first, last):
@@ -193,7 +191,7 @@ def _best(value: Floats, lane: int, operand: Places, weight: Floats, first: int,
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
 def _best_leaf(
-    code: Codes, lane: int, column: Ints, table: Floats, first: int, last: int, top: float, answer: int
+    code: UInt16s, lane: int, column: Ints, table: Floats, first: int, last: int, top: float, answer: int
 ) -> int:
     """The same among leaf edges, `answer` and `top` being the best there is before them."""
     for e in range(first, last):

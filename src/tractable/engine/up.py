@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s
+from tractable.circuit.graph import PRODUCT, SUM
 from tractable.engine.blocks import multiply
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, PRODUCT, SUM, WIDE, Codes, Layout, Places, Program
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Layout, Program
 from tractable.engine.rows import (
     CONTRACT,
     add_leaves,
@@ -34,7 +35,7 @@ class Inputs(NamedTuple):
     """What a batch of rows brings to the leaves."""
 
     complete: bool  # whether no state is missing
-    code: Codes  # (columns, rows) the state; one past the last where the cell is missing
+    code: UInt16s  # (columns, rows) the state; one past the last where the cell is missing
     leaf_column: Ints  # (leaf edges,)
     leaf_table: Floats  # (leaf edges, 3)
     source_column: Ints  # (ops,) the column of a LOOKUP
@@ -48,7 +49,7 @@ class Inputs(NamedTuple):
 class Tile(NamedTuple):
     """The states and values of one tile."""
 
-    code: Codes  # (columns, rows)
+    code: UInt16s  # (columns, rows)
     value: Floats  # (slots, rows)
     exponent: Floats  # (slots, rows) valid where `scaled`
     scaled: Bools  # (slots,) whether a slot's exponents count
@@ -136,7 +137,7 @@ def _matrix(program: Program, head: int, tile: Tile) -> bool:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _careful(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
     """An operation whose value may need an exponent."""
     kind = program.kind[op]
@@ -151,7 +152,7 @@ def _careful(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _any_scaled(tile: Tile, operand: Places, first: int, last: int) -> bool:
+def _any_scaled(tile: Tile, operand: UInt32s, first: int, last: int) -> bool:
     for e in range(first, last):  # noqa: SIM110 (a kernel knows no generators)
         if tile.scaled[operand[e]]:
             return True
@@ -160,7 +161,7 @@ def _any_scaled(tile: Tile, operand: Places, first: int, last: int) -> bool:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _sum(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
     first, last = program.start[op], program.start[op + 1]
     leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
@@ -187,7 +188,7 @@ def _give_exponent(tile: Tile, o: int) -> None:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _aligned_sum(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile, maximise: bool
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
     """The sum, each row's terms brought to the largest exponent among them."""
     value, exponent = tile.value, tile.exponent
@@ -221,7 +222,7 @@ def _aligned_sum(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _largest_exponents(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, tile: Tile
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, tile: Tile
 ) -> None:
     """Set a sum's exponents to the largest among its terms that are not zero; -inf where all are."""
     value, exponent = tile.value, tile.exponent
@@ -247,7 +248,7 @@ def _largest_exponents(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _product(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile
 ) -> None:
     first, last = program.start[op], program.start[op + 1]
     if _any_scaled(tile, operand, first, last) or not _checked_product(
@@ -258,7 +259,7 @@ def _product(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _checked_product(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile
 ) -> bool:
     """Multiply without exponents, looking now and then whether that still holds; False when it does not."""
     first, last = program.start[op], program.start[op + 1]
@@ -285,7 +286,7 @@ def _checked_product(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _scaled_product(
-    program: Program, op: int, o: int, operand: Places, inputs: Inputs, base: int, tile: Tile
+    program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile
 ) -> None:
     value, exponent = tile.value, tile.exponent
     width = value.shape[1]

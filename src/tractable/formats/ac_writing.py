@@ -48,7 +48,7 @@ def ac_text(graph: Graph) -> str:
 
 def _is_arithmetic(graph: Graph) -> bool:
     """Whether the circuit has unweighted sums, indicators and constants only."""
-    plain_leaves = all(b.family.name in ("indicator", "constant") for b in graph.leaves)
+    plain_leaves = all(b.family.is_indicator or b.family.is_constant for b in graph.leaves)
     return plain_leaves and not graph.log_weight.any()
 
 
@@ -64,7 +64,7 @@ def _node_lines(graph: Graph) -> Iterator[str]:
     leaf = np.full(graph.nodes, "", dtype=object)
     for block in graph.leaves:
         numbers = block.params[:, 0].tolist()
-        if block.family.name == "constant":
+        if block.family.is_constant:
             leaf[block.node] = [f"n {_raw(value)}" for value in numbers]
         else:
             cells = zip(block.column.tolist(), numbers, strict=True)

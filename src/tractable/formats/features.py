@@ -30,7 +30,7 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
     Raises:
         ValueError: naming the feature that is wrong.
     """
-    constants = [b.node for b in graph.leaves if b.family.name == "constant"]
+    constants = [b.node for b in graph.leaves if b.family.is_constant]
     fine = np.isin(features.node, np.concatenate([[-1], *constants]))
     if not fine.all():
         number = int(np.argmin(fine))

@@ -3,6 +3,7 @@
 from math import exp
 
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
+from tractable.leaves import Family
 
 LONGEST = 28
 
@@ -13,19 +14,14 @@ def node_labels(graph: Graph) -> list[str]:
     for block in graph.leaves:
         lines = zip(block.node.tolist(), block.column.tolist(), block.params.tolist(), strict=True)
         for node, column, params in lines:
-            labels[node] = shortened(_leaf_label(graph, block.family.name, column, params))
+            labels[node] = shortened(_leaf_label(graph, block.family, column, params))
     return labels
 
 
-def _leaf_label(graph: Graph, family: str, column: int, params: list[float]) -> str:
-    if column < 0:
+def _leaf_label(graph: Graph, family: Family, column: int, params: list[float]) -> str:
+    if family.is_constant:
         return f"{exp(min(params[0], 700)):.3g}"
-    variable = graph.schema[column]
-    if family == "indicator":
-        return f"{variable.name} = {variable.states[int(params[0])]}"
-    if family == "categorical":
-        return f"{variable.name}: {' '.join(f'{exp(p):.2g}' for p in params)}"
-    return f"{variable.name} ~ {family}({', '.join(f'{p:.3g}' for p in params)})"
+    return family.describe(params, graph.schema[column])
 
 
 def shortened(text: str) -> str:

@@ -8,13 +8,13 @@ reported by name.
 
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from tractable.arrays import AnyArray
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.formats.atomic import write_bytes
@@ -33,7 +33,7 @@ from tractable.formats.header import (
 from tractable.formats.scopes import check_scopes
 from tractable.leaves import FAMILIES
 
-Tensors = dict[str, npt.NDArray[Any]]
+Tensors: TypeAlias = dict[str, AnyArray]
 
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
@@ -129,7 +129,7 @@ def _check_names(tensors: Tensors, blocks: int) -> None:
         raise ValueError(f"the array '{name}' {'is missing' if name in wanted else 'does not belong here'}")
 
 
-def _tensor(tensors: Tensors, name: str, dtype: Any) -> npt.NDArray[Any]:
+def _tensor(tensors: Tensors, name: str, dtype: Any) -> AnyArray:
     array = tensors[name]
     if array.dtype != dtype:
         raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")

@@ -24,6 +24,7 @@ class Bernoulli(Family):
     """One of two states; the parameter is the log-odds of the second, infinite when a state is impossible."""
 
     name: ClassVar[str] = "bernoulli"
+    over_states: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
         """Categorical columns with two states only."""
@@ -46,6 +47,10 @@ class Bernoulli(Family):
         empty = ones + zeros == 0
         odds = quiet_log(np.where(empty, 1.0, ones)) - quiet_log(np.where(empty, 1.0, zeros))
         return odds[:, None]
+
+    def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
+        """The log-odds of probabilities drawn uniformly from [0, 1]."""
+        return rng.logistic(size=params.shape)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-probability of each state."""

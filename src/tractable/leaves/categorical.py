@@ -1,5 +1,6 @@
 """A leaf with a probability for each state."""
 
+from math import exp
 from typing import ClassVar, final
 
 import numpy as np
@@ -27,6 +28,7 @@ class Categorical(Family):
     """One of a few states; the parameters are their log-probabilities."""
 
     name: ClassVar[str] = "categorical"
+    over_states: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
         """Categorical columns only."""
@@ -50,6 +52,15 @@ class Categorical(Family):
         """The relative frequencies."""
         counts = state_weights(x.astype(np.int64), weight, variable.cardinality)
         return quiet_log(smoothed(counts, smoothing))
+
+    def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
+        """The logarithms of probabilities drawn uniformly from all that sum to one."""
+        leaves, states = params.shape
+        return np.log(rng.dirichlet(np.ones(states), size=leaves))
+
+    def describe(self, params: list[float], variable: Variable) -> str:
+        """The column and the probabilities of its states."""
+        return f"{variable.name}: {' '.join(f'{exp(p):.2g}' for p in params)}"
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-probability of each state, as it was given."""

@@ -7,6 +7,8 @@ once. A family never sees a missing value: the engine sums those out before it a
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import numpy as np
+
 from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
@@ -15,7 +17,19 @@ from tractable.data.schema import Variable
 class Family(ABC):
     """A kind of distribution over one column. Families hold no state: the parameters come with each call."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # as files write it
+    is_constant: ClassVar[bool] = False  # whether a leaf is a number and stands over no column
+    is_indicator: ClassVar[bool] = False  # whether a leaf is one at a single state, which is its parameter
+    is_fixed: ClassVar[bool] = False  # whether a leaf has no parameter that data can change
+    has_scope: ClassVar[bool] = True  # whether a leaf stands over a random variable and is no mere factor
+    arrives_with_row: ClassVar[bool] = False  # whether a leaf's value is the cell itself
+    over_states: ClassVar[bool] = False  # whether a leaf is a distribution of states that data can change
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
     @abstractmethod
     def accepts(self, variable: Variable) -> bool:
@@ -33,16 +47,25 @@ class Family(ABC):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """Parameters of maximum likelihood for weighted values.
 
-        `x` is (rows,), `weight` is (leaves, rows), the answer is (leaves, width). `smoothing` is the number
-        of imaginary rows, spread evenly over the states (or, over a number, like the rows as they
-        weigh in all leaves together); a leaf whose weights are all zero gets that prior.
+        `x` is (rows,), `weight` is (leaves, rows), the answer is (leaves, width). `smoothing` is a
+        pseudo-count in rows. Over a categorical column it is divided evenly among the states; over a numeric
+        column the pseudo-rows are distributed like the rows as they weigh in all leaves together. A leaf
+        whose weights are all zero gets that prior.
         """
 
     def refit(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """Parameters of maximum likelihood for leaves that stand already; what is no parameter stays."""
+        """Parameters of maximum likelihood for leaves that exist already; what is no parameter stays."""
         return self.fit(x, weight, variable, smoothing)
+
+    def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
+        """Random parameters in the place of `params`; families over numeric columns keep theirs."""
+        return params
+
+    def describe(self, params: list[float], variable: Variable) -> str:
+        """One leaf in a few words, for pictures."""
+        return f"{variable.name} ~ {self.name}({', '.join(f'{p:.3g}' for p in params)})"
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
         """Leaves that are part of the way, from 0 to 1, from one block's parameters to another's."""

@@ -15,6 +15,8 @@ class Indicator(Family):
     """One where the column has a given state, zero elsewhere; the parameter is the state's code."""
 
     name: ClassVar[str] = "indicator"
+    is_indicator: ClassVar[bool] = True
+    is_fixed: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
         """Categorical columns only."""
@@ -37,8 +39,12 @@ class Indicator(Family):
     def refit(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """A state is not changed by data."""
+        """The same states: data do not change an indicator."""
         return params
+
+    def describe(self, params: list[float], variable: Variable) -> str:
+        """The column and the state."""
+        return f"{variable.name} = {variable.states[int(params[0])]}"
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """Zero at the state, -inf elsewhere."""

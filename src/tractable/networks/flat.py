@@ -5,15 +5,12 @@ tree's leaf looks up by its child alone, a table is a single leaf that looks up 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.networks.network import FeatureFactor, Network, TableFactor, TreeFactor
-
-Codes: TypeAlias = npt.NDArray[np.int32]  # states of rows
 
 
 class Features(NamedTuple):

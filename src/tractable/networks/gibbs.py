@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats, Int32s, Ints, Words
 from tractable.data.table import Table
 from tractable.engine.sweep import spread, threads_or_default
-from tractable.engine.trace import Words
-from tractable.networks.flat import Codes, Rules, flattened
+from tractable.networks.flat import Rules, flattened
 from tractable.networks.gibbs_kernels import Blankets, run_chains, tested_columns
 from tractable.networks.literals import IMPOSSIBLE, literals_of
 from tractable.networks.network import FeatureFactor, Network
@@ -49,7 +48,7 @@ class GibbsSampler:
             ValueError: if a row holds what is no state.
         """
         missing = Table(self.schema, rows).missing
-        codes: Codes = np.where(missing, -1, rows).astype(np.int32)
+        codes: Int32s = np.where(missing, -1, rows).astype(np.int32)
         words = np.random.default_rng(seed).integers(0, 2**64, (len(rows), chains), dtype=np.uint64)
         answer = self._held(codes)
 
@@ -64,7 +63,7 @@ class GibbsSampler:
         total = np.add.reduceat(answer, self.slots[:-1], axis=1)
         return answer / total.repeat(self.schema.cardinalities, axis=1)
 
-    def _held(self, codes: Codes) -> Floats:
+    def _held(self, codes: Int32s) -> Floats:
         """One at the states that are held, zero elsewhere."""
         answer = np.zeros((len(codes), int(self.slots[-1])))
         row, column = np.nonzero(codes >= 0)

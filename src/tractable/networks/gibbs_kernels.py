@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools, Floats, Ints
-from tractable.engine.trace import Words, uniform
-from tractable.networks.flat import Codes, Rules
+from tractable.arrays import Bools, Floats, Int32s, Ints, Words
+from tractable.engine.trace import uniform
+from tractable.networks.flat import Rules
 from tractable.networks.literals import Literals
 
 
@@ -30,7 +30,7 @@ class Blankets(NamedTuple):
 class Chain(NamedTuple):
     """Where a chain is."""
 
-    row: Codes  # (columns,)
+    row: Int32s  # (columns,)
     unmet: Ints  # (features,) how many of a feature's literals do not hold
     field: Floats  # (states,) the logarithms that features give each state
     leaf: Ints  # (rules,) the leaf of each tree or table that the row leads to
@@ -59,7 +59,7 @@ def run_chains(
     rules: Rules,
     blankets: Blankets,
     slots: Ints,
-    rows: Codes,
+    rows: Int32s,
     random: Words,
     length: tuple[int, int],
     answer: Floats,
@@ -95,7 +95,7 @@ def run_chains(
 
 
 @njit(cache=True, nogil=True)
-def _begin(chain: Chain, literals: Literals, rules: Rules, slots: Ints, row: Codes, words: Words) -> None:
+def _begin(chain: Chain, literals: Literals, rules: Rules, slots: Ints, row: Int32s, words: Words) -> None:
     """Free columns at random, the others as they are; all that a chain keeps as it follows from that."""
     for column in range(row.size):
         states = slots[column + 1] - slots[column]
@@ -232,7 +232,7 @@ def _is_key(start: Ints, key: Ints, node: int, column: int) -> bool:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _walk(rules: Rules, rule: int, row: Codes) -> int:
+def _walk(rules: Rules, rule: int, row: Int32s) -> int:
     """The leaf of a tree or table that a row leads to."""
     asked, state, then, otherwise = rules.column, rules.state, rules.then, rules.otherwise
     node = rules.root[rule]

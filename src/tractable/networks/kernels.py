@@ -2,12 +2,12 @@
 
 from numba import njit
 
-from tractable.arrays import Floats
-from tractable.networks.flat import Codes, Features, Rules
+from tractable.arrays import Floats, Int32s
+from tractable.networks.flat import Features, Rules
 
 
 @njit(cache=True, nogil=True)
-def add_log_values(features: Features, rules: Rules, codes: Codes, answer: Floats) -> None:
+def add_log_values(features: Features, rules: Rules, codes: Int32s, answer: Floats) -> None:
     """Add to `answer` (rows,) the logarithm of the product of all factors for each row of `codes`."""
     for r in range(codes.shape[0]):
         row = codes[r]
@@ -19,7 +19,7 @@ def add_log_values(features: Features, rules: Rules, codes: Codes, answer: Float
 
 
 @njit(cache=True, nogil=True)
-def feature_holds(features: Features, f: int, row: Codes) -> bool:
+def feature_holds(features: Features, f: int, row: Int32s) -> bool:
     """Whether all conditions of a feature hold of a row."""
     i, end = features.start[f], features.start[f + 1]
     while i < end and (row[features.column[i]] == features.state[i]) == features.equals[i]:
@@ -28,7 +28,7 @@ def feature_holds(features: Features, f: int, row: Codes) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def rule_value(rules: Rules, rule: int, row: Codes) -> float:
+def rule_value(rules: Rules, rule: int, row: Int32s) -> float:
     """The logarithm that a tree or table gives a row."""
     node = rules.root[rule]
     while rules.column[node] >= 0:

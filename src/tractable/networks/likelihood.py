@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Int32s
 from tractable.data.table import Table
-from tractable.networks.flat import Codes, flattened
+from tractable.networks.flat import flattened
 from tractable.networks.network import Network
 
 
@@ -23,7 +23,7 @@ def log_prob_of_rows(network: Network, rows: Floats) -> Floats:
     return answer
 
 
-def complete_codes(network: Network, rows: Floats) -> Codes:
+def complete_codes(network: Network, rows: Floats) -> Int32s:
     """The states of complete rows. Shape (rows, columns)."""
     missing = Table(network.schema, rows).missing
     if missing.any():

@@ -3,9 +3,12 @@
 To add a method: a file with a class, and a line in the table below.
 """
 
+from functools import partial
+
 import numpy as np
 
 from tractable.circuit import Graph
+from tractable.circuit.check import check_graph
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
@@ -49,20 +52,17 @@ def fit(
     course = Course()
     with watch or Watch() as watching:
         for done, step in enumerate(how.steps(start, rows, rng)):
-            score = None if held_out is None else _score(step.graph, held_out)
+            score = (
+                None if held_out is None else held_out.mean_log_likelihood(partial(log_values, step.graph))
+            )
             course.note(step, score)
             watching.report(how.title, done, how.iterations, step.train if score is None else score)
             if done >= how.iterations or is_over(course, how, watching):
                 break
     assert course.best is not None
-    return Fitted(how.finish(course.best), course.train, course.valid)
-
-
-def _score(graph: Graph, rows: Rows) -> float:
-    """The mean log-likelihood; circuits on the way need not be normalised."""
-    nothing = np.full((1, rows.values.shape[1]), np.nan)
-    values = log_values(graph, np.concatenate([rows.values, nothing]))
-    return rows.mean(values[:-1]) - float(values[-1])
+    found = how.finish(course.best)
+    check_graph(found)  # the steps before it were not checked
+    return Fitted(found, course.train, course.valid)
 
 
 def _rows(table: Table) -> Rows:

@@ -1,7 +1,7 @@
 """The concave-convex procedure, which for circuits is expectation maximisation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -60,8 +60,7 @@ class ExpectationMaximisation(Method):
             yield Step(graph, rows.mean(expected.log_value))
             held = expected._replace(edge=expected.edge + anchored)
             counts = spread(graph, held, price, self.smoothing, self.leaf_smoothing)
-            graph = replace(
-                graph,
+            graph = graph.with_parameters(
                 log_weight=smoothed_weights(graph, counts, self.smoothing),
                 leaves=refitted_leaves(graph, counts, rows.values, self.leaf_smoothing),
             )

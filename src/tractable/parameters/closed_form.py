@@ -1,7 +1,7 @@
 """The weights of maximum likelihood of a selective circuit, in one sweep."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -46,8 +46,7 @@ class ClosedForm(Method):
         expecter = Expecter(graph)
         expected = expecter.expectations(graph, rows.values, rows.weights)
         yield Step(graph, rows.mean(expected.log_value))
-        graph = replace(
-            graph,
+        graph = graph.with_parameters(
             log_weight=smoothed_weights(graph, expected, self.smoothing),
             leaves=refitted_leaves(graph, expected, rows.values, self.leaf_smoothing),
         )

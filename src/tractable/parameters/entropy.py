@@ -10,11 +10,10 @@ import numpy as np
 from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit import Graph, LeafBlock
+from tractable.circuit import SUM, Graph, LeafBlock
 from tractable.engine.expectations import Expectations, LeafCounts
-from tractable.parameters.updates import FIXED, sum_edges
+from tractable.parameters.updates import sum_edges
 
-_SUM = 2
 _NEGLIGIBLE = 1e-12  # of a sum's rows: entropy that weighs less cannot be told from none
 _CLOSE = 1e-9  # how far the logarithm of a sum's weights in all may stay from zero
 _DEEP = -40.0  # below this the omega of a number is its exponential, to the last digit
@@ -36,7 +35,7 @@ def spread(
     below = np.zeros(graph.nodes)
     leaves = []
     for block, counts in zip(graph.leaves, expected.leaves, strict=True):
-        if block.family.name in FIXED or not counts.states.size:
+        if block.family.is_fixed or not counts.states.size:
             below[block.node] = block.family.entropy(block.params)
             leaves.append(counts)
         else:
@@ -73,7 +72,7 @@ def _count_visits(kind: Bytes, start: Ints, child: Ints, weight: Floats, visits:
     visits[-1] = 1.0
     for node in range(kind.size - 1, -1, -1):
         for e in range(start[node], start[node + 1]):
-            visits[child[e]] += visits[node] * (weight[e] if kind[node] == _SUM else 1.0)
+            visits[child[e]] += visits[node] * (weight[e] if kind[node] == SUM else 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -81,7 +80,7 @@ def _spread_sums(kind: Bytes, start: Ints, child: Ints, pull: Floats, count: Flo
     """Spread the counts of every sum's edges; fill in the entropy of inner nodes, that of leaves is there."""
     for node in range(kind.size):
         first, last = start[node], start[node + 1]
-        if kind[node] == _SUM:
+        if kind[node] == SUM:
             entropy[node] = spread_one(count[first:last], entropy[child[first:last]], pull[node])
         else:
             for e in range(first, last):

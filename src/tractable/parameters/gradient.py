@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -55,10 +56,10 @@ class GradientMethod(Method):
     def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
         """One accepted step each; when none helps, the same circuit for ever."""
         expecter, edges = Expecter(graph), sum_edges(graph)
-        nothing = np.full((1, rows.values.shape[1]), np.nan)
+        missing = np.full((1, rows.values.shape[1]), np.nan)
         while True:
             expected = expecter.expectations(graph, rows.values, rows.weights)
-            free = expecter.expectations(graph, nothing, np.ones(1))
+            free = expecter.expectations(graph, missing, np.ones(1))
             score = rows.mean(expected.log_value) - float(free.log_value[0])
             yield Step(graph, score)
             slope = (expected.edge / rows.total - free.edge)[edges] * np.exp(-graph.log_weight[edges])
@@ -76,14 +77,8 @@ class GradientMethod(Method):
             log_weight[edges] = np.clip(
                 new, log_weight[edges] - LARGEST_CHANGE, log_weight[edges] + LARGEST_CHANGE
             )
-            tried = replace(graph, log_weight=log_weight)
-            if _score(expecter, tried, rows) > score:
+            tried = graph.with_parameters(log_weight)
+            if rows.mean_log_likelihood(partial(expecter.log_values, tried)) > score:
                 return tried
             step *= self.shrink
         return graph
-
-
-def _score(expecter: Expecter, graph: Graph, rows: Rows) -> float:
-    nothing = np.full((1, rows.values.shape[1]), np.nan)
-    values = expecter.log_values(graph, np.concatenate([rows.values, nothing]))
-    return rows.mean(values[:-1]) - float(values[-1])

@@ -9,8 +9,6 @@ from tractable.circuit import LEAF, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, edges_of, joined
 from tractable.leaves import FAMILIES
 
-_OVER_STATES = ("bernoulli", "categorical")
-
 
 def expanded(graph: Graph) -> Graph:
     """The same circuit with every Bernoulli and categorical leaf as a weighted sum over shared indicators."""
@@ -20,9 +18,9 @@ def expanded(graph: Graph) -> Graph:
     old = edges_of(graph)
     kind = np.concatenate([np.full(shift, LEAF), graph.kind]).astype(np.int64)
     lots = [Edges(old.parent + shift, old.child + shift, old.log_weight)]
-    blocks = [_moved(block, shift) for block in graph.leaves if block.family.name not in _OVER_STATES]
+    blocks = [_moved(block, shift) for block in graph.leaves if not block.family.over_states]
     for block in graph.leaves:
-        if block.family.name in _OVER_STATES:
+        if block.family.over_states:
             kind[block.node + shift] = SUM
             lots.append(_state_edges(block, block.node + shift, first, states))
     column = np.repeat(np.arange(states.size), states)
@@ -81,7 +79,7 @@ def contracted(graph: Graph) -> Graph:
 def _simple_sums(graph: Graph) -> _Simple:
     column = np.full(graph.nodes, -1, dtype=np.int64)
     for block in graph.leaves:
-        if block.family.name == "indicator":
+        if block.family.is_indicator:
             column[block.node] = block.column
     below = column[graph.child]
     low = np.full(graph.nodes, np.iinfo(np.int64).max)
@@ -96,7 +94,7 @@ def _tables(graph: Graph, simple: _Simple) -> Floats:
     """The log-probabilities of the states of each simple sum, -inf where it has none. (sums, most states)."""
     state = np.zeros(graph.nodes, dtype=np.int64)
     for block in graph.leaves:
-        if block.family.name == "indicator":
+        if block.family.is_indicator:
             state[block.node] = block.params[:, 0].astype(np.int64)
     number = np.full(graph.nodes, -1, dtype=np.int64)
     number[simple.node] = np.arange(simple.node.size)

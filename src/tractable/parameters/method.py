@@ -1,7 +1,7 @@
 """What every method of parameter learning is: frozen settings, and steps from a circuit to better ones."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -28,6 +28,16 @@ class Rows(NamedTuple):
     def mean(self, log_values: Floats) -> float:
         """The mean over all rows of a number for each distinct one."""
         return float(self.weights @ log_values / self.total)
+
+    def mean_log_likelihood(self, log_values: Callable[[Floats], Floats]) -> float:
+        """The mean log-likelihood under a circuit that need not be normalised.
+
+        `log_values` evaluates the circuit. A row of missing cells goes with the others: its value is the
+        partition function.
+        """
+        missing = np.full((1, self.values.shape[1]), np.nan)
+        values = log_values(np.concatenate([self.values, missing]))
+        return self.mean(values[:-1]) - float(values[-1])
 
 
 class Step(NamedTuple):

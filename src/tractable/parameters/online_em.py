@@ -83,8 +83,7 @@ class OnlineEM(Method):
                 scaled = _scaled(expected, rows.total / float(weights.sum()))
                 running = scaled if running is None else _blended(running, scaled, pace)
                 counts = spread(graph, running, price, self.smoothing, self.leaf_smoothing)
-                graph = replace(
-                    graph,
+                graph = graph.with_parameters(
                     log_weight=smoothed_weights(graph, counts, self.smoothing),
                     leaves=self._leaves(graph, counts, values, pace),
                 )

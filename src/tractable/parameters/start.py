@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tractable.circuit import Graph, LeafBlock, normalise
+from tractable.circuit import Graph, normalise
 from tractable.parameters.updates import normalised
 
 
@@ -16,14 +16,5 @@ def randomised(graph: Graph, rng: np.random.Generator) -> Graph:
     """
     local = normalise(graph).graph
     weight = rng.exponential(size=local.edges)  # in proportion to these, they are evenly distributed
-    leaves = tuple(_randomised_leaves(block, rng) for block in local.leaves)
-    return replace(local, log_weight=normalised(local, weight), leaves=leaves, features=None)
-
-
-def _randomised_leaves(block: LeafBlock, rng: np.random.Generator) -> LeafBlock:
-    count, width = block.params.shape
-    if block.family.name == "bernoulli":
-        return replace(block, params=rng.logistic(size=(count, width)))  # the log-odds of an even probability
-    if block.family.name == "categorical":
-        return replace(block, params=np.log(rng.dirichlet(np.ones(width), size=count)))
-    return block
+    leaves = tuple(replace(b, params=b.family.randomise(b.params, rng)) for b in local.leaves)
+    return replace(local, log_weight=normalised(local, weight), leaves=leaves)

@@ -9,7 +9,6 @@ from tractable.circuit import SUM, Graph, LeafBlock, remember
 from tractable.engine.expectations import Expectations, LeafCounts
 
 LEAST_WEIGHT = 1e-12  # of a sum's edge and of a leaf's state, so that no row becomes impossible by rounding
-FIXED = ("indicator", "constant", "potential")  # families without parameters to learn
 
 
 def sum_edges(graph: Graph) -> Bools:
@@ -40,7 +39,7 @@ def refitted_leaves(
     """The leaves of maximum likelihood for what they were expected to see; `values` are the rows counted."""
     return tuple(
         block
-        if block.family.name in FIXED
+        if block.family.is_fixed
         else replace(block, params=_refitted(graph, block, counts, values, smoothing))
         for block, counts in zip(graph.leaves, expected.leaves, strict=True)
     )

@@ -7,11 +7,11 @@ many at a time.
 
 import heapq
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats, Ints, UInt16s
 from tractable.engine import log_values, posteriors
 from tractable.engine.posterior import first_statistics
 from tractable.queries.search import Space
@@ -20,9 +20,7 @@ TOGETHER = 512  # nodes that are opened at once
 MOST_NODES = 500_000  # that wait at once, or some minutes' work
 CLOSE = 1e-12  # a bound that is not higher than this, relatively, holds nothing better
 
-Choices = npt.NDArray[
-    np.uint16
-]  # which option each cell takes, in the order of decision; zero beyond the depth
+Choices: TypeAlias = UInt16s  # the option that each cell takes, in the order of decision; zero past the depth
 
 
 def branch_and_bound(space: Space, rows: Floats, guess: Floats) -> Floats:

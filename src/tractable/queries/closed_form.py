@@ -41,7 +41,7 @@ def same_structure(graph: Graph, other: Graph) -> bool:
     arrays = ((graph.kind, other.kind), (graph.start, other.start), (graph.child, other.child))
     alike = all(np.array_equal(a, b) for a, b in arrays) and len(graph.leaves) == len(other.leaves)
     return alike and all(
-        a.family is b.family and np.array_equal(a.node, b.node) and np.array_equal(a.column, b.column)
+        a.family == b.family and np.array_equal(a.node, b.node) and np.array_equal(a.column, b.column)
         for a, b in zip(graph.leaves, other.leaves, strict=True)
     )
 

@@ -3,8 +3,7 @@
 from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
-
-_SUM = 2
+from tractable.circuit.graph import SUM
 
 
 @njit(cache=True, nogil=True)
@@ -17,7 +16,7 @@ def expected_log(
             continue
         total = 0.0
         for e in range(start[node], start[node + 1]):
-            if kind[node] != _SUM:
+            if kind[node] != SUM:
                 total += value[child[e]]
             elif weight[e] > 0.0:
                 total += weight[e] * (value[child[e]] + log_weight[e])

@@ -14,15 +14,17 @@ from tractable.queries.requirements import conditions, require_possible, require
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
 
 
-def log_normaliser(graph: Graph) -> float:
-    """The logarithm of the circuit's value summed over all rows. Kept with the circuit.
+def log_partition_function(graph: Graph) -> float:
+    """log Z: the logarithm of the circuit's sum (or integral) over all rows; a potential counts as one.
+
+    It is computed once and kept with the circuit.
 
     Raises:
-        ValueError: if the circuit is zero everywhere or cannot be summed.
+        ValueError: if the circuit is zero everywhere, or is not smooth and decomposable.
     """
     require_valid(graph)
-    nothing = np.full((1, len(graph.schema)), np.nan)
-    total = remember(graph, "log Z", lambda g: float(log_values(g, nothing)[0]))
+    missing = np.full((1, len(graph.schema)), np.nan)
+    total = remember(graph, "log partition function", lambda g: float(log_values(g, missing)[0]))
     if total == -np.inf:
         raise ValueError("the circuit is zero for every row")
     return total
@@ -38,7 +40,7 @@ def log_prob(
     given = np.flatnonzero(conditions(graph)).tolist()
     if given:
         return log_conditional(graph, rows, given, regions, threads=threads)
-    return _log_values(graph, rows, regions, threads) - log_normaliser(graph)
+    return _log_values(graph, rows, regions, threads) - log_partition_function(graph)
 
 
 def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: int | None) -> Floats:

@@ -2,7 +2,7 @@
 
 from tractable import circuit
 from tractable.circuit import Graph
-from tractable.queries import log_normaliser
+from tractable.queries import log_partition_function
 
 
 def missing_properties(graph: Graph) -> dict[str, str | None]:
@@ -24,7 +24,7 @@ def explain_fault(graph: Graph) -> str | None:
     if fault is not None:
         return fault
     try:
-        log_normaliser(graph)
+        log_partition_function(graph)
     except ValueError as zero:
         return str(zero)
     return None

@@ -109,7 +109,7 @@ class _Growth:
             for telling in np.unique(column[~rest]).tolist():
                 here = column == telling
                 node, params = block.node[here], block.params[here]
-                if block.family.name == "indicator":
+                if block.family.is_indicator:
                     place[node] = states[telling][params[:, 0].astype(np.int64)]
                 else:
                     kind[node] = SUM

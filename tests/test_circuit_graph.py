@@ -1,0 +1,76 @@
+"""Graphs that are copied: by pickling, and with other parameters."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tractable as tr
+from tractable.circuit import Graph, properties, random_graph
+from tractable.circuit.check import check_graph
+from tractable.engine import log_values, posteriors
+
+
+@pytest.fixture
+def used() -> Graph:
+    """A graph that was compiled and examined."""
+    graph = random_graph(np.random.default_rng(0), 12, 3000)
+    posteriors(graph, np.full((1, 12), np.nan))
+    properties(graph)
+    return graph
+
+
+def _array_bytes(graph: Graph) -> int:
+    arrays = [graph.kind, graph.start, graph.child, graph.log_weight]
+    arrays += [array for block in graph.leaves for array in (block.node, block.column, block.params)]
+    return sum(array.nbytes for array in arrays)
+
+
+def test_a_pickle_carries_no_program_and_no_facts(used: Graph) -> None:
+    assert used.facts
+    assert len(pickle.dumps(used)) < 1.1 * _array_bytes(used) + 4096
+    assert len(pickle.dumps(tr.Circuit(used))) < 1.1 * _array_bytes(used) + 4096
+
+
+def test_a_graph_works_after_pickling(used: Graph) -> None:
+    rows = np.random.default_rng(1).integers(0, 2, (50, 12)).astype(float)
+    twin = pickle.loads(pickle.dumps(used))
+    assert twin.facts == {}
+    np.testing.assert_array_equal(log_values(twin, rows), log_values(used, rows))
+    assert [b.family for b in twin.leaves] == [b.family for b in used.leaves]
+    circuit = pickle.loads(pickle.dumps(tr.Circuit(used, {"learner": "none"})))
+    assert circuit.about == {"learner": "none"}
+    np.testing.assert_array_equal(circuit.log_prob(rows), tr.Circuit(used).log_prob(rows))
+
+
+def test_copies_share_no_facts_with_the_original(used: Graph) -> None:
+    for twin in (copy.copy(used), replace(used), used.with_parameters()):
+        assert twin.facts == {}
+        twin.facts["new"] = True
+        assert "new" not in used.facts
+
+
+def test_other_parameters_change_nothing_else(used: Graph) -> None:
+    weights = np.where(used.log_weight == 0, 0.0, -1.0)
+    leaves = tuple(replace(block, params=block.params + 1) for block in used.leaves)
+    found = used.with_parameters(weights, leaves)
+    assert found.log_weight is weights
+    assert found.leaves is leaves
+    assert found.child is used.child
+    assert used.with_parameters(leaves=leaves).log_weight is used.log_weight
+    check_graph(found)
+    rows = np.zeros((3, 12))
+    np.testing.assert_array_equal(
+        log_values(found, rows), log_values(replace(used, log_weight=weights, leaves=leaves), rows)
+    )
+
+
+def test_parameters_of_another_shape_are_refused(used: Graph) -> None:
+    with pytest.raises(ValueError, match="not as many"):
+        used.with_parameters(used.log_weight[1:])
+    with pytest.raises(ValueError, match="not as many"):
+        used.with_parameters(leaves=(replace(used.leaves[0], params=used.leaves[0].params[1:]),))
+    with pytest.raises(ValueError, match="not as many"):
+        used.with_parameters(leaves=())
