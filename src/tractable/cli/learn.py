@@ -33,9 +33,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     budget: options.Budget = None,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Go on where the same call was broken off, and keep notes to do so again."
-        ),
+        typer.Option("--resume", help="Go on from the checkpoint of the same call, and save checkpoints."),
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -60,13 +58,13 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     circuit = training.finished(model, about) if resume else None
     if circuit is None:
         with training.cores(jobs), progress_bar(quiet) as tell:
-            notes = training.Notes(model, about) if resume else None
-            watch = Watch(tell, seconds=seconds, notebook=notes)
+            checkpoints = training.CheckpointFile(model, about) if resume else None
+            watch = Watch(tell, seconds=seconds, checkpoints=checkpoints)
             circuit = training.learned(learner, table, held_out, about, watch)
         took = time.perf_counter() - started
         circuit.save(model)
-        if notes is not None and circuit.about["finished"]:
-            notes.tear_up()
+        if checkpoints is not None and circuit.about["finished"]:
+            checkpoints.remove()
     else:
         took = 0.0
         note(f"{model} is finished already", quiet)

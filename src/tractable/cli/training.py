@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tractable.learners import Learner, Watch
     from tractable.model import Circuit
 
-SEAL = 16  # bytes that tell whose notes these are, and that nothing is missing
+SEAL = 16  # bytes that say which call a checkpoint belongs to, and that nothing of it is missing
 
 
 def learner_named(algorithm: str, settings: Sequence[str]) -> "Learner":
@@ -94,33 +94,33 @@ def finished(model: Path, about: dict[str, Any]) -> "Circuit | None":
     return circuit if circuit.about == about | {"finished": True} else None
 
 
-class Notes:
-    """Notes beside a model's file from which the same call goes on; those of another call are none."""
+class CheckpointFile:
+    """A file beside the model's, from which the same call goes on; the file of another call is ignored."""
 
     def __init__(self, model: Path, about: dict[str, Any]) -> None:
-        self._place = model.with_name(f"{model.name}.notes")
+        self._place = model.with_name(f"{model.name}.checkpoint")
         self._call = json.dumps(about, sort_keys=True).encode()
 
     def read(self) -> bytes | None:
-        """The last notes of the same call, if they are whole."""
+        """The last checkpoint of the same call, if it is complete."""
         if not self._place.exists():
             return None
         data = self._place.read_bytes()
-        seal, notes = data[:SEAL], data[SEAL:]
-        return notes if seal == self._seal(notes) else None
+        seal, checkpoint = data[:SEAL], data[SEAL:]
+        return checkpoint if seal == self._seal(checkpoint) else None
 
-    def write(self, notes: bytes) -> None:
-        """Put notes in the place of the last."""
+    def write(self, checkpoint: bytes) -> None:
+        """Replace the last checkpoint."""
         from tractable.formats.atomic import write_bytes
 
-        write_bytes(self._place, self._seal(notes) + notes)
+        write_bytes(self._place, self._seal(checkpoint) + checkpoint)
 
-    def tear_up(self) -> None:
-        """Remove the notes: the work is done."""
+    def remove(self) -> None:
+        """Remove the file: the work is done."""
         self._place.unlink(missing_ok=True)
 
-    def _seal(self, notes: bytes) -> bytes:
-        return blake2b(self._call + notes, digest_size=SEAL).digest()
+    def _seal(self, checkpoint: bytes) -> bytes:
+        return blake2b(self._call + checkpoint, digest_size=SEAL).digest()
 
 
 @contextmanager
