@@ -55,7 +55,7 @@ class Watch:
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._entered = 0
         self._replaced: Callable[[int, FrameType | None], object] | None = None
-        self.interrupted = False
+        self._interrupted = False
 
     def report(self, stage: str, done: int, total: int | None = None, score: float | None = None) -> None:
         """Pass on how far the work has come."""
@@ -86,9 +86,26 @@ class Watch:
         """The seconds of the time budget that are left; None without a budget."""
         return None if self._deadline is None else self._deadline - time.monotonic()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody has interrupted the work; may be set."""
+        return self._interrupted or self.is_interrupted_elsewhere()
+
+    @interrupted.setter
+    def interrupted(self, value: bool) -> None:
+        self._interrupted = value
+
+    def is_interrupted_elsewhere(self) -> bool:
+        """Whether an interrupt comes from where this watch comes from; a watch of its own says no."""
+        return False
+
+    def gives_up(self) -> bool:
+        """Whether the work has a reason of its own to stop, such as that it cannot win any more."""
+        return False
+
     def should_stop(self) -> bool:
         """Whether the work should end with its best model so far."""
-        return self.interrupted or self.out_of_time()
+        return self.interrupted or self.out_of_time() or self.gives_up()
 
     def __enter__(self) -> Self:
         """Handle Ctrl-C, unless somebody else does, or this watch does already, or in a side thread."""
@@ -108,6 +125,6 @@ class Watch:
             self._replaced = None
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted:
+        if self._interrupted:  # by Ctrl-C: the same one may come by other ways, too
             raise KeyboardInterrupt
         self.interrupted = True
