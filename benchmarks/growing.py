@@ -10,7 +10,6 @@ time, so that figures hold on a busy machine.
 """
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,6 +29,7 @@ from tractable.growing.markov import MarkovModel
 from tractable.growing.search import LANES
 from tractable.learners import LEARNERS
 from tractable.progress import Watch
+from tractable.threads import use_threads
 
 SIZES = (10_000, 100_000, 1_000_000)  # edges
 COLUMNS = 100
@@ -232,10 +232,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long is learned; 60 if not given")
     parser.add_argument("--quick", action="store_true", help="small sizes, few turns")
     options = parser.parse_args()
-    os.environ["TRACTABLE_THREADS"] = "1"
     sizes, columns, turns = ((1000, 5000), 30, 3) if options.quick else (SIZES, COLUMNS, 7)
     chosen = problem(data_folder(options.data), options.dataset, options.quick)
-    with threadpool_limits(1):
+    with use_threads(1), threadpool_limits(1):
         report = measure_circuit(columns, sizes, turns)
         report[f"a run of {LEARNER} on {chosen.name}"] = measure_run(chosen.table, options.seconds)
     print(json.dumps(report) if options.json else show(report))

@@ -9,7 +9,6 @@ hold on a busy machine. The closed form is left out: it has no iterations.
 """
 
 import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +24,7 @@ from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.parameters import METHODS, randomised
 from tractable.parameters.method import Rows
+from tractable.threads import use_threads
 
 SCORE = "score"
 VARIABLES, EDGES, ROWS = 200, 100_000, 3000  # of the random circuit
@@ -134,9 +134,8 @@ def main() -> None:
     parser.add_argument("--dataset", default="plants", help="whose structure is learned; plants if not given")
     parser.add_argument("--quick", action="store_true", help="few rows, few turns")
     options = parser.parse_args()
-    os.environ["TRACTABLE_THREADS"] = "1"
     folder = data_folder(options.data)
-    with threadpool_limits(1):
+    with use_threads(1), threadpool_limits(1):
         quick = options.quick
         problem = random_problem(quick) if folder is None else learned_problem(folder, options.dataset, quick)
         costs = measure(problem, 3 if quick else 7)

@@ -25,7 +25,8 @@ from tractable.benchmark.children import COMMAND, Children
 from tractable.benchmark.contestants import contestant, contestants, published_names
 from tractable.benchmark.grid import Grid
 from tractable.benchmark.likelihood_tables import likelihood_grid, wins_grid
-from tractable.benchmark.measure import measure, peak_memory
+from tractable.benchmark.measure import measure
+from tractable.benchmark.memory import peak_memory
 from tractable.benchmark.questions import PERCENTAGES, Answers, answer, choose
 from tractable.benchmark.run_table import runs_grid, settings_text
 from tractable.benchmark.runs import Measured

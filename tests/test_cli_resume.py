@@ -28,22 +28,22 @@ def test_a_checkpoint_is_that_of_the_same_call_and_whole(tmp_path: Path) -> None
     assert not file.exists()
 
 
-def test_what_was_noted_is_not_done_again(
+def test_what_a_checkpoint_holds_is_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tractable.progress.watch.NOTE_EVERY", 0.0)
+    monkeypatch.setattr("tractable.progress.watch.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.chdir(tmp_path)
     to_frame(clinic(400, 0), like="pandas").to_csv("train.csv", index=False)
     call = ["learn", "acmn", "train.csv", "-o", "m.tract", "--resume", "--json", "--quiet"]
     advance = SplitSearch.advance
     began: list[int] = []
 
-    def noted(search: SplitSearch) -> bool:
+    def counted(search: SplitSearch) -> bool:
         began.append(search.splits)
         search.watch.interrupted = stop and len(began) > 3
         return advance(search)
 
-    monkeypatch.setattr(SplitSearch, "advance", noted)
+    monkeypatch.setattr(SplitSearch, "advance", counted)
     stop = True
     assert run(call) == 0
     last = began[-1]
@@ -55,7 +55,7 @@ def test_what_was_noted_is_not_done_again(
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["finished"]
 
 
-def test_notes_of_another_call_and_damaged_ones_are_passed_over(
+def test_checkpoints_of_another_call_and_damaged_ones_are_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

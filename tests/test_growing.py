@@ -272,21 +272,21 @@ def test_the_number_of_edges_is_kept_to(name: str) -> None:
 
 
 class _Memory:
-    """Notes in memory; the work is broken off when the first have been taken."""
+    """A checkpoint in memory; the work is interrupted when the first one is written."""
 
     def __init__(self) -> None:
-        self.notes: bytes | None = None
+        self.checkpoint: bytes | None = None
 
     def read(self) -> bytes | None:
-        return self.notes
+        return self.checkpoint
 
-    def write(self, notes: bytes) -> None:
-        self.notes = notes
+    def write(self, checkpoint: bytes) -> None:
+        self.checkpoint = checkpoint
         raise InterruptedError
 
 
-def test_a_search_that_was_broken_off_goes_on_from_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tractable.progress.NOTE_EVERY", 0.0)
+def test_an_interrupted_search_goes_on_from_its_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tractable.progress.watch.CHECKPOINT_SECONDS", 0.0)
     memory = _Memory()
     costs = Costs(split=1.0, edge=0.01, max_edges=2000)
 
@@ -299,13 +299,13 @@ def test_a_search_that_was_broken_off_goes_on_from_its_notes(monkeypatch: pytest
     whole.run(5)
     for _ in range(3):  # each run gets one split further
         with pytest.raises(InterruptedError):
-            search(Watch(notebook=memory)).run(5)
-    last = search(Watch(notebook=memory))
+            search(Watch(checkpoints=memory)).run(5)
+    last = search(Watch(checkpoints=memory))
     with pytest.raises(InterruptedError):
         last.run(5)
     assert last.model.splits == 4
-    memory.write = lambda notes: None  # type: ignore[method-assign]
-    last = search(Watch(notebook=memory))
+    memory.write = lambda checkpoint: None  # type: ignore[method-assign]
+    last = search(Watch(checkpoints=memory))
     last.run(5)
     assert last.model.score > whole.model.score - 0.01  # by another way, perhaps
     assert last.model.splits >= 4

@@ -18,14 +18,14 @@ from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learned, Learner
 from tractable.learners.idspn.growth import Dividing, Growth
 from tractable.learners.idspn.learner import ANCHORS, IDSPNLearner
-from tractable.learners.idspn.race import FAIR_CHANCE, racing
+from tractable.learners.idspn.race import FAIR_CHANCE, RaceWatch
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.markov.acmn import ACMNLearner
 from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
-from tractable.progress import Watch
+from tractable.progress import Progress, Watch
 from tractable.statistics.clustering import Clustering
 from tractable.statistics.encoding import encode
 from tractable.statistics.scores import mean_log_prob
@@ -213,7 +213,7 @@ def test_leaves_divide_the_rows_and_are_learned_by_their_part_of_the_cells() -> 
 @pytest.mark.parametrize("goal", [-9.5, -9.0, -8.5, -np.inf])
 def test_a_circuit_is_given_up_when_it_gains_too_little_to_catch_up(goal: float) -> None:
     """Scores rise from -10, slower and slower, to -9 after 400 splits."""
-    watch, splits = racing(Watch(), goal), 0
+    watch, splits = RaceWatch(Watch(), goal), 0
     while splits < 400 and not watch.should_stop():
         splits += 1
         watch.report("splits", splits, None, -10 + np.sqrt(splits / 400))
@@ -222,13 +222,13 @@ def test_a_circuit_is_given_up_when_it_gains_too_little_to_catch_up(goal: float)
 
 def test_a_circuit_that_is_given_up_leaves_the_watch_of_the_whole_alone() -> None:
     outer = Watch()
-    watch = racing(outer, 0.0)
+    watch = RaceWatch(outer, 0.0)
     for splits in range(2 * FAIR_CHANCE):
         watch.report("splits", splits, None, -10.0)
     assert watch.should_stop()
     assert not outer.should_stop()
     outer.interrupted = True
-    other = racing(outer, -np.inf)
+    other = RaceWatch(outer, -np.inf)
     other.report("splits", 0)
     assert other.should_stop()
 
@@ -284,6 +284,24 @@ def test_an_interrupt_reaches_the_leaf_that_is_being_learned() -> None:
     how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=None)
     root = Growth(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
     assert sum(one.columns.size for one in root.circuits()) >= len(clustered().schema)  # it ended at all
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_leaves_learned_side_by_side_report_and_are_interrupted(backend: str) -> None:
+    told: list[Progress] = []
+
+    def interrupt(progress: Progress) -> None:
+        told.append(progress)
+        if progress.stage.endswith(": waiting"):
+            raise KeyboardInterrupt
+
+    watch = Watch(interrupt)
+    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=2)
+    with parallel_config(backend=backend):
+        root = Growth(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
+    assert watch.interrupted
+    assert len(list(root.circuits())) > 2
+    assert any(p.stage.startswith("circuit 1 of ") and p.score is None for p in told)
 
 
 @pytest.mark.parametrize("few", [clustered(20), clustered().select([0, 1, 2, 3])])

@@ -1,6 +1,5 @@
 """A search over settings finds the best on validation rows, and goes on where it was ended."""
 
-import fcntl
 import json
 import os
 import signal
@@ -14,16 +13,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 import tractable as tr
 from tractable.circuit import Builder, Graph
 from tractable.data import Table, clinic, discrete_schema, to_frame
+from tractable.formats.locks import lock
 from tractable.learners import LEARNERS, Learned, Learner
 from tractable.progress import Progress, Watch, seconds_in
 from tractable.settings import Between, Home, OneOf, Space, draw_settings, setting
 from tractable.statistics.scores import mean_log_prob
+from tractable.threads import default_threads
 from tractable.tuning import SAMPLERS, Trial, table_text
-from tractable.tuning.budget import Budget
+from tractable.tuning.budget import TimeBudget
 
 TRAIN, VALID = clinic(200), clinic(100, random_state=1)
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
@@ -209,6 +211,25 @@ def test_progress_tells_of_the_trial_and_of_all_trials() -> None:
     assert any(p.stage.startswith("trial 2: ") for p in seen)
 
 
+def test_progress_of_trials_in_other_processes_arrives() -> None:
+    seen: list[Progress] = []
+    found = tuned("naive-bayes", trials=3, jobs=2, tell=seen.append)
+    assert {p.stage.partition(":")[0] for p in seen} == {"trial 0", "trial 1", "trial 2", "trials"}
+    assert [p.done for p in seen if p.stage == "trials"] == [1, 2, 3]
+    assert seen[-1] == ("trials", 3, 3, found.best.score)
+
+
+def test_trials_run_where_joblib_is_told_to_run_them(odd: list[float]) -> None:
+    seen: list[Progress] = []
+    before = default_threads()
+    with parallel_config(backend="threading"):
+        found = tuned("odd", jobs=2, tell=seen.append)
+    assert told(found) == told(tuned("odd"))
+    assert len(odd) == 10  # all of them in this process
+    assert sum(p.stage.endswith(": looking") for p in seen) == 5
+    assert default_threads() == before
+
+
 # Trials that go wrong, and time
 
 
@@ -244,7 +265,7 @@ def test_without_any_time_there_still_is_a_model(odd: list[float]) -> None:
 def test_time_that_is_left_goes_to_later_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("tractable.tuning.budget.time.monotonic", lambda: now[0])
-    budget = Budget(60.0, jobs=2)
+    budget = TimeBudget(60.0, jobs=2)
     assert budget.for_defaults(6) == 30.0
     assert budget.for_defaults(1) == 60.0
     assert budget.share(6, None) == 20.0
@@ -255,8 +276,8 @@ def test_time_that_is_left_goes_to_later_trials(monkeypatch: pytest.MonkeyPatch)
     assert budget.share(2, 40.0) == 30.0  # as long as there is any
     now[0] += 40
     assert budget.share(1, 14.0) == 0.0
-    assert Budget(None, 1).share(3, 1.0) is None
-    assert Budget(None, 1).for_defaults(3) is None
+    assert TimeBudget(None, 1).share(3, 1.0) is None
+    assert TimeBudget(None, 1).for_defaults(3) is None
 
 
 def test_many_trials_in_little_time_are_fewer_and_not_cut_short(odd: list[float]) -> None:
@@ -286,6 +307,25 @@ def test_an_interrupt_of_the_first_trial_leaves_its_model(odd: list[float], tmp_
     assert [trial.finished for trial in found.trials] == [False]
     assert len(lines(tmp_path / "s")) == 1
     assert tr.load(tmp_path / "s.tract").about["finished"] is False
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_an_interrupt_reaches_trials_that_run_side_by_side(odd: list[float], backend: str) -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.stage.startswith("trial "):
+            raise KeyboardInterrupt
+
+    started = time.monotonic()
+    with parallel_config(backend=backend):
+        found = tuned("odd", jobs=2, settings={"after": 0, "then": "wait"}, tell=interrupt)
+    assert time.monotonic() - started < 60  # the trials themselves would wait for ever
+    assert [trial.finished for trial in found.trials] == [False]
+
+
+def test_the_budget_is_kept_by_trials_in_other_processes(odd: list[float]) -> None:
+    found = tuned("odd", trials=4, jobs=2, budget=4.0, settings={"after": 0, "then": "wait"})
+    assert found.trials
+    assert not any(trial.finished for trial in found.trials)
 
 
 # The file of trials
@@ -408,7 +448,7 @@ def test_the_study_of_another_search_is_refused(tmp_path: Path, words: str, othe
 def test_a_study_that_is_in_use_is_refused(tmp_path: Path) -> None:
     tuned(trials=1, storage=tmp_path / "s")
     with (tmp_path / "s").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        assert lock(file, wait=False)
         with pytest.raises(ValueError, match="in use"):
             tuned(storage=tmp_path / "s")
     assert len(tuned(trials=2, storage=tmp_path / "s").trials) == 2

@@ -14,12 +14,13 @@ from joblib import parallel_config
 
 from tractable.benchmark.measure import measure
 from tractable.benchmark.runs import Job, Run
+from tractable.threads import use_threads
 
 
 def outcome(job: Job) -> Run:
     """What was measured, or why nothing was."""
     try:
-        with parallel_config(n_jobs=1):
+        with use_threads(1), parallel_config(n_jobs=1):
             return job.result(measure(job))
     except MemoryError:
         return job.result(None, "out of memory")

@@ -15,10 +15,9 @@ from tractable.benchmark.runs import Job, Run
 
 COMMAND = (sys.executable, "-P", "-m", "tractable.benchmark.child")
 # One core each: CPU seconds then mean the same for every learner, and runs side by side stay out of each
-# other's way.
+# other's way. These libraries read their variables when they are loaded.
 ONE_CORE = dict.fromkeys(
-    ("TRACTABLE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
-    "1",
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 
 Runner: TypeAlias = Callable[[Job], Run]
@@ -64,7 +63,9 @@ class Children:
                 text=True,
                 encoding="utf-8",
                 env=os.environ | ONE_CORE,
-                start_new_session=True,  # Ctrl-C is for the parent, which ends its children
+                # Ctrl-C is for the parent, which ends its children. Windows has its own word for that.
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                start_new_session=os.name == "posix",
             )
             self._alive.add(process)
             return process
@@ -74,9 +75,10 @@ def _result(process: subprocess.Popen[str], job: Job, errors: IO[str]) -> Run:
     assert process.stdin is not None
     assert process.stdout is not None
     text, code = "", 0
-    # A child that has ended already breaks the pipe, when it is written to and once more when it is closed.
-    with suppress(BrokenPipeError), process.stdin, process.stdout:
-        with suppress(BrokenPipeError):
+    # A child that has ended already breaks the pipe, when it is written to and once more when it is closed;
+    # Windows has another name for that than BrokenPipeError.
+    with suppress(OSError), process.stdin, process.stdout:
+        with suppress(OSError):
             process.stdin.write(job.to_json() + "\n")
             process.stdin.flush()
         text = process.stdout.read()  # its standard input stays open: a child whose parent is gone ends
@@ -89,12 +91,17 @@ def _result(process: subprocess.Popen[str], job: Job, errors: IO[str]) -> Run:
 
 def _ending(code: int, errors: str) -> str:
     """How a process ended, in words."""
-    if code == -signal.SIGKILL:
-        return "killed, most likely for want of memory"
     if code < 0:
-        return f"crashed ({signal.Signals(-code).name})"
+        name = _signal_name(-code)
+        return "killed, most likely for want of memory" if name == "SIGKILL" else f"crashed ({name})"
     last = errors.strip().splitlines()[-1:] or ["no word"]
     return f"ended with exit code {code}: {last[0]}"
+
+
+def _signal_name(number: int) -> str:
+    """The name of a signal on this system, or its number where it has none."""
+    names = {int(one): one.name for one in signal.Signals}
+    return names.get(number, f"signal {number}")
 
 
 def run_all(

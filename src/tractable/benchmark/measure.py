@@ -2,20 +2,17 @@
 
 import time
 from contextlib import suppress
-from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 
 from tractable.benchmark.contestants import Contestant, contestant
 from tractable.benchmark.datasets import Tables
+from tractable.benchmark.memory import peak_memory
 from tractable.benchmark.questions import ask
 from tractable.benchmark.runs import Job, Measured
 from tractable.data import Table, discrete_schema
 from tractable.progress import Watch
 from tractable.queries import log_prob
-
-STATUS = Path("/proc/self/status")
 
 
 def measure(job: Job) -> Measured:
@@ -54,14 +51,3 @@ def _warm_up(maker: Contestant) -> None:
     tiny = Tables(*(Table(discrete_schema([2] * 4), part) for part in rows))
     with suppress(ValueError):  # what is wrong with the settings will show on the table itself
         maker.learn(tiny, np.random.default_rng(0), Watch())
-
-
-def peak_memory() -> float:
-    """The most bytes of memory that this process has held.
-
-    The system's own count goes on from the process that started this one, so Linux is asked more closely.
-    """
-    if STATUS.exists():
-        line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
-        return float(line.split()[1]) * 1024
-    return float(getrusage(RUSAGE_SELF).ru_maxrss)  # bytes on macOS

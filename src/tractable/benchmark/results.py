@@ -1,10 +1,11 @@
 """Results as lines of JSON: what is measured stays measured, also when a benchmark is cut short."""
 
 import os
-from fcntl import LOCK_EX, flock
 from pathlib import Path
+from typing import IO
 
 from tractable.benchmark.runs import Run
+from tractable.formats.locks import lock
 
 START = b'{"dataset": '  # of every line
 
@@ -37,20 +38,19 @@ def read_results(path: Path) -> list[Run]:
 def append_result(path: Path, run: Run) -> None:
     """Add a run to a file, in the place of a last line that was half written; others may do so meanwhile."""
     with path.open("ab+") as file:
-        flock(file, LOCK_EX)
-        _cut_half_a_line(file.fileno())
+        lock(file, wait=True)
+        _cut_half_a_line(file)
         file.write(run.to_json().encode("utf-8") + b"\n")
         file.flush()
         os.fsync(file.fileno())
 
 
-def _cut_half_a_line(handle: int) -> None:
+def _cut_half_a_line(file: IO[bytes]) -> None:
     """Shorten a file to its last end of a line."""
-    end = os.fstat(handle).st_size
+    start = file.seek(0, os.SEEK_END)
     tail = b""
-    start = end
     while start > 0 and b"\n" not in tail:
         size = min(1 << 16, start)
-        start -= size
-        tail = os.pread(handle, size, start)
-    os.ftruncate(handle, start + tail.rfind(b"\n") + 1)
+        start = file.seek(start - size)
+        tail = file.read(size)
+    file.truncate(start + tail.rfind(b"\n") + 1)

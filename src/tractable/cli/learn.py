@@ -109,7 +109,7 @@ class Run:
         from tractable.training import train
 
         started = time.perf_counter()
-        watch = Watch(tell, seconds=seconds, notebook=checkpoints)
+        watch = Watch(tell, seconds=seconds, checkpoints=checkpoints)
         circuit = train(self._learner, *self._tables, self._about, watch).circuit
         took = time.perf_counter() - started
         circuit.save(self._model)

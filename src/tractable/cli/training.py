@@ -1,6 +1,5 @@
 """What the commands that learn share: where models go, and how many cores they use."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,19 +25,10 @@ def read_tables(train: Path, valid: Path | None, weight: str | None) -> "tuple[T
 
 @contextmanager
 def cores(jobs: int | None) -> Iterator[None]:
-    """Use so many cores (all, for None), for sweeps over circuits as for learners' own parallel work."""
+    """Use `jobs` cores (None: all) for sweeps over circuits and for learners' own parallel work."""
     from joblib import parallel_config
 
-    if jobs is None:  # sweeps take all cores unless told otherwise
-        with parallel_config(n_jobs=-1):
-            yield
-        return
-    before = os.environ.get("TRACTABLE_THREADS")
-    os.environ["TRACTABLE_THREADS"] = str(jobs)
-    try:
-        with parallel_config(n_jobs=jobs):
-            yield
-    finally:
-        os.environ.pop("TRACTABLE_THREADS")
-        if before is not None:
-            os.environ["TRACTABLE_THREADS"] = before
+    from tractable.threads import use_threads
+
+    with use_threads(jobs), parallel_config(n_jobs=-1 if jobs is None else jobs):
+        yield

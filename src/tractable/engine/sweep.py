@@ -1,6 +1,5 @@
 """Sweeps over many rows: batches shared among threads, tiles inside each batch."""
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -12,6 +11,7 @@ from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
 from tractable.engine.scaling import join
 from tractable.engine.up import Tile, sweep_roots
+from tractable.threads import default_threads
 
 TILE = 128  # rows whose values are worked out together: vector lanes enough, and few enough to stay in cache
 SMALL_TILE = 8
@@ -23,10 +23,8 @@ T = TypeVar("T")
 
 
 def threads_or_default(threads: int | None) -> int:
-    """The number of threads to use: as asked, or as TRACTABLE_THREADS says, or one for each core."""
-    if threads is not None:
-        return max(1, threads)
-    return max(1, int(os.environ.get("TRACTABLE_THREADS") or len(os.sched_getaffinity(0))))
+    """The number of threads to use: as many as asked for, or else the default of `tractable.threads`."""
+    return default_threads() if threads is None else max(1, threads)
 
 
 def log_values(

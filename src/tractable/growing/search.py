@@ -53,7 +53,7 @@ class SplitSearch(BestFirst):
         With validation rows the model ends as it was when it scored best on them.
         """
         model, watch = self.model, self.watch
-        best = self._taken_up(watch.notes())
+        best = self._resume(watch.checkpoint())
         self._report()
         while self.advance():
             if model.valid_rows is None or model.score > best.score:
@@ -61,31 +61,32 @@ class SplitSearch(BestFirst):
             elif model.splits - best.splits >= patience:
                 break
             self._report()
-            watch.note(partial(self._notes, best))
+            watch.save_checkpoint(partial(self._checkpoint, best))
         if best.splits < model.splits:
             model.back_to(best)
 
     def _report(self) -> None:
         self.watch.report(f"{self.edges:,} edges, splits", self.splits, None, self.model.score)
 
-    def _taken_up(self, notes: bytes | None) -> Snapshot:
-        """Go on where an earlier run has noted to be; the best model so far."""
+    def _resume(self, checkpoint: bytes | None) -> Snapshot:
+        """Go on from the checkpoint of an earlier run, if there is one; return the best model so far."""
         best = None
-        if notes is not None:
-            with np.load(BytesIO(notes)) as noted:
-                self.model.replay(noted["history"], noted["weight"])
-                best = Snapshot(int(noted["splits"]), noted["best"], float(noted["score"]))
-                self.ledger.edge_cost = float(noted["edge_cost"])
+        if checkpoint is not None:
+            with np.load(BytesIO(checkpoint)) as saved:
+                self.model.replay(saved["history"], saved["weight"])
+                best = Snapshot(int(saved["splits"]), saved["best"], float(saved["score"]))
+                self.ledger.edge_cost = float(saved["edge_cost"])
         self._add(np.arange(self.model.features))
         return best or self.model.snapshot()
 
-    def _notes(self, best: Snapshot) -> bytes:
-        notes = BytesIO()
+    def _checkpoint(self, best: Snapshot) -> bytes:
+        """What a later run needs to go on from here."""
+        checkpoint = BytesIO()
         np.savez(
-            notes, history=self.model.history, weight=self.model.weight, edge_cost=self.ledger.edge_cost,
+            checkpoint, history=self.model.history, weight=self.model.weight, edge_cost=self.ledger.edge_cost,
             splits=best.splits, best=best.weight, score=best.score,
         )  # fmt: skip
-        return notes.getvalue()
+        return checkpoint.getvalue()
 
     @property
     def splits(self) -> int:

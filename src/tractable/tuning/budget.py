@@ -1,4 +1,4 @@
-"""How long each trial may take of the time there is."""
+"""The time of a search, and how long each of its trials may take."""
 
 import time
 from math import ceil
@@ -6,11 +6,12 @@ from math import ceil
 AMPLE = 2.0  # times what the trial with the defaults took
 
 
-class Budget:
-    """Time for a search, shared by the trials that are still to begin; what one leaves goes to the others.
+class TimeBudget:
+    """The time of a search, shared by the trials that are still to begin; what one leaves goes to the others.
 
-    The defaults are to beat, so their trial may take half of the time; and others have ample time compared
-    with it, also if that leaves none for the last ones: models that were all cut short are of little use.
+    The trial with the default settings may take half of the time, because the others are compared with it.
+    The others have ample time compared with that trial, even if none is left for the last ones: models that
+    were all stopped early are of little use.
     """
 
     def __init__(self, seconds: float | None, jobs: int) -> None:
@@ -18,14 +19,14 @@ class Budget:
         self._jobs = jobs
 
     def for_defaults(self, trials: int) -> float | None:
-        """The seconds that a trial may take, the first of so many, while nobody knows how long they take."""
+        """The seconds for the first of `trials`, that with the defaults; None if time does not matter."""
         left = self._left()
         return None if left is None else max(left / 2, left / ceil(trials / self._jobs))
 
     def share(self, trials: int, defaults_took: float | None) -> float | None:
-        """The seconds that the next of so many trials may take; None when time does not matter.
+        """The seconds for the next of `trials` trials; None if time does not matter.
 
-        `defaults_took` is None if their trial was stopped before its end.
+        `defaults_took` is how long the trial with the defaults took; None if it was stopped before its end.
         """
         left = self._left()
         if left is None:

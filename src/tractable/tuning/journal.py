@@ -4,7 +4,6 @@ JSON lines: the first says what is searched, each other one is a trial. A line t
 count and is written over.
 """
 
-import fcntl
 import json
 import os
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tractable.formats.atomic import write_text
+from tractable.formats.locks import lock
 from tractable.tuning.trial import Trial
 
 FORMAT = "tractable study 1"
@@ -41,7 +41,8 @@ class Journal:
             write_text(path, _line({"format": FORMAT} | header))
         self._file = path.open("r+b")
         try:
-            self._lock()
+            if not lock(self._file, wait=False):
+                raise ValueError(f"study '{path}' is in use by another search")
             self.trials = self._read(header)
         except BaseException:
             self._file.close()
@@ -62,12 +63,6 @@ class Journal:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with the process, however it ends
-        except BlockingIOError:
-            raise ValueError(f"study '{self._path}' is in use by another search") from None
 
     def _read(self, header: dict[str, Any]) -> list[Trial]:
         """The trials of the file, which is left open behind the last of them."""

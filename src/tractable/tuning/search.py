@@ -1,35 +1,36 @@
 """The search itself: trials one after the other or side by side, each written down as it ends."""
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed
 
-from tractable.progress import Watch
+from tractable.progress import Watch, share
+from tractable.threads import default_threads
 from tractable.tuning.best import Best
-from tractable.tuning.budget import Budget
+from tractable.tuning.budget import TimeBudget
 from tractable.tuning.journal import Journal
 from tractable.tuning.problem import Problem
 from tractable.tuning.samplers import SAMPLERS
-from tractable.tuning.trial import THREADS, Outcome, Task, Trial, attempt
+from tractable.tuning.trial import Outcome, Trial, TrialTask, attempt, attempt_elsewhere
 
 
-class Plan(NamedTuple):
-    """How much is to be done."""
+class SearchPlan(NamedTuple):
+    """How many trials a search does, how many of them at once, and in how much time."""
 
     trials: int  # in all, with those of earlier runs
     jobs: int  # trials side by side
     seconds: float | None  # in which to do them
 
 
-class Search:
-    """Does the trials that are not done yet."""
+class TrialSearch:
+    """A search that does the trials that are not done yet."""
 
     def __init__(
-        self, problem: Problem, best: Best, journal: Journal | None, watch: Watch, plan: Plan
+        self, problem: Problem, best: Best, journal: Journal | None, watch: Watch, plan: SearchPlan
     ) -> None:
         self._problem = problem
         self._sampler = SAMPLERS[problem.sampler]
@@ -38,7 +39,7 @@ class Search:
         self._watch = watch
         self._count = plan.trials
         self._jobs = plan.jobs
-        self._budget = Budget(plan.seconds, plan.jobs)
+        self._budget = TimeBudget(plan.seconds, plan.jobs)
         self._given_up: list[Outcome] = []  # trials that somebody interrupted
         self.trials: list[Trial] = [] if journal is None else list(journal.trials)
 
@@ -67,16 +68,30 @@ class Search:
         return not self._watch.should_stop() or not (self.trials or self._given_up)
 
     def _round(self, numbers: Sequence[int], to_come: int) -> None:
-        workers = min(self._jobs, len(numbers))
         first = numbers[0] - numbers[0] % self._jobs
         earlier = sorted((t for t in self.trials if t.number < first), key=lambda trial: trial.number)
 
-        def tasks() -> Iterator[Task]:
+        def tasks() -> Iterator[TrialTask]:
             for place, number in enumerate(numbers):
                 if place == 0 or not self._watch.should_stop():
                     seconds = self._seconds(to_come - place)
-                    yield self._task(number, self._settings(number, earlier), seconds, here=workers == 1)
+                    yield self._task(number, self._settings(number, earlier), seconds)
 
+        workers = min(self._jobs, len(numbers))
+        with closing(
+            self._side_by_side(tasks(), workers) if workers > 1 else self._here(tasks())
+        ) as outcomes:
+            for outcome in outcomes:
+                self._record(outcome)
+
+    def _here(self, tasks: Iterator[TrialTask]) -> Generator[Outcome, None, None]:
+        """The results of trials, one after the other in this process."""
+        for task in tasks:
+            yield attempt(task, self._watch)
+
+    def _side_by_side(self, tasks: Iterator[TrialTask], workers: int) -> Generator[Outcome, None, None]:
+        """The results of trials, done side by side, as soon as they are there."""
+        threads = max(1, default_threads() // self._jobs)
         # Arrays go as they are: shared ones are read-only, and kernels would be compiled anew for those.
         parallel = Parallel(
             n_jobs=workers,
@@ -86,8 +101,8 @@ class Search:
             max_nbytes=None,
         )
         try:
-            for outcome in parallel(delayed(attempt)(task) for task in tasks()):
-                self._note(outcome)
+            with share(self._watch) as shared:
+                yield from parallel(delayed(attempt_elsewhere)(task, threads, shared) for task in tasks)
         except BrokenProcessPool:
             if not self._watch.interrupted:  # Ctrl-C ends idle processes, too
                 raise MemoryError("a trial's process was killed; fewer jobs take less") from None
@@ -105,9 +120,9 @@ class Search:
             return problem.defaults
         return self._sampler.settings(problem.space, problem.defaults, problem.seed, number, earlier)
 
-    def _task(self, number: int, settings: Mapping[str, Any], seconds: float | None, *, here: bool) -> Task:
+    def _task(self, number: int, settings: Mapping[str, Any], seconds: float | None) -> TrialTask:
         problem = self._problem
-        return Task(
+        return TrialTask(
             number=number,
             settings=settings,
             learner=problem.learner(settings),
@@ -115,11 +130,9 @@ class Search:
             valid=problem.valid,
             seed=problem.seed,
             seconds=seconds,
-            threads=None if here else max(1, _cores() // self._jobs),
-            outer=self._watch if here else None,
         )
 
-    def _note(self, outcome: Outcome) -> None:
+    def _record(self, outcome: Outcome) -> None:
         trial = outcome.trial
         if outcome.interrupted:  # it is done again, whole, when the search goes on
             self._given_up.append(outcome)
@@ -151,11 +164,7 @@ class Search:
 
     def _learn_again(self, trial: Trial) -> None:
         seconds = None if trial.finished else trial.seconds
-        outcome = attempt(self._task(trial.number, trial.settings, seconds, here=True))
+        outcome = attempt(self._task(trial.number, trial.settings, seconds), self._watch)
         if outcome.graph is None:
             raise ValueError(f"trial {trial.number} could not be learned again: {outcome.trial.fault}")
         self._best.keep(outcome.trial if outcome.interrupted else trial, outcome.graph)
-
-
-def _cores() -> int:
-    return int(os.environ.get(THREADS) or len(os.sched_getaffinity(0)))

@@ -1,9 +1,7 @@
 """One trial: settings, the model they lead to, and its score."""
 
-import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, isnan
 from typing import Any
@@ -13,16 +11,16 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners import Learner
-from tractable.progress import Progress, Watch
+from tractable.progress import InnerWatch, Progress, SharedWatch, Watch
 from tractable.statistics.scores import mean_log_prob
+from tractable.threads import use_threads
 
-THREADS = "TRACTABLE_THREADS"
 FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What there is to tell of a trial."""
+    """The settings that were tried and how good their model is."""
 
     number: int  # the trial 0 has the learner's defaults
     settings: Mapping[str, Any]  # those that are searched
@@ -45,8 +43,8 @@ def best_of(trials: Iterable[Trial]) -> Trial | None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
-    """All that it takes to do a trial, here or in another process."""
+class TrialTask:
+    """Everything that a trial needs, here or in another process."""
 
     number: int
     settings: Mapping[str, Any]
@@ -54,60 +52,47 @@ class Task:
     train: Table
     valid: Table
     seed: int
-    seconds: float | None  # that it may take
-    threads: int | None  # for sweeps; None: as many as there are
-    outer: Watch | None  # that watches the whole search, where it is in this process
+    seconds: float | None  # that it may take; None: as long as it takes
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came of a trial."""
+    """The result of a trial."""
 
     trial: Trial
-    graph: Graph | None
-    interrupted: bool
+    graph: Graph | None  # None if the settings do not suit the tables
+    interrupted: bool  # by somebody, not by its time budget
 
 
-class TrialWatch(Watch):
-    """Stops a trial when its own time is over or the whole search is interrupted."""
+class TrialWatch(InnerWatch):
+    """A watch that stops a trial when its own time is over or the whole search is interrupted."""
 
-    def __init__(self, number: int, seconds: float | None, outer: Watch | None) -> None:
-        super().__init__(self._pass_on, seconds=seconds)
-        self._number = number
-        self._outer = outer
+    def __init__(self, task: TrialTask, search: Watch) -> None:
+        super().__init__(search, self._label, seconds=inf if task.seconds is None else task.seconds)
+        self._number = task.number
 
-    def should_stop(self) -> bool:
-        """Whether to end with the best model so far."""
-        return self.stopped_by_hand() or super().should_stop()
-
-    def stopped_by_hand(self) -> bool:
-        """Whether somebody interrupted the trial or the search."""
-        return self.interrupted or (self._outer is not None and self._outer.interrupted)
-
-    def _pass_on(self, progress: Progress) -> None:
-        if self._outer is not None:
-            self._outer.report(f"trial {self._number}: {progress.stage}", *progress[1:])
+    def _label(self, progress: Progress) -> None:
+        self._outer.report(f"trial {self._number}: {progress.stage}", *progress[1:])
 
 
-def attempt(task: Task) -> Outcome:
-    """Do a trial.
+def attempt(task: TrialTask, search: Watch) -> Outcome:
+    """Do a trial of a search with that watch.
 
     Raises:
         ValueError: if even the learner's defaults, the trial 0, do not suit the tables.
     """
     started = time.perf_counter()
-    watch = TrialWatch(task.number, task.seconds, task.outer)
+    watch = TrialWatch(task, search)
     graph, score, fault = None, -inf, ""
-    with _threads(task.threads):
-        try:
-            graph = task.learner.learn(
-                task.train, np.random.default_rng(task.seed), valid=task.valid, watch=watch
-            )
-            score = mean_log_prob(graph, task.valid)
-        except FAULTS as error:
-            if task.number == 0:
-                raise
-            fault = str(error) or type(error).__name__
+    try:
+        graph = task.learner.learn(
+            task.train, np.random.default_rng(task.seed), valid=task.valid, watch=watch
+        )
+        score = mean_log_prob(graph, task.valid)
+    except FAULTS as error:
+        if task.number == 0:
+            raise
+        fault = str(error) or type(error).__name__
     trial = Trial(
         number=task.number,
         settings=task.settings,
@@ -117,20 +102,10 @@ def attempt(task: Task) -> Outcome:
         finished=not watch.should_stop(),
         fault=fault,
     )
-    return Outcome(trial, graph, watch.stopped_by_hand())
+    return Outcome(trial, graph, watch.interrupted)
 
 
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """Sweep with so many threads while the block runs."""
-    if count is None:
-        yield
-        return
-    before = os.environ.get(THREADS)
-    os.environ[THREADS] = str(count)
-    try:
-        yield
-    finally:
-        os.environ.pop(THREADS)
-        if before is not None:
-            os.environ[THREADS] = before
+def attempt_elsewhere(task: TrialTask, threads: int, search: SharedWatch) -> Outcome:
+    """Do a trial in another process than the search's, with so many threads."""
+    with use_threads(threads), search.connect() as watch:
+        return attempt(task, watch)

@@ -15,7 +15,7 @@ from tractable.tuning.best import Best
 from tractable.tuning.journal import Journal
 from tractable.tuning.problem import Problem, learner_kind
 from tractable.tuning.samplers import sampler_named
-from tractable.tuning.search import Plan, Search
+from tractable.tuning.search import SearchPlan, TrialSearch
 from tractable.tuning.table import table_text
 from tractable.tuning.trial import Trial, best_of
 
@@ -97,7 +97,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     fixed = dict(settings or {})
     kind = learner_kind(algorithm, fixed)
     sampler_named(sampler)
-    plan = Plan(_positive(trials), effective_n_jobs(jobs), _seconds(budget))
+    plan = SearchPlan(_positive(trials), effective_n_jobs(jobs), _seconds(budget))
     table = as_table(train)
     held_out = as_table(valid, table.schema)
     if not held_out.total_weight:
@@ -111,11 +111,11 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
 
 
 def _searched(
-    problem: Problem, frame: str, place: Path | None, journal: Journal | None, watch: Watch, plan: Plan
+    problem: Problem, frame: str, place: Path | None, journal: Journal | None, watch: Watch, plan: SearchPlan
 ) -> Tuned:
     known = [] if journal is None else journal.trials
     best = Best(problem, frame, place, best_of(known))
-    search = Search(problem, best, journal, watch, plan)
+    search = TrialSearch(problem, best, journal, watch, plan)
     search.run()
     assert best.circuit is not None
     assert best.trial is not None

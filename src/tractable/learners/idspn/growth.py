@@ -1,9 +1,9 @@
 """The growth of a sum-product of circuits: which leaf is extended, by what, and whether it stays so."""
 
-import time
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -13,14 +13,15 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.engine import log_values
-from tractable.learners.idspn.race import racing
+from tractable.learners.idspn.race import RaceWatch
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
-from tractable.progress import Watch
+from tractable.progress import SharedWatch, Watch, share
 from tractable.statistics.clustering import Clustering, cluster_rows
 from tractable.statistics.dependence import pair_gains
 from tractable.statistics.encoding import encode
+from tractable.threads import default_threads, use_threads
 
 FEWEST_COLUMNS, FEWEST_ROWS = 5, 50  # of a circuit that is extended
 
@@ -57,6 +58,20 @@ class _Task(NamedTuple):
     columns: Ints
     around: Ints  # the rows that were divided
     final: bool = False
+
+
+class _Job(NamedTuple):
+    """What learns a circuit, here or in another process."""
+
+    name: str  # under which progress is reported
+    learner: Learner
+    part: Table
+    valid: Table | None
+
+    def learn(self, watch: Watch, goal: float = -np.inf) -> Graph:
+        """The circuit; it may be given up when it will not come to score `goal`."""
+        race = RaceWatch(watch, goal, self.name)
+        return self.learner.learn(self.part, np.random.default_rng(0), valid=self.valid, watch=race)
 
 
 class Growth:
@@ -172,27 +187,25 @@ class Growth:
 
         One that is alone may be given up when it will not come to score `goal`.
         """
-        jobs = [self._job(task) for task in tasks]
-        graphs: Any
+        jobs = [self._job(task, f"circuit {i} of {len(tasks)}") for i, task in enumerate(tasks, start=1)]
         if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
-            graphs = [_learn_circuit(*job, racing(watch, goal)) for job in jobs]
+            graphs = [job.learn(watch, goal) for job in jobs]
         else:
-            until = None if watch.left is None else time.time() + watch.left
-            graphs = Parallel(n_jobs=self._how.jobs)(delayed(_learn_until)(*job, until) for job in jobs)
+            graphs = _learn_side_by_side(jobs, self._how.jobs, watch)
         return [
             CircuitNode(graph, task.rows, task.valid_rows, self._judge, final=task.final)
             for graph, task in zip(graphs, tasks, strict=True)
         ]
 
-    def _job(self, task: _Task) -> tuple[Learner, Table, Table | None]:
+    def _job(self, task: _Task, name: str) -> _Job:
         """What learns the circuit of a task, and the rows it learns from and is judged by."""
         weights = self._table.row_weights
         cells = float(weights[task.rows].sum()) * task.columns.size
-        share = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
+        part_of_all = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
-        return self._leaf_learner(share), self._with_around(task), valid
+        return _Job(name, self._leaf_learner(part_of_all), self._with_around(task), valid)
 
     def _with_around(self, task: _Task) -> Table:
         """The rows of a task with those that were divided beside them, which count for a few rows in all.
@@ -208,13 +221,23 @@ class Growth:
         return Table(whole.schema, whole.values[task.around], beside[task.around])
 
 
-def _learn_circuit(learner: Learner, part: Table, valid: Table | None, watch: Watch) -> Graph:
-    return learner.learn(part, np.random.default_rng(0), valid=valid, watch=watch)
+def _learn_side_by_side(jobs: list[_Job], workers: int | None, watch: Watch) -> list[Graph]:
+    """The circuits of jobs, learned by processes or whatever joblib is set up to use."""
+    threads = max(1, default_threads() // min(len(jobs), effective_n_jobs(workers)))
+    try:
+        with share(watch) as shared:
+            return list(Parallel(n_jobs=workers)(delayed(_learn_there)(job, threads, shared) for job in jobs))
+    except BrokenProcessPool:
+        if not watch.interrupted:
+            raise MemoryError("a process that learned a circuit was killed; fewer jobs take less") from None
+        return [
+            job.learn(watch) for job in jobs
+        ]  # Ctrl-C ends idle processes, too; what is left takes no time
 
 
-def _learn_until(learner: Learner, part: Table, valid: Table | None, until: float | None) -> Graph:
-    """The same in another process, until a time of day: it may have waited for its turn."""
-    return _learn_circuit(learner, part, valid, Watch(seconds=None if until is None else until - time.time()))
+def _learn_there(job: _Job, threads: int, shared: SharedWatch) -> Graph:
+    with use_threads(threads), shared.connect() as watch:
+        return job.learn(watch)
 
 
 def _likeliest(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:

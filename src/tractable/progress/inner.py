@@ -1,0 +1,47 @@
+"""A watch for a part of some work that another watch looks after."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Self
+
+from tractable.progress.watch import Progress, Watch
+
+
+class InnerWatch(Watch):
+    """A watch within another: it stops when the outer one is told to, and may stop earlier by itself.
+
+    `stop` is a reason of its own: the part ends as soon as it answers true, and the outer work goes on.
+    `seconds` is a time budget in place of what is left of the outer one; `inf` means as long as it takes.
+    Reports go to `on_progress`, or, where that is not given, to the outer watch as they are. Ctrl-C is left
+    to the outer watch.
+    """
+
+    def __init__(
+        self,
+        outer: Watch,
+        on_progress: Callable[[Progress], None] | None = None,
+        *,
+        stop: Callable[[], bool] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        budget = outer.left if seconds is None else seconds
+        super().__init__(on_progress or self._pass_on, seconds=None if budget == inf else budget)
+        self._outer = outer
+        self._stop = stop
+
+    def is_interrupted_elsewhere(self) -> bool:
+        """Whether the outer work was interrupted."""
+        return self._outer.interrupted
+
+    def gives_up(self) -> bool:
+        """Whether this part, or work around it, has a reason of its own to stop."""
+        return (self._stop is not None and self._stop()) or self._outer.gives_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def _pass_on(self, progress: Progress) -> None:
+        self._outer.report(*progress)

@@ -1,0 +1,122 @@
+"""A watch that work in other processes reports to and is stopped by.
+
+    with share(watch) as shared:
+        Parallel(n_jobs=2)(delayed(work)(part, shared) for part in parts)
+
+    def work(part, shared):
+        with shared.connect() as watch:
+            ...
+
+The processes talk through sockets or pipes of this machine. No process is started for that.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection
+
+from tractable.progress.inner import InnerWatch
+from tractable.progress.switchboard import INTERRUPT, Address, Switchboard
+from tractable.progress.watch import Progress, Watch
+
+REPORT_SECONDS = 0.1  # that pass between two reports of a process, at least
+LISTEN_SECONDS = 0.05  # that pass between two looks at what the parent says
+
+_own: dict[bytes, tuple[int, Watch]] = {}  # watches that are shared, by their key, and the process that does
+
+
+@dataclass(frozen=True)
+class SharedWatch:
+    """What another process needs to know of a watch. It is small and can be pickled."""
+
+    address: Address | None  # where its process listens; None if it cannot
+    key: bytes = field(repr=False)  # proves that a process was given this
+    until: float | None  # the time of day at which the budget is used up
+
+    @contextmanager
+    def connect(self) -> Iterator[Watch]:
+        """A watch for this process that reports to the shared one and is interrupted with it or by Ctrl-C.
+
+        A process that cannot reach the shared watch, or loses it, works on: it still has its deadline.
+        """
+        process, watch = _own.get(self.key, (None, None))
+        if watch is not None and process == os.getpid():  # a thread, or no parallel work at all
+            yield InnerWatch(watch)
+            return
+        line = _Line(self)
+        with (
+            closing(line),
+            _LineWatch(line, None if self.until is None else self.until - time.time()) as watch,
+        ):
+            yield watch
+
+
+@contextmanager
+def share(watch: Watch) -> Iterator[SharedWatch]:
+    """Let work in other processes report to a watch while the block runs.
+
+    Whatever `on_progress` of the watch raises when another process reports is raised when the block ends.
+    """
+    until = None if watch.left is None else time.time() + watch.left
+    with Switchboard(watch) as board:
+        _own[board.key] = (os.getpid(), watch)
+        try:
+            yield SharedWatch(board.address, board.key, until)
+        finally:
+            del _own[board.key]
+
+
+class _Line:
+    """A connection to the process that shares a watch; once it breaks it stays silent."""
+
+    def __init__(self, shared: SharedWatch) -> None:
+        self._connection: Connection | None = None
+        self._reported_at = self._listened_at = -REPORT_SECONDS
+        self._interrupted = False
+        if shared.address is not None:
+            with suppress(OSError, EOFError, AuthenticationError):
+                self._connection = Client(shared.address, authkey=shared.key)
+
+    def report(self, progress: Progress) -> None:
+        """Send a report, unless the last one was sent just now."""
+        now = time.monotonic()
+        if self._connection is None or now - self._reported_at < REPORT_SECONDS:
+            return
+        self._reported_at = now
+        try:
+            self._connection.send(tuple(progress))
+        except OSError:
+            self.close()
+
+    def is_interrupted(self) -> bool:
+        """Whether the other process has said that the work was interrupted."""
+        now = time.monotonic()
+        if self._connection is not None and now - self._listened_at >= LISTEN_SECONDS:
+            self._listened_at = now
+            try:
+                if self._connection.poll():
+                    self._interrupted = self._connection.recv() == INTERRUPT
+            except (OSError, EOFError):
+                self.close()
+        return self._interrupted
+
+    def close(self) -> None:
+        """Say no more."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class _LineWatch(Watch):
+    """The watch of a process that works for another one."""
+
+    def __init__(self, line: _Line, seconds: float | None) -> None:
+        super().__init__(line.report, seconds=seconds)
+        self._line = line
+
+    def is_interrupted_elsewhere(self) -> bool:
+        """Whether the work was interrupted in the process that it is for."""
+        return self._line.is_interrupted()

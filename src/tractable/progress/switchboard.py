@@ -1,0 +1,97 @@
+"""The listening side of a shared watch: a thread waits for other processes, and each of them has one more."""
+
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from tractable.progress.watch import Watch
+
+Address: TypeAlias = str | tuple[str, int]
+
+INTERRUPT = "interrupt"  # what processes are told when the work is interrupted
+POLL_SECONDS = 0.05  # that pass between two looks at whether it is
+JOIN_SECONDS = 1.0  # that threads have to end
+BACKLOG = 64  # processes that may call at the same moment
+
+
+class Switchboard:
+    """Passes reports of other processes on to a watch, and its interrupts to them, while it is entered."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._threads: list[threading.Thread] = []
+        self._closing = False
+        self._fault: Exception | None = None  # the first that a report led to
+        self.key = secrets.token_bytes(32)
+        self._listener: Listener | None = None
+        with suppress(OSError):  # where nothing can be listened to, others work without reports
+            self._listener = Listener(backlog=BACKLOG, authkey=self.key)
+        self.address: Address | None = None if self._listener is None else self._listener.address
+
+    def __enter__(self) -> Self:
+        if self._listener is not None:
+            self._start(self._answer_calls, self._listener)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing = True
+        if self._listener is not None:
+            with suppress(
+                OSError, EOFError, AuthenticationError
+            ):  # a call wakes the thread that waits for one
+                Client(self._listener.address, authkey=self.key).close()
+            self._join()
+            self._listener.close()
+        if fault is None and self._fault is not None:
+            raise self._fault
+
+    def _start(self, work: Callable[[Any], None], argument: Listener | Connection) -> None:
+        thread = threading.Thread(target=work, args=(argument,), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _join(self) -> None:
+        """Wait until everything that was sent has been passed on, but not for a callback that hangs."""
+        end = time.monotonic() + JOIN_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    def _answer_calls(self, listener: Listener) -> None:
+        while not self._closing:
+            with suppress(OSError, EOFError, AuthenticationError):  # of a process that ends while it calls
+                self._start(self._serve, listener.accept())
+
+    def _serve(self, connection: Connection) -> None:
+        """Pass on what one process reports until it ends or nobody is interested any more."""
+        _block_broken_pipe_signal()
+        told = False
+        with suppress(OSError, EOFError), connection:
+            while True:
+                if connection.poll(POLL_SECONDS):
+                    self._report(connection.recv())
+                elif self._closing:
+                    return
+                if not told and (self._watch.interrupted or self._fault is not None):
+                    connection.send(INTERRUPT)
+                    told = True
+
+    def _report(self, progress: Any) -> None:
+        try:
+            self._watch.report(*progress)
+        except Exception as fault:  # it belongs to the thread that shares the watch
+            self._fault = self._fault or fault
+
+
+def _block_broken_pipe_signal() -> None:
+    """Have a broken pipe raise an error in this thread, also where the program has it end the process."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
