@@ -181,8 +181,8 @@ def test_impossible_validation_rows_are_no_end(odd: list[float], sampler: str, t
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        ("no algorithm 'chowliu'; did you mean 'chow-liu'", {"algorithm": "chowliu"}),
-        (r"no algorithm 'zzz' \(independent, ", {"algorithm": "zzz"}),
+        ("no learner 'chowliu'; did you mean 'chow-liu'", {"algorithm": "chowliu"}),
+        (r"no learner 'zzz' \(learners: independent, ", {"algorithm": "zzz"}),
         ("chow-liu has no setting 'soothing'", {"settings": {"soothing": 1.0}}),
         ("setting smoothing of chow-liu is at least 0, not -1", {"settings": {"smoothing": -1.0}}),
         ("nothing is left to search", {"settings": {"smoothing": 1.0, "link_cost": 1.0}}),
