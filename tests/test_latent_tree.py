@@ -17,9 +17,9 @@ from tractable.learners.latent_tree.distances import Pairs, information_distance
 from tractable.learners.latent_tree.grouping import recursive_grouping
 from tractable.learners.latent_tree.joining import neighbour_joining
 from tractable.learners.latent_tree.learner import LatentTreeLearner
-from tractable.learners.latent_tree.start import first_tables, rooted
+from tractable.learners.latent_tree.start import initial_tables, root_tree
 from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
-from tractable.learners.latent_tree.tree import Tree, contracted, from_the_middle, paths, tree_of
+from tractable.learners.latent_tree.tree import Tree, merge_close_nodes, paths, root_at_centre, tree_of
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Progress, Watch
@@ -69,7 +69,7 @@ def is_same(one: Tree, other: Tree) -> bool:
 def transitions(tree: Tree, states: int, seed: int, keep: float) -> tuple[list[int], list[int], list[Floats]]:
     """The nodes, parents first, their parents, and for each a random table that mostly keeps the state."""
     rng = np.random.default_rng(seed)
-    parent, order = from_the_middle(tree)
+    parent, order = root_at_centre(tree)
     tables = [
         keep * np.eye(states) + (1 - keep) * rng.dirichlet(np.full(states, 5.0), size=states)
         for _ in range(tree.nodes)
@@ -196,7 +196,7 @@ def test_the_tree_is_recovered_from_rows(method: Method, seed: int) -> None:
 
 def test_contraction_keeps_links_between_columns() -> None:
     tree = tree_of(3, 4, [(0, 3), (1, 3), (2, 3)], [0.0, 0.0, 1.0])
-    found = contracted(tree, 0.5)
+    found = merge_close_nodes(tree, 0.5)
     assert found.hidden == 0
     assert {frozenset(link) for link in found.links.tolist()} == {frozenset((0, 1)), frozenset((0, 2))}
 
@@ -215,7 +215,7 @@ def test_a_noisy_star_of_500_columns_gets_one_hidden_node() -> None:
     distance = np.maximum(away[:, None] + away + noise + noise.T, 0.0)
     np.fill_diagonal(distance, 0.0)
     assert recursive_grouping(distance, np.inf, 0.1, Watch()).hidden == 1
-    assert contracted(neighbour_joining(distance, Watch()), 0.1).hidden == 1
+    assert merge_close_nodes(neighbour_joining(distance, Watch()), 0.1).hidden == 1
 
 
 @every_method
@@ -234,8 +234,8 @@ def start(table: Table, states: int | None = None) -> Graph:
     """The circuit that EM begins with."""
     encoding = encode(table)
     pairs = pair_counts(encoding)
-    down = rooted(latent_tree(information_distances(pairs, 2), StructureSearch()), table.schema, states)
-    return tree_circuit(down, first_tables(down, encoding, pairs, 0.1, np.random.default_rng(0)))
+    down = root_tree(latent_tree(information_distances(pairs, 2), StructureSearch()), table.schema, states)
+    return tree_circuit(down, initial_tables(down, encoding, pairs, 0.1, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("states", [None, 4])

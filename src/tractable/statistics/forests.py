@@ -114,7 +114,7 @@ def forest_node(
     for column in forest.order[::-1].tolist():
         at = int(place[column])
         if not children[column]:
-            nodes[column] = _leaves(builder, at, tables[column])
+            nodes[column] = leaf_nodes(builder, at, tables[column])
             continue
         below = [nodes[child] for child in children[column]]
         states = [
@@ -125,7 +125,8 @@ def forest_node(
     return builder.product([nodes[root][0] for root in np.flatnonzero(forest.parent < 0).tolist()])
 
 
-def _leaves(builder: Builder, column: int, table: Floats) -> list[int]:
+def leaf_nodes(builder: Builder, column: int, table: Floats) -> list[int]:
+    """A leaf over the column for each row of a table."""
     variable = builder.schema[column]
     params = state_params(table) if variable.is_categorical else table
     family = default_family(variable)

@@ -1,26 +1,28 @@
 """A latent tree as a circuit.
 
-A node with children has a product for each of its states (of what the children are given it, and if it is a
-column the state's indicator) and for each state of its parent a sum over them; a node without children is a
-column and has a leaf for each state of its parent.
+A node with children has a product for each of its states (of the children given that state and, if the node
+is a column, the state's indicator) and a sum over these products for each state of its parent. A node without
+children is a column and has a leaf for each state of its parent.
 """
 
 import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
-from tractable.learners.latent_tree.start import Rooted
-from tractable.statistics.estimates import default_family, state_params
+from tractable.learners.latent_tree.start import RootedTree
+from tractable.statistics.forests import leaf_nodes
 
 
-def tree_circuit(tree: Rooted, tables: list[Floats]) -> Graph:
-    """The circuit; `tables` hold for each node a line for each state of its parent, or one."""
+def tree_circuit(tree: RootedTree, tables: list[Floats]) -> Graph:
+    """The circuit; `tables` has for each node a row for each state of its parent, or a single one."""
     builder = Builder(tree.schema)
     children = tree.forest.children()
-    nodes: list[list[int]] = [[] for _ in children]  # for each node, one for each line of its table
+    nodes: list[list[int]] = [
+        [] for _ in children
+    ]  # for each node of the tree, one for each row of its table
     for node in tree.forest.order[::-1].tolist():
         if not children[node]:
-            nodes[node] = _leaves(builder, node, tables[node])
+            nodes[node] = leaf_nodes(builder, node, tables[node])
             continue
         below = [nodes[child] for child in children[node]]
         states = [
@@ -32,12 +34,5 @@ def tree_circuit(tree: Rooted, tables: list[Floats]) -> Graph:
     return builder.freeze(builder.product([nodes[root][0] for root in roots]))
 
 
-def _own(builder: Builder, tree: Rooted, node: int, state: int) -> list[int]:
+def _own(builder: Builder, tree: RootedTree, node: int, state: int) -> list[int]:
     return [] if tree.is_hidden(node) else [builder.indicator(node, state)]
-
-
-def _leaves(builder: Builder, column: int, table: Floats) -> list[int]:
-    variable = builder.schema[column]
-    params = state_params(table) if variable.is_categorical else table
-    family = default_family(variable)
-    return [builder.leaf(family, column, line) for line in params.tolist()]

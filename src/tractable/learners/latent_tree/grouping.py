@@ -9,16 +9,16 @@ from tractable.learners.latent_tree.kernels import compare
 from tractable.learners.latent_tree.tree import Tree, tree_of
 from tractable.progress import Watch
 
-FAR = 1e6  # stands for an infinite spread
-SLACK = 1.5  # pairs that spread by this many times the least are families too: fewer rounds
+FAR = 1e6  # in place of an infinite spread
+SLACK = 1.5  # pairs whose spread is within this factor of the least are families too, which saves rounds
 
 
 def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch: Watch) -> Tree:
-    """A tree over the nodes that the distances are of: each family gets a hidden parent, and so on up.
+    """A tree over the given nodes, in which each family of nodes gets a hidden parent, level by level.
 
-    Distances from `reach` up are not relied on. Nodes are of one family where the differences of their
-    distances to others spread by no more than `relaxation`, and in any case the two that spread least and
-    those that spread little more. A column that is the parent of its family ends up at a link of no length.
+    Distances of `reach` and more are ignored. Nodes belong to one family if the differences of their
+    distances to others vary by at most `relaxation`; in any case the two with the least variation do, and
+    those with little more. A column that is the parent of its family ends up at a link of length zero.
     """
     columns = nodes = len(distance)
     active = np.arange(columns)

@@ -13,7 +13,7 @@ from tractable.circuit import Graph, parameter_count
 from tractable.data import Table
 from tractable.learners.latent_tree.circuit import tree_circuit
 from tractable.learners.latent_tree.distances import Pairs, information_distances, pair_counts, usual_states
-from tractable.learners.latent_tree.start import first_tables, rooted
+from tractable.learners.latent_tree.start import initial_tables, root_tree
 from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
 from tractable.learners.latent_tree.tree import Tree
 from tractable.learners.learner import Learned, Learner
@@ -117,8 +117,8 @@ class LatentTreeLearner(Learner):
         self, tree: Tree, states: int | None, facts: _Problem, rng: np.random.Generator, watch: Watch
     ) -> tuple[Graph, float]:
         """The circuit after EM and its mean training log-likelihood."""
-        down = rooted(tree, facts.encoding.schema, states)
-        graph = tree_circuit(down, first_tables(down, facts.encoding, facts.pairs, self.smoothing, rng))
+        down = root_tree(tree, facts.encoding.schema, states)
+        graph = tree_circuit(down, initial_tables(down, facts.encoding, facts.pairs, self.smoothing, rng))
         if not facts.encoding.total:
             return graph, 0.0
         how = CCCP(

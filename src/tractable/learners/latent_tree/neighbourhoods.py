@@ -1,4 +1,4 @@
-"""The Chow-Liu start: hidden nodes are sought among the neighbours of one column at a time."""
+"""Latent trees along a Chow-Liu tree: hidden nodes are searched around one column at a time."""
 
 from collections.abc import Callable
 
@@ -10,14 +10,14 @@ from tractable.progress import Watch
 from tractable.statistics.forests import maximum_spanning_links
 
 
-def grown_from_chow_liu(
+def refine_chow_liu_tree(
     distance: Floats, reach: float, solve: Callable[[Floats], Tree], watch: Watch
 ) -> Tree:
     """The Chow-Liu tree of the distances, each inner column and its neighbours replaced by `solve`.
 
     Columns from `reach` up apart are not linked. When `watch` says to stop, the rest stays a Chow-Liu tree.
     """
-    growing = _Growing(distance, reach)
+    growing = _RefinedTree(distance, reach)
     inner = [column for column, near in enumerate(growing.near) if len(near) > 1]
     for done, column in enumerate(inner):
         watch.report("hidden nodes", done, len(inner))
@@ -29,8 +29,8 @@ def grown_from_chow_liu(
     return growing.tree()
 
 
-class _Growing:
-    """A tree that gains hidden nodes, and the distances of all its nodes."""
+class _RefinedTree:
+    """A tree to which hidden nodes are added, and the distances of all its nodes."""
 
     def __init__(self, distance: Floats, reach: float) -> None:
         self.columns = self.nodes = len(distance)
@@ -63,7 +63,7 @@ class _Growing:
             self._link(one, other)
 
     def _behind(self, members: Ints) -> Ints:
-        """The position in `members` of the one that each node hangs on, -1 for nodes of other trees."""
+        """The position in `members` of the member nearest to each node, -1 for nodes of other trees."""
         answer = np.full(self.nodes, -1, dtype=np.int64)
         for position, member in enumerate(members.tolist()):
             stack = [member]

@@ -1,4 +1,4 @@
-"""From distances to a latent tree, by any of the methods."""
+"""From distances between columns to a latent tree, by any of the methods."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -9,8 +9,8 @@ from scipy.sparse import csgraph
 from tractable.arrays import Floats
 from tractable.learners.latent_tree.grouping import recursive_grouping
 from tractable.learners.latent_tree.joining import neighbour_joining
-from tractable.learners.latent_tree.neighbourhoods import grown_from_chow_liu
-from tractable.learners.latent_tree.tree import Tree, contracted, joined
+from tractable.learners.latent_tree.neighbourhoods import refine_chow_liu_tree
+from tractable.learners.latent_tree.tree import Tree, join_trees, merge_close_nodes
 from tractable.progress import Watch
 
 Method: TypeAlias = Literal["clrg", "clnj", "rg", "nj"]
@@ -33,16 +33,16 @@ def latent_tree(distance: Floats, how: StructureSearch, watch: Watch | None = No
     capped = np.where(known, distance, reach)
 
     def solve(part: Floats) -> Tree:
-        return contracted(_solved(part, reach, how, watch), how.merge_distance)
+        return merge_close_nodes(_solve_part(part, reach, how, watch), how.merge_distance)
 
     if how.method in ("clrg", "clnj"):
-        return grown_from_chow_liu(capped, reach, solve, watch)
+        return refine_chow_liu_tree(capped, reach, solve, watch)
     count, label = csgraph.connected_components(known, directed=False)
     groups = [np.flatnonzero(label == group) for group in range(count)]
-    return joined(len(distance), [(group, solve(capped[np.ix_(group, group)])) for group in groups])
+    return join_trees(len(distance), [(group, solve(capped[np.ix_(group, group)])) for group in groups])
 
 
-def _solved(distance: Floats, reach: float, how: StructureSearch, watch: Watch) -> Tree:
+def _solve_part(distance: Floats, reach: float, how: StructureSearch, watch: Watch) -> Tree:
     if how.method.endswith("rg"):
         return recursive_grouping(distance, reach, how.relaxation, watch)
     return neighbour_joining(distance, watch)

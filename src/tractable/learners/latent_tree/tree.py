@@ -1,4 +1,4 @@
-"""Trees whose nodes are columns, or hidden."""
+"""Trees whose nodes are columns or hidden nodes."""
 
 from dataclasses import dataclass, replace
 
@@ -8,12 +8,12 @@ from scipy.sparse import csgraph
 
 from tractable.arrays import Floats, Ints
 
-LEAST_LENGTH = 1e-12  # of a link: zero would be no link at all
+LEAST_LENGTH = 1e-12  # of a link, because scipy takes a length of zero for no link
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """A tree, or several: nodes below `columns` are columns, the others are hidden."""
+    """A tree or a forest: nodes numbered below `columns` are columns, the others are hidden."""
 
     columns: int
     nodes: int
@@ -22,20 +22,20 @@ class Tree:
 
     @property
     def hidden(self) -> int:
-        """How many nodes are hidden."""
+        """The number of hidden nodes."""
         return self.nodes - self.columns
 
 
 def tree_of(columns: int, nodes: int, links: list[tuple[int, int]], lengths: list[float]) -> Tree:
-    """A tree from lists; no length is below the least."""
+    """A tree from lists of links and lengths, which are raised to the least length."""
     length = np.maximum(np.array(lengths, dtype=np.float64), LEAST_LENGTH)
     return Tree(columns, nodes, np.array(links, dtype=np.int64).reshape(-1, 2), length)
 
 
 def paths(tree: Tree) -> tuple[Floats, Ints]:
-    """The length of the way from each node to each, and the last node before its end; (nodes, nodes) both.
+    """The length of the path between each pair of nodes, and its last node but one; (nodes, nodes) both.
 
-    Between separate trees the length is infinite, and the node negative.
+    Between separate trees the length is infinite and the node negative.
     """
     shape = (tree.nodes, tree.nodes)
     graph = sparse.csr_array((tree.lengths, (tree.links[:, 0], tree.links[:, 1])), shape=shape)
@@ -43,10 +43,10 @@ def paths(tree: Tree) -> tuple[Floats, Ints]:
     return length, before.astype(np.int64)
 
 
-def from_the_middle(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[Ints, Ints]:
-    """The parent of each node, -1 for a root, and all nodes, parents first; roots are in the middle.
+def root_at_centre(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[Ints, Ints]:
+    """The parent of each node, -1 for a root, and all nodes, parents first; each root is its tree's centre.
 
-    Of `leaves`, which have one neighbour at most, none becomes the root of a tree of two.
+    None of `leaves`, which have at most one neighbour, becomes the root of a tree of two nodes.
     """
     hops, before = paths(replace(tree, lengths=np.ones(len(tree.links))))
     known = np.isfinite(hops)
@@ -61,10 +61,10 @@ def from_the_middle(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[In
     return parent, np.argsort(depth, kind="stable")
 
 
-def contracted(tree: Tree, merge_distance: float) -> Tree:
+def merge_close_nodes(tree: Tree, merge_distance: float) -> Tree:
     """The tree without links shorter than `merge_distance`, but for those between columns.
 
-    A hidden node at the end of such a link becomes one with the node at the other end.
+    A hidden node at one end of such a link is merged with the node at the other end.
     """
     name = np.arange(tree.nodes)
     for link in np.argsort(tree.lengths, kind="stable").tolist():
@@ -73,18 +73,18 @@ def contracted(tree: Tree, merge_distance: float) -> Tree:
             break
         if other >= tree.columns:
             name[name == other] = one
-    return _renumbered(tree, name)
+    return _merge_nodes(tree, name)
 
 
-def _renumbered(tree: Tree, name: Ints) -> Tree:
-    """The tree in which nodes of the same name are one; hidden nodes are numbered without gaps."""
+def _merge_nodes(tree: Tree, name: Ints) -> Tree:
+    """The tree in which nodes of the same name are merged; hidden nodes are numbered without gaps."""
     kept = np.union1d(np.arange(tree.columns), name)
     links = np.searchsorted(kept, name)[tree.links]
     apart = links[:, 0] != links[:, 1]
     return Tree(tree.columns, kept.size, links[apart], tree.lengths[apart])
 
 
-def joined(columns: int, parts: list[tuple[Ints, Tree]]) -> Tree:
+def join_trees(columns: int, parts: list[tuple[Ints, Tree]]) -> Tree:
     """Several trees as one; column j of a part is `names[j]` of the whole."""
     links, lengths, nodes = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)], columns
     for names, tree in parts:
