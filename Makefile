@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install check bench docs clean
+.PHONY: help demo test install check bench docs reference clean
 
 help:  ## say what the targets do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -33,6 +33,9 @@ bench: $(STAMPS)/test  ## how fast the engine is; then learners beside published
 
 docs: $(STAMPS)/docs  ## the documentation as pages in ./build/site
 	$(BIN)/mkdocs build --strict --quiet
+
+reference: $(STAMPS)/test  ## write docs/learners.md anew from what the learners declare
+	$(BIN)/python -m tractable.reports.learners > docs/learners.md
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

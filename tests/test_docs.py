@@ -11,6 +11,7 @@ from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
 from tractable.leaves import FAMILIES
 from tractable.parameters import METHODS
+from tractable.reports.learners import reference_page
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -43,6 +44,10 @@ def test_every_estimator_is_in_the_readmes_table(estimator: str) -> None:
 
 def test_the_readme_promises_no_learner_that_there_is_not() -> None:
     assert set(re.findall(r"^\| `([a-z-]+)` \|", README, re.MULTILINE)) == set(LEARNERS)
+
+
+def test_the_page_of_learners_is_what_they_declare() -> None:
+    assert (ROOT / "docs" / "learners.md").read_text() == reference_page(), "run `make reference`"
 
 
 @pytest.mark.parametrize("method", METHODS)

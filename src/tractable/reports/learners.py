@@ -1,5 +1,6 @@
 """Learners and their settings in words: for the command line and for the reference page."""
 
+import sys
 from typing import Any
 
 from tractable.learners import LEARNERS, Learner
@@ -79,3 +80,7 @@ This page is generated from the declarations in `src/tractable/learners/` by `ma
 it to them. Every setting can be given as `--set name=value` to `tractable learn`, or by name to the
 estimator.
 """
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference_page())
