@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tractable as tr
+from tractable.arrays import AnyArray
 from tractable.circuit import Graph, properties, random_graph
 from tractable.circuit.check import check_graph
 from tractable.engine import log_values, posteriors
@@ -23,7 +24,7 @@ def used() -> Graph:
 
 
 def _array_bytes(graph: Graph) -> int:
-    arrays = [graph.kind, graph.start, graph.child, graph.log_weight]
+    arrays: list[AnyArray] = [graph.kind, graph.start, graph.child, graph.log_weight]
     arrays += [array for block in graph.leaves for array in (block.node, block.column, block.params)]
     return sum(array.nbytes for array in arrays)
 
