@@ -59,9 +59,8 @@ def _fault(graph: "Graph", culprits: dict[str, str | None]) -> str | None:
     from tractable.circuit import explain_validity
     from tractable.queries import log_partition_function
 
-    random = [c for c, v in enumerate(graph.schema) if v.role not in ("input", "potential")]
-    if len(random) < len(graph.schema):
-        return explain_validity(graph, random)
+    if graph.schema.is_given.any():
+        return explain_validity(graph, graph.schema.targets)
     fault = culprits["smooth"] or culprits["decomposable"]
     if fault is not None:
         return fault
