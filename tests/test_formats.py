@@ -4,6 +4,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def test_states_keep_their_types_and_columns_their_roles(suffix: str, tmp_path: 
     builder.indicator(0, 2)
     back = through(Document(builder.freeze()), tmp_path / f"c{suffix}")
     expected = typed_schema(schema)
-    expected[3] = ("numpy", "categorical", "feature", [(str, "a"), (float, 0.5)])
+    expected[3] = ("numpy", "categorical", "target", [(str, "a"), (float, 0.5)])
     assert typed_schema(back.graph.schema) == expected
 
 
@@ -145,17 +146,30 @@ def test_leaves_without_parameters_come_back(suffix: str, tmp_path: Path) -> Non
 
 
 def test_a_conditional_circuit_is_judged_by_its_targets(tmp_path: Path) -> None:
-    builder = Builder(discrete_schema([2, 2]))
-    both = [builder.indicator(0, 0), builder.indicator(1, 0)]
-    builder.product([builder.product(both), builder.indicator(1, 1)])
-    graph = builder.freeze()
+    target, given = discrete_schema([2, 2])
+    joint, conditional = (
+        _product_that_asks_a_column_twice(Schema((target, second)))
+        for second in (given, replace(given, role="input"))
+    )
     for suffix in EXACT:
         path = tmp_path / f"c{suffix}"
-        assert_same_graph(graph, through(Document(graph, {"targets": ["x0"]}), path).graph)
+        assert_same_graph(conditional, through(Document(conditional), path).graph)
         with pytest.raises(ValueError, match=r"c\.(tract|json): product 4: .* share column 'x1'"):
-            through(Document(graph), path)
-        with pytest.raises(ValueError, match="no column 'x7'"):
-            through(Document(graph, {"targets": ["x7"]}), path)
+            through(Document(joint), path)
+
+
+def _product_that_asks_a_column_twice(schema: Schema) -> Graph:
+    builder = Builder(schema)
+    both = [builder.indicator(0, 0), builder.indicator(1, 0)]
+    builder.product([builder.product(both), builder.indicator(1, 1)])
+    return builder.freeze()
+
+
+def test_the_role_of_a_target_may_be_called_a_feature_as_in_old_files(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    write_circuit(Document(small_network()), path)
+    path.write_text(path.read_text().replace('"role": "target"', '"role": "feature"'))
+    assert {v.role for v in read_circuit(path).graph.schema} == {"target"}
 
 
 def test_about_must_be_plain(tmp_path: Path) -> None:
@@ -323,7 +337,6 @@ def test_every_format_replaces_what_stands_there_and_leaves_nothing_else(suffix:
     graph=circuits(mixed=True), about=st.dictionaries(st.text(), st.integers() | st.text() | st.booleans())
 )
 def test_json_files_are_json_with_a_node_a_line(tmp_path: Path, graph: Graph, about: dict[str, Any]) -> None:
-    about.pop("targets", None)
     path = tmp_path / "c.json"
     write_circuit(Document(graph, about), path)
     text = path.read_text(encoding="utf-8")

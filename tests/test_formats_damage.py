@@ -160,7 +160,6 @@ def set_column(**entries: Any) -> Callable[[Tensors, dict[str, Any]], None]:
         (set_header(format="picture"), "not a tractable circuit"),
         (set_header(schema={}), "the schema is not a list"),
         (set_header(about=[]), "not a dictionary"),
-        (set_header(about={"targets": [1]}), "the targets are not a list of column names"),
         (set_column(states=[]), "column 'x1' is categorical and has no states"),
         (set_column(states=["a", "a"]), "column 'x1' has the same state twice"),
         (set_column(states=[None]), "states of column 'x1'"),

@@ -47,7 +47,7 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
     Raises:
         ValueError: if the circuit is not smooth and decomposable over the columns that go.
     """
-    stays = np.array([v.role == "potential" for v in graph.schema], dtype=np.bool_)
+    stays = graph.schema.is_potential.copy()
     stays[list(keep)] = True
     fault = explain_validity(graph, np.flatnonzero(~stays))
     if fault is not None:

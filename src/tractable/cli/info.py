@@ -63,5 +63,5 @@ def _columns(variables: list["Variable"]) -> str:
 def _kind(variable: "Variable") -> str:
     shown = ", ".join(map(str, variable.states[:MOST_STATES]))
     more = ", ..." if variable.cardinality > MOST_STATES else ""
-    role = "" if variable.role == "feature" else f" ({variable.role})"
+    role = "" if variable.role == "target" else f" ({variable.role})"
     return f"{variable.kind}{role}" + (f": {shown}{more}" if variable.is_categorical else "")

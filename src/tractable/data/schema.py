@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 
 Kind: TypeAlias = Literal["categorical", "real", "count"]
-Role: TypeAlias = Literal["feature", "target", "input", "potential"]
+Role: TypeAlias = Literal["target", "input", "potential"]
 State: TypeAlias = str | int | float | bool
 
 
@@ -19,13 +19,15 @@ State: TypeAlias = str | int | float | bool
 class Variable:
     """One column: its name, its kind and, when it is categorical, its states in the order of their codes.
 
-    A `potential` column holds the logarithm of a factor that comes with each row: it is no random variable.
+    Its role says what a model does with it. A `target` is a random variable. A model is conditional on an
+    `input`, which always has a value. A `potential` holds the logarithm of a factor that comes with each row.
+    A joint model is one in which every column is a target.
     """
 
     name: str
     kind: Kind = "categorical"
     states: tuple[State, ...] = ()
-    role: Role = "feature"
+    role: Role = "target"
 
     def __post_init__(self) -> None:
         if self.kind == "categorical" and not self.states:
@@ -124,6 +126,26 @@ class Schema:
     def cardinalities(self) -> Ints:
         """The number of states of each column; zero for real and count columns. Shape (columns,)."""
         return np.array([v.cardinality for v in self.variables], dtype=np.int64)
+
+    @cached_property
+    def targets(self) -> Ints:
+        """The columns that are random variables, ascending."""
+        return np.flatnonzero(~self.is_given)
+
+    @cached_property
+    def inputs(self) -> Ints:
+        """The columns with values that a model is conditional on, ascending."""
+        return np.flatnonzero(self.is_given & ~self.is_potential)
+
+    @cached_property
+    def is_given(self) -> Bools:
+        """Which columns a model is conditional on: inputs and potentials. Shape (columns,)."""
+        return np.array([v.role != "target" for v in self.variables], dtype=np.bool_)
+
+    @cached_property
+    def is_potential(self) -> Bools:
+        """Which columns hold factors and no values. Shape (columns,)."""
+        return np.array([v.role == "potential" for v in self.variables], dtype=np.bool_)
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from tractable.circuit.graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A circuit, and plain facts about it that a file can carry: learner, settings, seed, targets, ..."""
+    """A circuit, and plain facts about it that a file can carry: learner, settings, seed, ..."""
 
     graph: Graph
     about: dict[str, Any] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 import json
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def plain_schema(schema: Schema) -> list[dict[str, Any]]:
 
 
 def schema_from_plain(value: object) -> Schema:
-    """The schema that `plain_schema` described.
+    """The schema that `plain_schema` described; the role of a target was called a feature once.
 
     Raises:
         ValueError: naming the column that is wrong.
@@ -38,6 +38,7 @@ def _variable(number: int, column: object) -> Variable:
         raise ValueError(f"the name of column {number} is not text")
     if kind not in get_args(Kind):
         raise ValueError(f"column '{name}' is of the unknown kind {kind!r}")
+    role = "target" if role == "feature" else role
     if role not in get_args(Role):
         raise ValueError(f"column '{name}' has the unknown role {role!r}")
     if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
@@ -101,20 +102,27 @@ def check_version(header: dict[str, Any]) -> None:
         )
 
 
-def about_from_plain(value: object, schema: Schema) -> dict[str, Any]:
-    """The facts of a file, with targets that are columns of its schema.
+class Header(NamedTuple):
+    """What every file of this package begins with, and its other entries."""
+
+    schema: Schema
+    about: dict[str, Any]
+    entries: dict[str, Any]
+
+
+def read_header(text: str | bytes) -> Header:
+    """The header in a JSON text.
 
     Raises:
-        ValueError: if they are not a dictionary, or a target is no column.
+        ValueError: if the file is of another format or version, or naming what is wrong.
     """
-    if not isinstance(value, dict):
+    entries = from_json(text)
+    check_version(entries)
+    schema = schema_from_plain(entries.get("schema"))
+    about = entries.get("about")
+    if not isinstance(about, dict):
         raise ValueError("what is known about the circuit is not a dictionary")
-    targets = value.get("targets")
-    if targets is not None:
-        if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
-            raise ValueError("the targets are not a list of column names")
-        schema.columns(targets)
-    return value
+    return Header(schema, about, entries)
 
 
 def package_version() -> str:

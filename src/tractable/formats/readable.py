@@ -14,19 +14,10 @@ from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
+from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
-from tractable.formats.features import Condition, Row, check_features, feature_table
-from tractable.formats.header import (
-    VERSION,
-    about_from_plain,
-    check_version,
-    from_json,
-    package_version,
-    plain_schema,
-    schema_from_plain,
-    to_json,
-)
-from tractable.formats.scopes import check_scopes
+from tractable.formats.features import Condition, Row, feature_table
+from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.leaves import FAMILIES
 
 Leaf = tuple[int, int, list[float]]  # node, column, parameters
@@ -54,18 +45,13 @@ def read_json(path: Path) -> Document:
     Raises:
         ValueError: naming the node that is wrong.
     """
-    header = from_json(path.read_bytes())
-    check_version(header)
-    schema = schema_from_plain(header.get("schema"))
-    about = about_from_plain(header.get("about"), schema)
-    nodes = header.get("nodes")
+    schema, about, entries = read_header(path.read_bytes())
+    nodes = entries.get("nodes")
     if not isinstance(nodes, list):
         raise ValueError("the nodes are not a list")
-    features = _feature_table(header["features"], schema) if "features" in header else None
+    features = _feature_table(entries["features"], schema) if "features" in entries else None
     graph = _graph(schema, nodes, features)
-    if features is not None:
-        check_features(features, graph)
-    check_scopes(graph, about)
+    check_circuit(graph)
     return Document(graph, about)
 
 

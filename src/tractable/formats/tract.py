@@ -18,19 +18,9 @@ from tractable.arrays import AnyArray
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.formats.atomic import write_bytes
+from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
-from tractable.formats.features import check_features
-from tractable.formats.header import (
-    VERSION,
-    about_from_plain,
-    check_version,
-    from_json,
-    package_version,
-    plain_schema,
-    schema_from_plain,
-    to_json,
-)
-from tractable.formats.scopes import check_scopes
+from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.leaves import FAMILIES
 
 Tensors: TypeAlias = dict[str, AnyArray]
@@ -71,20 +61,15 @@ def read_tract(path: Path) -> Document:
         ValueError: naming what is wrong with it.
     """
     tensors, metadata = _opened(path)
-    header = from_json(metadata.get("circuit", "{}"))
-    check_version(header)
-    schema = schema_from_plain(header.get("schema"))
-    about = about_from_plain(header.get("about"), schema)
-    families = header.get("families")
+    schema, about, entries = read_header(metadata.get("circuit", "{}"))
+    families = entries.get("families")
     if not isinstance(families, list):
         raise ValueError("the families of the leaves are not a list")
     _check_names(tensors, len(families))
     kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
     leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
     graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors))
-    if graph.features is not None:
-        check_features(graph.features, graph)
-    check_scopes(graph, about)
+    check_circuit(graph)
     if metadata.get("digest") != _digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
     return Document(graph, about)

@@ -10,7 +10,7 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph, condition, marginalise
 from tractable.data import Evidence, Interval, Region, States
 from tractable.engine import Regions, first_statistics, log_values, posteriors
-from tractable.queries.requirements import potentials, require_possible, require_valid
+from tractable.queries.requirements import require_possible, require_valid
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
 TOGETHER = 1 << 17  # of them that are worked out at once
@@ -103,7 +103,7 @@ def _check_table(graph: Graph, columns: Sequence[int]) -> None:
 def _part(graph: Graph, columns: Sequence[int], given: Evidence) -> Graph:
     """The circuit over some columns alone, the other evidence put in: small, however large the whole."""
     known = given.row.copy()
-    known[np.isnan(known) & potentials(graph)] = 0.0  # a factor of one
+    known[np.isnan(known) & graph.schema.is_potential] = 0.0  # a factor of one
     known[list(columns)] = np.nan
     regions = {c: r for c, r in given.regions.items() if c not in columns}
     rest = condition(graph, known, regions)

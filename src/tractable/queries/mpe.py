@@ -10,13 +10,7 @@ from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph, is_deterministic
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.branch import branch_and_bound
-from tractable.queries.requirements import (
-    conditions,
-    potentials,
-    require_known,
-    require_possible,
-    require_valid,
-)
+from tractable.queries.requirements import require_known, require_possible, require_valid
 from tractable.queries.search import Space, climb, enumerate_rows
 
 Method = Literal["auto", "max-product", "search", "exact"]
@@ -59,7 +53,7 @@ def most_probable(
     require_possible(log_values(graph, rows, regions))
     space = Space(graph, regions or {}, _chosen(graph, columns))
     guess = np.where(space.missing(rows), completions(graph, rows, None, regions), rows)
-    sure = is_deterministic(graph) & ~(np.isnan(guess) & ~potentials(graph)).any(axis=1)
+    sure = is_deterministic(graph) & ~(np.isnan(guess) & ~graph.schema.is_potential).any(axis=1)
     answer, exact = guess.copy(), np.array(sure, dtype=np.bool_)
     rest = np.flatnonzero(~sure) if method != "max-product" else np.zeros(0, dtype=np.int64)
     if rest.size:
@@ -82,10 +76,10 @@ def _improved(space: Space, rows: Floats, guess: Floats, method: Method, seed: i
 def _chosen(graph: Graph, columns: Sequence[int] | None) -> Bools:
     """The columns to complete: those named, or all that are random. Shape (columns,)."""
     if columns is None:
-        return ~conditions(graph)
+        return ~graph.schema.is_given
     chosen = np.zeros(len(graph.schema), dtype=np.bool_)
     chosen[list(columns)] = True
-    fixed = np.flatnonzero(chosen & conditions(graph))
+    fixed = np.flatnonzero(chosen & graph.schema.is_given)
     if fixed.size:
         raise ValueError(
             f"column '{graph.schema[int(fixed[0])].name}' is an input: it is given, not completed"

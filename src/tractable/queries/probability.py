@@ -9,7 +9,7 @@ from tractable.circuit import Graph, remember
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import joined
 from tractable.engine import Regions, log_values
-from tractable.queries.requirements import conditions, require_possible, require_valid
+from tractable.queries.requirements import require_possible, require_valid
 
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
 
@@ -37,7 +37,7 @@ def log_prob(
 
     A circuit with input or potential columns answers with log P(the others | those).
     """
-    given = np.flatnonzero(conditions(graph)).tolist()
+    given = np.flatnonzero(graph.schema.is_given).tolist()
     if given:
         return log_conditional(graph, rows, given, regions, threads=threads)
     return _log_values(graph, rows, regions, threads) - log_partition_function(graph)
@@ -66,7 +66,7 @@ def log_conditional(
     Raises:
         ValueError: if a row's given cells have probability zero.
     """
-    kept = sorted({*given, *np.flatnonzero(conditions(graph)).tolist()})
+    kept = sorted({*given, *np.flatnonzero(graph.schema.is_given).tolist()})
     summed = np.isnan(rows).any(axis=0) | ~np.isin(np.arange(len(graph.schema)), kept)
     require_valid(graph, np.flatnonzero(summed).tolist())
     known = np.full_like(rows, np.nan)

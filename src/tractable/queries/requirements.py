@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.arrays import Floats
 from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remember
 from tractable.circuit.scopes import root_columns
 
@@ -46,20 +46,6 @@ def require_known(method: str, methods: Any) -> None:
         raise ValueError(f"there is no method {method!r} (methods: {', '.join(map(repr, known))})")
 
 
-def conditions(graph: Graph) -> Bools:
-    """The columns that a circuit is conditional on: inputs and factors of each row. Shape (columns,)."""
-    return remember(graph, "conditions", _conditions)
-
-
-def potentials(graph: Graph) -> Bools:
-    """The columns that hold factors and are no random variables. Shape (columns,)."""
-    return np.array([v.role == "potential" for v in graph.schema], dtype=np.bool_)
-
-
-def _conditions(graph: Graph) -> Bools:
-    return np.array([v.role in ("input", "potential") for v in graph.schema], dtype=np.bool_)
-
-
 def _fault(graph: Graph) -> str | None:
     """Why not all columns can be summed out, in words; None where they can."""
     faults = {"decomposable": explain_decomposable(graph), "smooth": explain_smooth(graph)}
@@ -71,12 +57,12 @@ def _fault(graph: Graph) -> str | None:
 
 def _partial_fault(graph: Graph, columns: set[int]) -> str | None:
     """Why some columns cannot be summed out, in words."""
-    random = np.flatnonzero(~conditions(graph)).tolist()
-    inputs = sorted(columns - set(random))
-    if not inputs and remember(graph, "validity of targets", lambda g: _summing_fault(g, random)) is None:
+    targets = graph.schema.targets.tolist()
+    inputs = sorted(columns - set(targets))
+    if not inputs and remember(graph, "validity of targets", lambda g: _summing_fault(g, targets)) is None:
         return None  # looked at once, not anew for each choice of columns
     fault = _summing_fault(graph, sorted(columns))
-    if fault is not None and inputs and _summing_fault(graph, sorted(columns & set(random))) is None:
+    if fault is not None and inputs and _summing_fault(graph, sorted(columns & set(targets))) is None:
         return f"column '{graph.schema[inputs[0]].name}' is an input of the circuit: it must have a value"
     return fault
 
@@ -89,10 +75,10 @@ def _summing_fault(graph: Graph, columns: list[int]) -> str | None:
 
 
 def _absence(graph: Graph, columns: Iterable[int]) -> str | None:
-    """The first random column of several states that stands nowhere in the circuit, in words."""
+    """The first target of several states that stands nowhere in the circuit, in words."""
     present = set(root_columns(graph).tolist())
     for c in columns:
         variable = graph.schema[c]
-        if c not in present and not conditions(graph)[c] and variable.cardinality != 1:
+        if c not in present and variable.role == "target" and variable.cardinality != 1:
             return f"column '{variable.name}' stands nowhere in the circuit"
     return None

@@ -17,9 +17,8 @@ def missing_properties(graph: Graph) -> dict[str, str | None]:
 
 def explain_fault(graph: Graph) -> str | None:
     """What keeps the circuit from being a (conditional) distribution, in words; None if it is one."""
-    random = [c for c, v in enumerate(graph.schema) if v.role not in ("input", "potential")]
-    if len(random) < len(graph.schema):
-        return circuit.explain_validity(graph, random)
+    if graph.schema.is_given.any():
+        return circuit.explain_validity(graph, graph.schema.targets)
     fault = circuit.explain_smooth(graph) or circuit.explain_decomposable(graph)
     if fault is not None:
         return fault

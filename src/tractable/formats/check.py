@@ -1,0 +1,21 @@
+"""What must hold of the circuit of a file, beyond what every graph is checked for."""
+
+from tractable.circuit.graph import Graph
+from tractable.circuit.properties import explain_decomposable, explain_validity
+from tractable.formats.features import check_features
+
+
+def check_circuit(graph: Graph) -> None:
+    """Refuse a circuit whose feature table belongs to another one, or whose products share columns.
+
+    Of a circuit of P(targets | inputs) only the targets count.
+
+    Raises:
+        ValueError: naming the feature, or the product and the column.
+    """
+    if graph.features is not None:
+        check_features(graph.features, graph)
+    schema = graph.schema
+    fault = explain_validity(graph, schema.targets) if schema.inputs.size else explain_decomposable(graph)
+    if fault is not None:
+        raise ValueError(fault)
