@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import product as combinations
 from threading import Timer
@@ -302,6 +303,30 @@ def test_leaves_learned_side_by_side_report_and_are_interrupted(backend: str) ->
     assert watch.interrupted
     assert len(list(root.circuits())) > 2
     assert any(p.stage.startswith("circuit 1 of ") and p.score is None for p in told)
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_processes_that_are_killed_are_a_want_of_memory_or_an_interrupt(
+    interrupted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C ends processes of joblib that have nothing to do, and with them the work of the others."""
+    watch = Watch()
+
+    class Broken:
+        def __init__(self, **_: object) -> None: ...
+
+        def __call__(self, tasks: object) -> list[Graph]:
+            watch.interrupted = interrupted
+            raise BrokenProcessPool
+
+    monkeypatch.setattr("tractable.learners.idspn.growth.Parallel", Broken)
+    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=2)
+    growth = Growth(how, lambda share: Restless(), clustered(), None)
+    if interrupted:
+        assert len(list(growth.run(rng(), watch).circuits())) > 2
+    else:
+        with pytest.raises(MemoryError, match="fewer jobs take less"):
+            growth.run(rng(), watch)
 
 
 @pytest.mark.parametrize("few", [clustered(20), clustered().select([0, 1, 2, 3])])

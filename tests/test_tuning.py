@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, log
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -80,6 +81,8 @@ class Odd(Learner):
         elif self.then == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
             assert watch.should_stop()
+        elif self.then == "die" and current_process().name != "MainProcess":
+            os.kill(os.getpid(), signal.SIGKILL)
         elif self.then == "refuse":
             raise ValueError("these settings\ndo not suit")
         else:
@@ -326,6 +329,11 @@ def test_the_budget_is_kept_by_trials_in_other_processes(odd: list[float]) -> No
     found = tuned("odd", trials=4, jobs=2, budget=4.0, settings={"after": 0, "then": "wait"})
     assert found.trials
     assert not any(trial.finished for trial in found.trials)
+
+
+def test_the_death_of_a_process_ends_the_search(odd: list[float]) -> None:
+    with pytest.raises(MemoryError, match="fewer jobs take less"):
+        tuned("odd", jobs=2, settings={"after": 0, "then": "die"})
 
 
 # The file of trials

@@ -1,4 +1,4 @@
-"""What a child process does: reads a job from standard input, measures it, writes the result.
+"""The program of a child process: it reads a job from standard input, measures it and writes the result.
 
     python -m tractable.benchmark.child
 
@@ -18,7 +18,7 @@ from tractable.threads import use_threads
 
 
 def outcome(job: Job) -> Run:
-    """What was measured, or why nothing was."""
+    """The result of a job that is measured in this process, or why there is none."""
     try:
         with use_threads(1), parallel_config(n_jobs=1):
             return job.result(measure(job))

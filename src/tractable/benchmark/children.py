@@ -24,7 +24,7 @@ Runner: TypeAlias = Callable[[Job], Run]
 
 
 class Children:
-    """Starts child processes, and ends those still alive when it is told to stop."""
+    """The child processes of a benchmark; `stop` ends those that are still alive."""
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self._command = command
@@ -33,7 +33,7 @@ class Children:
         self._stopped = False
 
     def run(self, job: Job) -> Run:
-        """What a child measures of the job, or how it ended."""
+        """The result of a job that a child process did, or how the child ended."""
         with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
             process = self._start(errors)
             try:
@@ -107,7 +107,7 @@ def _signal_name(number: int) -> str:
 def run_all(
     jobs: Sequence[Job], at_once: int, runner: Runner | None = None
 ) -> Generator[tuple[Job, Run], None, None]:
-    """Each job and what came of it, as soon as it is there; so many run at once."""
+    """Each job with its result, as soon as it is there; `at_once` jobs run at the same time."""
     children = Children()
     with ThreadPoolExecutor(at_once) as pool:
         futures = {pool.submit(runner or children.run, job): job for job in jobs}

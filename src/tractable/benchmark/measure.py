@@ -16,7 +16,7 @@ from tractable.queries import log_prob
 
 
 def measure(job: Job) -> Measured:
-    """Everything that is measured of a job.
+    """Learn the model of a job, and measure it.
 
     Raises:
         ValueError: if the tables cannot be read, or the learner refuses them.
@@ -46,7 +46,7 @@ def measure(job: Job) -> Measured:
 
 
 def _warm_up(maker: Contestant) -> None:
-    """Have the learner's kernels compiled or loaded, so that this is not counted as learning."""
+    """Compile or load the learner's kernels, so that this is not counted as learning."""
     rows = np.random.default_rng(0).integers(2, size=(3, 20, 4)).astype(np.float64)
     tiny = Tables(*(Table(discrete_schema([2] * 4), part) for part in rows))
     with suppress(ValueError):  # what is wrong with the settings will show on the table itself

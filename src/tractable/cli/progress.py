@@ -1,4 +1,4 @@
-"""A bar that shows where a learner is."""
+"""A bar that shows the progress of a learner."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tractable.progress import Progress
 
-Tell = Callable[["Progress"], None]
+OnProgress = Callable[["Progress"], None]
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Tell | None]:
-    """What to tell about progress while the block runs; None when nobody is looking at a terminal."""
+def progress_bar(quiet: bool) -> Iterator[OnProgress | None]:
+    """A function that shows progress while the block runs; None when nobody is looking at a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -25,10 +25,10 @@ def progress_bar(quiet: bool) -> Iterator[Tell | None]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("learning", total=None)
 
-        def tell(progress: "Progress") -> None:
+        def show(progress: "Progress") -> None:
             score = "" if progress.score is None else f", {progress.score:.4f} nats a row"
             bar.update(
                 task, description=progress.stage + score, completed=progress.done, total=progress.total
             )
 
-        yield tell
+        yield show

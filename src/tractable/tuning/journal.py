@@ -29,7 +29,7 @@ DIFFERENCES = {
 
 
 class Journal:
-    """The file of a search; it belongs to one process at a time.
+    """The file of a search, which one process at a time may use.
 
     Raises:
         ValueError: if the file is no study, is one of another search, is damaged or in use.
@@ -49,7 +49,7 @@ class Journal:
             raise
 
     def add(self, trial: Trial) -> None:
-        """Write a trial down; when this returns it is safe."""
+        """Append a trial to the file; it survives a crash once this returns."""
         facts = asdict(trial) | {"score": trial.score if isfinite(trial.score) else None}
         self._file.write(_line(facts).encode())
         self._file.flush()
@@ -65,12 +65,12 @@ class Journal:
         self._file.close()
 
     def _read(self, header: dict[str, Any]) -> list[Trial]:
-        """The trials of the file, which is left open behind the last of them."""
+        """The trials of the file; the next one is written behind the last of them."""
         *whole, rest = self._file.read().split(b"\n")
-        self._check_header(_parsed(whole[0] if whole else rest), header)
+        self._check_header(_parse(whole[0] if whole else rest), header)
         trials = []
         for number, line in enumerate(whole[1:], start=2):
-            trial = _trial(_parsed(line))
+            trial = _trial(_parse(line))
             if trial is None:
                 raise ValueError(f"study '{self._path}', line {number}: this is no trial")
             trials.append(trial)
@@ -91,8 +91,8 @@ def _line(facts: dict[str, Any]) -> str:
     return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
-def _parsed(line: bytes) -> Any:
-    """What a line holds; None when it is no JSON."""
+def _parse(line: bytes) -> Any:
+    """The value of a line of JSON; None if it is none."""
     try:
         return json.loads(line)
     except ValueError:
@@ -100,13 +100,13 @@ def _parsed(line: bytes) -> Any:
 
 
 def _trial(facts: Any) -> Trial | None:
-    """The trial that a line tells of; None when it tells of none."""
+    """The trial that a line of the file stands for; None if it stands for none."""
     if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
         return None
-    settings = {name: _tupled(value) for name, value in facts["settings"].items()}
+    settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
     score = -inf if facts["score"] is None else facts["score"]
     return Trial(**facts | {"settings": settings, "score": score})
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

@@ -116,11 +116,11 @@ class Growth:
         if self._how.extensions > 0 and self._may_extend(everything):
             extended = self._extended(everything, rng, watch)
         if extended is None:
-            return self._learned([everything], watch)[0]
+            return self._learn_tasks([everything], watch)[0]
         score = self._score(extended)
         tells_score = all(v.is_categorical for v in self._table.schema.variables)  # numbers come in later
         goal = score if tells_score else -np.inf
-        whole = self._learned([everything._replace(final=True)], watch, goal)[0]
+        whole = self._learn_tasks([everything._replace(final=True)], watch, goal)[0]
         return whole if self._score(whole) > score else extended
 
     def _score(self, node: Node) -> float:
@@ -142,7 +142,7 @@ class Growth:
             lots.append([whole] if final else self._clusters(whole, rng))
         if sum(map(len, lots)) == 1:
             return None
-        learned = iter(self._learned([task for lot in lots for task in lot], watch))
+        learned = iter(self._learn_tasks([task for lot in lots for task in lot], watch))
         parts = [self._sum([next(learned) for _ in lot]) for lot in lots]
         return parts[0] if len(parts) == 1 else ProductNode(parts)
 
@@ -182,7 +182,7 @@ class Growth:
             for one in used
         ]
 
-    def _learned(self, tasks: list[_Task], watch: Watch, goal: float = -np.inf) -> list[CircuitNode]:
+    def _learn_tasks(self, tasks: list[_Task], watch: Watch, goal: float = -np.inf) -> list[CircuitNode]:
         """The circuits of tasks, each the same whether it is learned alone or beside others.
 
         One that is alone may be given up when it will not come to score `goal`.
