@@ -194,6 +194,13 @@ def test_potentials_are_refused_by_name(name: str) -> None:
 
 
 @every_learner
+def test_inputs_of_a_conditional_model_are_refused_by_name(name: str) -> None:
+    schema = Schema((Variable("x", "categorical", (0, 1)), Variable("age", "real", role="input")))
+    with pytest.raises(ValueError, match="'age' has the role 'input'"):
+        learned(name, Table(schema, np.zeros((3, 2))))
+
+
+@every_learner
 def test_without_time_there_still_is_a_model(name: str) -> None:
     assert is_normalised(learned(name, mixed_table(), watch=Watch(seconds=0.0)))
 

@@ -9,7 +9,7 @@ import typer
 from tractable.cli import options, training
 from tractable.cli.files import check_model_place
 from tractable.cli.output import answer, lines, note
-from tractable.cli.progress import Tell, progress_bar
+from tractable.cli.progress import OnProgress, progress_bar
 
 if TYPE_CHECKING:
     from tractable.data import Table
@@ -85,7 +85,7 @@ class Run:
         self._model = model
         self._about = provenance(learner, table, valid, seed=seed, frame=frame_kind(table))
 
-    def resume(self, seconds: float | None, tell: "Tell | None") -> "tuple[Circuit, float | None]":
+    def resume(self, seconds: float | None, tell: "OnProgress | None") -> "tuple[Circuit, float | None]":
         """The model that the same call has finished, or one learned from its last checkpoint on.
 
         With it the seconds that learning took; None if there was nothing left to do.
@@ -102,7 +102,7 @@ class Run:
         return circuit, took
 
     def learn(
-        self, seconds: float | None, tell: "Tell | None", checkpoints: "CheckpointFile | None" = None
+        self, seconds: float | None, tell: "OnProgress | None", checkpoints: "CheckpointFile | None" = None
     ) -> "tuple[Circuit, float | None]":
         """Learn the model and save it; the seconds count learning alone."""
         from tractable.progress import Watch

@@ -76,7 +76,8 @@ def _check_tables(table: Table, valid: Table | None) -> None:
     if not len(table.schema):
         raise ValueError("the table has no columns")
     for variable in table.schema:
-        if variable.role == "potential":
-            raise ValueError(f"column '{variable.name}' holds potentials: it is no variable to learn about")
+        if variable.role != "target":
+            role = f"column '{variable.name}' has the role '{variable.role}'"
+            raise ValueError(f"{role}: a joint distribution is over targets only")
     if valid is not None and valid.schema != table.schema:
         raise ValueError("the validation table has another schema than the training table")
