@@ -26,7 +26,7 @@ from tractable.data import (
 )
 from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
-from tractable.formats import Document, read_circuit, svg_text, write_circuit
+from tractable.formats import Document, read_circuit, write_circuit
 from tractable.queries import Estimate
 from tractable.queries.information import Method as InformationMethod
 from tractable.queries.mpe import Method as MPEMethod
@@ -202,13 +202,15 @@ class Circuit:
         """The distribution of the other columns given evidence, as a circuit."""
         evidence = self._evidence(given)
         queries.require_possible(log_values(self.graph, evidence.row[None, :], evidence.regions))
-        return Circuit(transforms.condition(self.graph, evidence.row, evidence.regions), self._heritage())
+        return Circuit(
+            transforms.condition(self.graph, evidence.row, evidence.regions), self._inherited_provenance()
+        )
 
     def marginalise(self, columns: str | Iterable[str]) -> "Circuit":
         """The distribution without some columns, as a circuit."""
         out = set(self._columns(columns))
         keep = [c for c in range(len(self.schema)) if c not in out]
-        return Circuit(transforms.marginalise(self.graph, keep), self._heritage())
+        return Circuit(transforms.marginalise(self.graph, keep), self._inherited_provenance())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the circuit to a file; the suffix chooses the format."""
@@ -219,6 +221,8 @@ class Circuit:
         return f"<Circuit over {len(self.schema)} columns, {size}>"
 
     def _repr_html_(self) -> str:
+        from tractable.formats.svg import svg_text
+
         return svg_text(self.graph)
 
     def _evidence(self, given: Given) -> Evidence:
@@ -260,7 +264,8 @@ class Circuit:
         kind = ANY_KIND if like is None else frame_kind(like)
         return to_frame(values, self.schema, like=self.about.get("frame", kind) if kind == ANY_KIND else kind)
 
-    def _heritage(self) -> dict[str, Any]:
+    def _inherited_provenance(self) -> dict[str, Any]:
+        """What a circuit made from this one keeps of its provenance: how it was learned no longer holds."""
         return {key: self.about[key] for key in ("frame",) if key in self.about}
 
 
@@ -281,12 +286,14 @@ def load(path: str | PathLike[str]) -> Circuit:
 
 def mixture(circuits: Sequence[Circuit], weights: Sequence[float] | None = None) -> Circuit:
     """A weighted mixture of circuits over the same columns; even weights unless given."""
-    return Circuit(transforms.mixture([c.graph for c in circuits], weights), circuits[0]._heritage())
+    return Circuit(
+        transforms.mixture([c.graph for c in circuits], weights), circuits[0]._inherited_provenance()
+    )
 
 
 def product(circuits: Sequence[Circuit]) -> Circuit:
     """Circuits over different columns as one, in which they are independent."""
-    return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._heritage())
+    return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._inherited_provenance())
 
 
 def _holds_columns(given: Mapping[str, object], schema: Schema) -> bool:

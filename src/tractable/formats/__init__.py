@@ -1,7 +1,7 @@
 """Circuits and networks as files; the suffix chooses.
 
 To add a format: a file with a function that reads a path, or one that writes a document to a path, or both,
-and a line in the table below.
+and a line in the table below. A format is imported when a file of it is read or written.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from tractable.formats.ac import read_ac
-from tractable.formats.ac_writing import write_ac
 from tractable.formats.document import Document
-from tractable.formats.dot import write_dot
-from tractable.formats.network_files import read_network, write_network
-from tractable.formats.readable import read_json, write_json
-from tractable.formats.spn import read_spn
-from tractable.formats.spn_writing import write_spn
-from tractable.formats.svg import svg_text, write_svg
-from tractable.formats.tract import read_tract, write_tract
+from tractable.formats.late import late
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +22,19 @@ class Format:
     write: Callable[[Document, Path], None] | None = None
 
 
+_read_network, _write_network = late("network_files", "read_network"), late("network_files", "write_network")
+
 FORMATS: dict[str, Format] = {
-    ".tract": Format("the package's own", read_tract, write_tract),
-    ".json": Format("readable text", read_json, write_json),
-    ".ac": Format("Libra's arithmetic circuits", read_ac, write_ac),
-    ".spn": Format("Libra's sum-product networks", read_spn, write_spn),
-    ".bif": Format("Bayesian networks, Interchange Format", read=read_network),
-    ".uai": Format("networks of the UAI competitions", read_network, write_network),
-    ".bn": Format("Libra's Bayesian networks", read=read_network),
-    ".mn": Format("Libra's Markov networks", read_network, write_network),
-    ".dot": Format("Graphviz", write=write_dot),
-    ".svg": Format("a picture", write=write_svg),
+    ".tract": Format("the package's own", late("tract", "read_tract"), late("tract", "write_tract")),
+    ".json": Format("readable text", late("readable", "read_json"), late("readable", "write_json")),
+    ".ac": Format("Libra's arithmetic circuits", late("ac", "read_ac"), late("ac_writing", "write_ac")),
+    ".spn": Format("Libra's sum-product networks", late("spn", "read_spn"), late("spn_writing", "write_spn")),
+    ".bif": Format("Bayesian networks, Interchange Format", read=_read_network),
+    ".uai": Format("networks of the UAI competitions", _read_network, _write_network),
+    ".bn": Format("Libra's Bayesian networks", read=_read_network),
+    ".mn": Format("Libra's Markov networks", _read_network, _write_network),
+    ".dot": Format("Graphviz", write=late("dot", "write_dot")),
+    ".svg": Format("a picture", write=late("svg", "write_svg")),
 }
 
 
@@ -93,4 +87,4 @@ def _suffixes(what: str) -> str:
     return ", ".join(suffix for suffix, format in FORMATS.items() if getattr(format, what) is not None)
 
 
-__all__ = ["FORMATS", "Document", "Format", "read_circuit", "svg_text", "write_circuit"]
+__all__ = ["FORMATS", "Document", "Format", "read_circuit", "write_circuit"]
