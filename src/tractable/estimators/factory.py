@@ -7,11 +7,12 @@ docstring: both are made here from the declarations, so that there is nothing to
 from functools import cache
 from inspect import Parameter, Signature, cleandoc
 from textwrap import wrap
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from tractable.estimators.base import RandomState, TableEstimator
 from tractable.learners import Learner
-from tractable.settings import Setting, describe_type, settings_of
+from tractable.settings import Setting, settings_of
 
 RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
 WIDTH = 100  # characters of a line of a docstring
@@ -59,7 +60,7 @@ def _docstring(learner: type[Learner], settings: tuple[Setting, ...]) -> str:
     """The documentation in numpydoc's form."""
     lines = [cleandoc(learner.__doc__ or ""), "", "Parameters", "----------"]
     for one in settings:
-        lines += [f"{one.name} : {describe_type(one.type)}, default {one.default!r}", *_indent(one.text)]
+        lines += [f"{one.name} : {type_name(one.type)}, default {one.default!r}", *_indent(one.text)]
     lines += ["random_state : int, RandomState or None", *_indent(RANDOM_STATE)]
     lines += ["", "Attributes", "----------", "circuit_ : Circuit", *_indent("The learned model.")]
     lines += ["schema_ : Schema", *_indent("The columns, their kinds and states.")]
@@ -70,3 +71,15 @@ def _docstring(learner: type[Learner], settings: tuple[Setting, ...]) -> str:
 
 def _indent(text: str) -> list[str]:
     return wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def type_name(kind: Any) -> str:
+    """A type as numpydoc writes it: `float`, `int or None`, `{'em', 'k-means'}`, `int or tuple of int`."""
+    arguments = get_args(kind)
+    if get_origin(kind) is Literal:
+        return "{" + ", ".join(map(repr, arguments)) + "}"
+    if get_origin(kind) is tuple:
+        return f"{arguments[0].__name__} or tuple of {arguments[0].__name__}"
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join("None" if one is type(None) else type_name(one) for one in arguments)
+    return str(kind.__name__)

@@ -28,8 +28,8 @@ class ChowLiuLearner(Learner):
 
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of each distribution: a column's own is smoothed towards even probabilities, one given"
-        " a parent's state towards the column's own.",
+        "Pseudo-counts of each distribution: a column's own is smoothed towards even probabilities, one"
+        " given a parent's state towards the column's own.",
         at_least=0,
         search=Between(0.01, 100, log=True),
     )

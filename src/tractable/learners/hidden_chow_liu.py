@@ -56,8 +56,8 @@ class HiddenChowLiuLearner(Learner):
     )
     initial_persistence: float = setting(
         0.9,
-        "Share of the initial weights that keeps a hidden variable in the state of its parent: EM starts near"
-        " a mixture in which all hidden variables agree.",
+        "Share of the initial weights that keeps a hidden variable in the state of its parent: EM starts"
+        " near a mixture in which all hidden variables agree.",
         at_least=0,
         at_most=1,
     )
@@ -89,8 +89,8 @@ class HiddenChowLiuLearner(Learner):
     )
     patience: int = setting(
         6,
-        "Early stopping: online EM ends after this many passes without a better score on the"
-        " validation rows.",
+        "Early stopping: online EM ends after this many passes without a better score on the validation"
+        " rows.",
         at_least=1,
     )
 

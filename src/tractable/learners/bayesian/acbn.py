@@ -42,16 +42,16 @@ class ACBNLearner(Learner):
     )
     edge_cost: float = setting(
         0.1,
-        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no split"
-        " is worth its edges.",
+        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no"
+        " split is worth its edges.",
         at_least=1e-9,
         search=Between(0.01, 1, log=True),
     )
     max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
     patience: int = setting(
         300,
-        "Early stopping: the search ends after this many splits without a better score on the"
-        " validation rows.",
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
         at_least=1,
     )
 

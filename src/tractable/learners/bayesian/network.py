@@ -42,15 +42,15 @@ class BayesianNetworkLearner(Learner):
     )
     split_penalty: float | None = setting(
         None,
-        "Log-likelihood in nats that a split must gain for each parameter it adds; 3 with validation rows and"
-        " 6 without them, unless it is given.",
+        "Log-likelihood in nats that a split must gain for each parameter it adds; 3 with validation rows"
+        " and 6 without them, unless it is given.",
         at_least=0,
         search=OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
     )
     patience: int = setting(
         300,
-        "Early stopping: the search ends after this many splits without a better score on the"
-        " validation rows.",
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
         at_least=1,
     )
     limit: int = setting(

@@ -64,15 +64,15 @@ class IDSPNLearner(Learner):
     )
     parent_rows: float = setting(
         30.0,
-        "Shrinkage towards the parent: the rows that a leaf's rows were divided from count for this many rows"
-        " beside its own.",
+        "Shrinkage towards the parent: the rows that a leaf's rows were divided from count for this many"
+        " rows beside its own.",
         at_least=0,
         search=Between(1, 100, log=True),
     )
     l1: float = setting(
         2.0,
-        "L1 penalty of a feature weight in a leaf over all rows and columns; it is scaled to the share of the"
-        " table's cells that a leaf has.",
+        "L1 penalty of a feature weight in a leaf over all rows and columns; it is scaled to the share of"
+        " the table's cells that a leaf has.",
         at_least=0,
     )
     min_l1: float = setting(
@@ -83,8 +83,8 @@ class IDSPNLearner(Learner):
     )
     variance: float = setting(
         2.0,
-        "Variance of the Gaussian prior of a feature weight in a leaf over all rows and columns; it is scaled"
-        " to the share of the table's cells that a leaf has.",
+        "Variance of the Gaussian prior of a feature weight in a leaf over all rows and columns; it is"
+        " scaled to the share of the table's cells that a leaf has.",
         at_least=1e-9,
     )
     min_variance: float = setting(

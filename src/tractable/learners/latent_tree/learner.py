@@ -53,9 +53,8 @@ class LatentTreeLearner(Learner):
 
     method: Method = setting(
         "clnj",
-        "How the tree is found: recursive grouping (rg) or neighbour joining (nj) of all columns, or"
-        " either of"
-        " them in the neighbourhood of each column of a Chow-Liu tree (clrg, clnj).",
+        "How the tree is found: recursive grouping (rg) or neighbour joining (nj) of all columns, or either"
+        " of them in the neighbourhood of each column of a Chow-Liu tree (clrg, clnj).",
         search=OneOf(*get_args(Method)),
     )
     states: tuple[int, ...] = setting(

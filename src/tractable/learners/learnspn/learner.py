@@ -21,9 +21,9 @@ from tractable.statistics.scores import mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class LearnSPNLearner(Learner):
-    """Independent columns become products, clusters of rows sums, what is small a leaf.
+    """A sum-product network found by partitioning a table, by independent columns and by clusters of rows.
 
-    Of several values of a setting the best on validation rows is kept; without any, the first is taken.
+    Groups of independent columns become products, clusters of rows become sums, and small blocks leaves.
     """
 
     name: ClassVar[str] = "learnspn"
@@ -31,9 +31,8 @@ class LearnSPNLearner(Learner):
 
     min_rows: tuple[int, ...] = setting(
         (200, 50, 100, 500, 1000),
-        "Numbers of rows below which a block of the table is not partitioned further. With validation"
-        " rows all"
-        " are tried and the best is kept; without them the first is used.",
+        "Numbers of rows below which a block of the table is not partitioned further. With validation rows"
+        " all are tried and the best is kept; without them the first is used.",
         at_least=0,
     )
     threshold: tuple[float, ...] = setting(

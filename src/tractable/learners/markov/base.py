@@ -47,8 +47,8 @@ class MarkovLearner(Learner):
     )
     edge_cost: float = setting(
         0.1,
-        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no split"
-        " is worth its edges.",
+        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no"
+        " split is worth its edges.",
         at_least=1e-9,
     )
     max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
@@ -59,8 +59,8 @@ class MarkovLearner(Learner):
     )
     patience: int = setting(
         100,
-        "Early stopping: the search ends after this many splits without a better score on the"
-        " validation rows.",
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
         at_least=1,
     )
 

@@ -45,9 +45,8 @@ class MixtureOfTreesLearner(Learner):
     )
     sharing: float = setting(
         30.0,
-        "Weight, in rows, of a sample of the whole table that is added to the rows of each tree, so"
-        " that trees"
-        " with few rows are shrunk towards the tree of all rows.",
+        "Weight, in rows, of a sample of the whole table that is added to the rows of each tree, so that"
+        " trees with few rows are shrunk towards the tree of all rows.",
         at_least=0,
         search=Between(1, 300, log=True),
     )
@@ -74,8 +73,8 @@ class MixtureOfTreesLearner(Learner):
     )
     penalty: float = setting(
         1.0,
-        "Penalty for each parameter where there are no validation rows, as a multiple of that of the Bayesian"
-        " information criterion (BIC).",
+        "Penalty for each parameter where there are no validation rows, as a multiple of that of the"
+        " Bayesian information criterion (BIC).",
         at_least=0,
     )
 

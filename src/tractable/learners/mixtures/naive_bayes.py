@@ -57,8 +57,8 @@ class NaiveBayesLearner(Learner):
     )
     penalty: float = setting(
         1.0,
-        "Penalty for each parameter where there are no validation rows, as a multiple of that of the Bayesian"
-        " information criterion (BIC).",
+        "Penalty for each parameter where there are no validation rows, as a multiple of that of the"
+        " Bayesian information criterion (BIC).",
         at_least=0,
     )
 
