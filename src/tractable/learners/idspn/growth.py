@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
-from tractable.data import Table
+from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learners.idspn.race import racing
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
@@ -192,7 +192,8 @@ class Growth:
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
-        return self._leaf_learner(share), self._with_around(task), valid
+        part, _ = collapse(self._with_around(task))  # here, so that nothing in the learner has to do it again
+        return self._leaf_learner(share), part, valid
 
     def _with_around(self, task: _Task) -> Table:
         """The rows of a task with those that were divided beside them, which count for a few rows in all.
@@ -204,8 +205,7 @@ class Growth:
         weight = self._table.row_weights
         beside = self._how.around * weight / max(float(weight[task.around].sum()), 1e-300)
         beside[task.rows] += weight[task.rows]
-        whole = self._table.select(task.columns)
-        return Table(whole.schema, whole.values[task.around], beside[task.around])
+        return self._table.take(task.around).reweight(beside[task.around]).select(task.columns)
 
 
 def _learn_circuit(learner: Learner, part: Table, valid: Table | None, watch: Watch) -> Graph:
