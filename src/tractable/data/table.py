@@ -51,10 +51,10 @@ class Table:
         return mark_distinct(table) if self.has_distinct_rows and _never_repeats(rows) else table
 
     def select(self, columns: list[int] | Ints) -> "Table":
-        """The chosen columns."""
+        """The chosen columns. Rows that differ in others only become equal, but stay apart."""
         chosen = np.asarray(columns, dtype=np.int64)
         table = Table(self.schema.select(columns), self.values[:, chosen], self.weights)
-        keeps_all = np.unique(chosen).size == len(self.schema)  # otherwise rows may have become equal
+        keeps_all = np.unique(np.arange(len(self.schema))[chosen]).size == len(self.schema)
         return mark_distinct(table) if self.has_distinct_rows and keeps_all else table
 
     def reweight(self, weights: Floats) -> "Table":
