@@ -1,12 +1,12 @@
-"""How fast a circuit grows and is swept while it grows, and where the time of a learner goes that grows one.
+"""How fast a circuit grows and is evaluated, and on what a learner that grows one spends its time.
 
-A circuit over columns of two states is grown by the cheapest of a few random splits each time, and looked at
-when it reaches each size: splits and edge costs count those on the way from half of that size to it, sweeps
-the best of several turns. Then a learner runs for a while on a benchmark table or, where there are no tables,
-on random rows in clusters, with the methods that do its work wrapped in clocks. All on one thread, in CPU
-time, so that figures hold on a busy machine.
+A circuit over columns of two states is grown by the cheapest of a few random splits each time, and measured
+when it reaches each size: the speed of splits and edge costs is the mean on the way from half of that size to
+it, the speed of sweeps is the best of several turns. Then a learner runs for a while on a benchmark table or,
+if there are no tables, on random rows in clusters, while the methods that do its work are timed. Everything
+runs on one thread and is measured in CPU time, so that figures hold on a busy machine.
 
-    python benchmarks/growing.py [--data DIR] [--dataset jester] [--seconds 60] [--quick] [--json]
+python benchmarks/growing.py [--data DIR] [--dataset jester] [--seconds 60] [--quick] [--json]
 """
 
 import json
@@ -24,9 +24,7 @@ from training import data_folder, data_options, training_table
 
 from tractable.arrays import Floats, Ints
 from tractable.data import Table, discrete_schema
-from tractable.growing import GrowingCircuit
-from tractable.growing.markov import MarkovModel
-from tractable.growing.search import LANES
+from tractable.growing import Evaluator, FeatureStructure, GrowingCircuit, JointLikelihood, Objective
 from tractable.learners import LEARNERS
 from tractable.progress import Watch
 from tractable.threads import use_threads
@@ -34,15 +32,17 @@ from tractable.threads import use_threads
 SIZES = (10_000, 100_000, 1_000_000)  # edges
 COLUMNS = 100
 CANDIDATES = 8  # random splits of which the cheapest is made
-DEAREST = 0.02  # part of the edges that a candidate may cost at most
+DEAREST = 0.02  # part of the circuit's edges that a candidate may cost at most
 LEARNER = "eacmn"
 WARM_ROWS, WARM_SECONDS = 100, 1.0  # of a run that only compiles
+LANES = Objective.batch_size  # assignments that are evaluated side by side
 STAGES: dict[str, tuple[type, str]] = {
-    "gains": (MarkovModel, "gains"),
-    "guesses of edge costs": (GrowingCircuit, "edge_guesses"),
-    "edge costs": (GrowingCircuit, "edge_cost"),
-    "splits": (MarkovModel, "split"),
-    "weight fits": (MarkovModel, "fit"),
+    "gains": (JointLikelihood, "gains"),
+    "estimates of edge costs": (FeatureStructure, "estimate_edge_costs"),
+    "edge costs": (FeatureStructure, "edge_cost"),
+    "splits": (FeatureStructure, "split"),
+    "frequencies of new features": (JointLikelihood, "add_split"),
+    "weight fits": (JointLikelihood, "fit"),
 }
 
 
@@ -76,12 +76,12 @@ class Clock:
 # ---- a circuit that grows ------------------------------------------------------------------------------
 
 
-class Garden:
-    """A circuit, and the columns that each of its features looks at."""
+class RandomCircuit:
+    """A circuit that grows by random splits, and the columns that each of its features has a condition on."""
 
     def __init__(self, columns: int, rng: np.random.Generator) -> None:
         self.circuit = GrowingCircuit(np.full(columns, 2))
-        self._looks_at = [{column} for column in range(columns) for _ in range(2)]
+        self._conditions = [{column} for column in range(columns) for _ in range(2)]
         self._rng = rng
 
     def grow(self, edges: int) -> tuple[Clock, Clock]:
@@ -96,15 +96,15 @@ class Garden:
                 continue
             feature, column = offers[int(np.argmin(prices))]
             new = split(np.array([feature]), column)
-            self._looks_at.extend(self._looks_at[feature] | {column} for _ in range(new.size))
+            self._conditions.extend(self._conditions[feature] | {column} for _ in range(new.size))
         return splits, costs
 
     def _candidate(self) -> tuple[int, int]:
-        """A feature and a column that it does not look at."""
+        """A feature and a column that it has no condition on."""
         while True:
-            feature = int(self._rng.integers(len(self._looks_at)))
+            feature = int(self._rng.integers(len(self._conditions)))
             column = int(self._rng.integers(self.circuit.states.size))
-            if column not in self._looks_at[feature]:
+            if column not in self._conditions[feature]:
                 return feature, column
 
     def weights(self) -> Floats:
@@ -116,36 +116,36 @@ class Garden:
 
 def measure_circuit(columns: int, sizes: tuple[int, ...], turns: int) -> dict[str, dict[str, float]]:
     """The figures of one circuit at each size."""
-    garden = Garden(columns, np.random.default_rng(0))
-    garden.grow(10 * columns)  # compiles
+    grown = RandomCircuit(columns, np.random.default_rng(0))
+    grown.grow(10 * columns)  # compiles
     report = {}
     for size in sizes:
-        garden.grow(size // 2)
-        edges = garden.circuit.edges
-        splits, costs = garden.grow(size)
+        grown.grow(size // 2)
+        edges = grown.circuit.edges
+        splits, costs = grown.grow(size)
         report[f"a circuit of {size:,} edges"] = {
             "splits a second": splits.rate,
-            "edges a split": (garden.circuit.edges - edges) / max(splits.calls, 1),
+            "edges a split": (grown.circuit.edges - edges) / max(splits.calls, 1),
             "edge costs a second": costs.rate,
-            **sweep_speeds(garden, turns),
+            **sweep_speeds(grown, turns),
         }
     return report
 
 
-def sweep_speeds(garden: Garden, turns: int) -> dict[str, float]:
+def sweep_speeds(grown: RandomCircuit, turns: int) -> dict[str, float]:
     """Millions of edge-rows a second of sweeps up and down."""
-    circuit, weight = garden.circuit, garden.weights()
+    circuit, evaluator, weight = grown.circuit, Evaluator(grown.circuit), grown.weights()
     anything = np.ones((int(circuit.states.sum()), LANES))
-    one = best_seconds(lambda: circuit.moments(weight), turns)
-    lanes = best_seconds(lambda: circuit.state_chances(weight, anything), turns)
+    one = best_seconds(lambda: evaluator.feature_expectations(weight), turns)
+    lanes = best_seconds(lambda: evaluator.state_probabilities(weight, anything), turns)
     return {
-        "10^6 edge-rows a second, moments": circuit.edges / one / 1e6,
+        "10^6 edge-rows a second, one lane": circuit.edges / one / 1e6,
         f"10^6 edge-rows a second, {LANES} lanes": LANES * circuit.edges / lanes / 1e6,
     }
 
 
 def best_seconds(call: Callable[[], object], turns: int) -> float:
-    """The CPU time of the best call, after one that makes room."""
+    """The CPU time of the fastest call, after one that allocates memory."""
     call()
     clocks = [Clock() for _ in range(turns)]
     for clock in clocks:

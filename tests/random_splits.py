@@ -5,9 +5,7 @@ import itertools
 import numpy as np
 
 from tractable.arrays import Ints
-from tractable.growing import GrowingCircuit
-
-Conditions = tuple[tuple[int, int], ...]
+from tractable.growing import Conditions, GrowingCircuit
 
 
 def singles(states: Ints) -> list[Conditions]:

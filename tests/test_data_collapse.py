@@ -1,5 +1,8 @@
+import pickle
+
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -55,3 +58,37 @@ def test_every_row_is_its_distinct_row() -> None:
     np.testing.assert_array_equal(distinct.values[inverse], table.values)
     assert distinct.total_weight == len(table)
     assert len(distinct) < len(table)
+
+
+def known_distinct(table: Table) -> bool:
+    """Whether the table says that its rows are distinct; it must be true if it does."""
+    assert not table.has_distinct_rows or len(slow_collapse(table)[0]) == len(table)
+    return table.has_distinct_rows
+
+
+def test_what_was_collapsed_is_not_collapsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    distinct, _ = collapse(clinic(300, missing=0.1))
+    monkeypatch.setattr("tractable.data.kernels.distinct_rows", None)
+    again, inverse = collapse(distinct)
+    assert again is distinct
+    assert inverse.tolist() == list(range(len(distinct)))
+    reordered, _ = collapse(distinct.select([2, *range(2), *range(3, len(distinct.schema))]))
+    assert reordered.values.flags.c_contiguous
+    np.testing.assert_array_equal(reordered.row_weights, distinct.row_weights)
+    part, _ = collapse(distinct.take(np.array([1, 4, 9])).reweight(np.array([2.0, 0.5, 0.0])))
+    np.testing.assert_array_equal(part.values, distinct.values[[1, 4, 9]])
+    assert part.row_weights.tolist() == [2.0, 0.5, 0.0]
+
+
+def test_rows_are_known_to_be_distinct_only_while_they_are() -> None:
+    distinct, _ = collapse(clinic(100))
+    assert known_distinct(distinct)
+    assert known_distinct(pickle.loads(pickle.dumps(distinct)))
+    assert known_distinct(distinct.take(slice(3, 20)))
+    assert known_distinct(distinct.take(distinct.row_weights > 1))
+    assert known_distinct(distinct.take(np.zeros(0, dtype=np.int64)))
+    assert not known_distinct(distinct.take(np.array([0, 0, 1])))
+    assert not known_distinct(distinct.take(np.array([-len(distinct), 0])))
+    assert not known_distinct(distinct.select([0, 1]))
+    assert not known_distinct(clinic(100))
+    assert not known_distinct(Table(distinct.schema, distinct.values))

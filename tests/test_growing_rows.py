@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tractable.arrays import Floats
 from tractable.data import Table, discrete_schema
-from tractable.growing.rows import Rows, holding
+from tractable.growing.bit_rows import BitRows
 
 STATES = (2, 3, 1, 2)
 KINDS = {
@@ -42,10 +42,16 @@ def counted(table: Table, column: int, state: int) -> Floats:
 @settings(max_examples=60, deadline=None)
 def test_counts_are_those_of_the_rows_one_by_one(count: int, kind: str, seed: int) -> None:
     table = some_rows(count, KINDS[kind], seed)
-    rows = Rows(table)
+    rows = BitRows(table)
     assert rows.total == pytest.approx(table.row_weights.sum())
-    assert rows.weight(rows.everything) == pytest.approx(rows.total)
+    assert rows.weight(rows.all_rows) == pytest.approx(rows.total)
     for column, states in enumerate(STATES):
-        held = holding(rows, rows.everything, column)
+        held = rows.literals[rows.states_of(column)]
         for state in range(states):
-            np.testing.assert_allclose(rows.counts(held[state]), counted(table, column, state), atol=1e-9)
+            counts = rows.count_states(held[state])
+            np.testing.assert_allclose(counts, counted(table, column, state), atol=1e-9)
+            shares = rows.state_shares(held[state])
+            for other in range(len(STATES)):
+                alone = rows.column_shares(held[state], other)
+                np.testing.assert_array_equal(alone, shares[rows.states_of(other)])
+                assert alone.sum() == pytest.approx(1.0)

@@ -1,6 +1,6 @@
 """Rows of numbers under a schema."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from tractable.data.schema import Schema
 class Table:
     """A coded matrix: states as 0, 1, ..., numbers as they are, NaN where a cell is missing.
 
-    Each row may stand for several (or for a part of one): `weights` says for how many.
+    Each row may stand for several (or for a part of one): `weights` says for how many. A table that came out
+    of `collapse` knows that its rows are distinct, and so do selections of its rows.
     """
 
     schema: Schema
     values: Floats  # (rows, columns)
     weights: Floats | None = None  # (rows,); one each when None
+    has_distinct_rows: bool = field(default=False, init=False, repr=False)  # as far as is known
 
     def __post_init__(self) -> None:
         _check_shape(self)
@@ -44,13 +46,34 @@ class Table:
 
     def take(self, rows: Ints | Bools | slice) -> "Table":
         """The chosen rows."""
-        return Table(self.schema, self.values[rows], None if self.weights is None else self.weights[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        table = Table(self.schema, self.values[rows], weights)
+        return mark_distinct(table) if self.has_distinct_rows and _never_repeats(rows) else table
 
     def select(self, columns: list[int] | Ints) -> "Table":
-        """The chosen columns."""
-        return Table(
-            self.schema.select(columns), self.values[:, np.asarray(columns, dtype=np.int64)], self.weights
-        )
+        """The chosen columns. Rows that differ in others only become equal, but stay apart."""
+        chosen = np.asarray(columns, dtype=np.int64)
+        table = Table(self.schema.select(columns), self.values[:, chosen], self.weights)
+        keeps_all = np.unique(np.arange(len(self.schema))[chosen]).size == len(self.schema)
+        return mark_distinct(table) if self.has_distinct_rows and keeps_all else table
+
+    def reweight(self, weights: Floats) -> "Table":
+        """The same rows with other weights, (rows,)."""
+        table = Table(self.schema, self.values, weights)
+        return mark_distinct(table) if self.has_distinct_rows else table
+
+
+def mark_distinct(table: Table) -> Table:
+    """The table itself, which remembers from now on that no two of its rows are equal."""
+    object.__setattr__(table, "has_distinct_rows", True)  # tables are frozen for everybody else
+    return table
+
+
+def _never_repeats(rows: Ints | Bools | slice) -> bool:
+    """Whether a choice of rows has no row twice, as far as this is seen at a glance."""
+    chosen = np.zeros(0) if isinstance(rows, slice) else np.asarray(rows)
+    ascends = not chosen.size or bool(chosen[0] >= 0 and (np.diff(chosen) > 0).all())
+    return chosen.dtype == np.bool_ or ascends
 
 
 def _check_shape(table: Table) -> None:

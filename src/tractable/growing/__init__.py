@@ -1,7 +1,36 @@
-"""Circuits that grow feature by feature, and the weights of their features."""
+"""Circuits that grow split by split, and the search for the best splits.
 
-from tractable.growing.best_first import BestFirst
-from tractable.growing.circuit import GrowingCircuit, Moments
-from tractable.growing.ledger import Ledger
+A `Structure` has the items that can be split, the growing circuit of their features and the history of
+splits. An `Objective` belongs to a structure: it has rows of data and a weight for each feature, and says
+what splits would gain. `SplitSearch` knows only these two interfaces, and makes the best split first. A new
+objective is one file with a class derived from `Objective`.
+"""
 
-__all__ = ["BestFirst", "GrowingCircuit", "Ledger", "Moments"]
+from tractable.growing.best_first import BestFirst, SplitCosts
+from tractable.growing.candidates import CandidateTable
+from tractable.growing.circuit import GrowingCircuit
+from tractable.growing.evaluator import Evaluator, FeatureExpectations
+from tractable.growing.gains import Priors
+from tractable.growing.joint_likelihood import JointLikelihood
+from tractable.growing.objective import Objective, Snapshot
+from tractable.growing.search import SplitSearch
+from tractable.growing.structure import Conditions, FeatureStructure, Structure
+from tractable.growing.weights import FitEffort
+
+__all__ = [
+    "BestFirst",
+    "CandidateTable",
+    "Conditions",
+    "Evaluator",
+    "FeatureExpectations",
+    "FeatureStructure",
+    "FitEffort",
+    "GrowingCircuit",
+    "JointLikelihood",
+    "Objective",
+    "Priors",
+    "Snapshot",
+    "SplitCosts",
+    "SplitSearch",
+    "Structure",
+]

@@ -1,108 +1,149 @@
-"""The best split first, whatever is split: priced lazily, with edges that become cheaper while none pays."""
+"""Best-first search for splits, in which gains and costs are refreshed only where that may matter.
 
-from abc import ABC, abstractmethod
+A candidate is an item of a structure and a column to split it on. There are far too many candidates to find
+the gains and costs of all of them anew after every split. But as a model grows, the gains of the remaining
+candidates tend to fall and their costs in edges tend to rise, so that a score that was found earlier is about
+an upper bound of the present one. The search therefore takes the candidate whose last known score is best and
+
+1. finds the gains of its item anew, if these were found before the last split;
+2. estimates the costs of the item's candidates, if nothing is known about them;
+3. finds the exact cost of the candidate, if it is still the best;
+4. makes the split, if it is still the best, or nearly so.
+
+After each of the first three steps the best candidate may be another one, with which the search goes on. When
+no candidate scores above zero, the gains of all items are found anew from time to time, and if that does not
+help either, edges become cheaper: the gain that each new edge must bring is halved.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
-from tractable.growing.ledger import Ledger
+from tractable.arrays import Ints
+from tractable.growing.candidates import CandidateTable
+from tractable.growing.objective import Objective
 from tractable.progress import Watch
 
-FAR = 4  # times what a split is worth: how far its cost is followed, for the time when edges are cheaper
-FULL = 0.01  # part of the edges that may be there which is too little to go on for
-RARELY = 200  # lines for each split that is made before all of them are asked again
-LEAST_EDGE_COST = 1e-6  # below which edges cost nothing
+LOOK_AHEAD = 4  # costs up to this many times what a candidate can afford are found exactly, for cheaper edges
+FULL = 0.01  # the search ends when less than this part of `max_edges` is left
+ITEMS_PER_SPLIT = 200  # all gains are found anew after one split for every so many items
+LEAST_EDGE_COST = 1e-6  # nats: below this, edges are not made cheaper any more
 
 
-class BestFirst(ABC):
-    """Splits the lines of a ledger one after the other."""
+@dataclass(frozen=True, kw_only=True)
+class SplitCosts:
+    """What a split must gain, in nats over all rows, and where splitting ends."""
 
-    def __init__(self, ledger: Ledger, max_edges: int, watch: Watch) -> None:
-        self.ledger = ledger
-        self._max_edges = max_edges
+    split: float  # nats that each split must gain
+    edge: float  # nats that each new edge must gain at first; this is halved while no split gains enough
+    max_edges: int  # the most edges that the circuit may have
+    least_support: float = 0.0  # the part of the rows in which an item must hold to be split
+
+
+class BestFirst:
+    """Makes the best splits of an objective's structure, one at a time."""
+
+    def __init__(self, objective: Objective, costs: SplitCosts, watch: Watch) -> None:
+        self.objective = objective
+        self.structure = objective.structure
         self.watch = watch
-        self._asked_all_at = 0  # splits
+        self.table = CandidateTable(self.structure.states.size, costs.split, costs.edge)
+        self._costs = costs
+        self._all_refreshed_at = 0  # splits made when the gains of all items were last found
 
     @property
-    @abstractmethod
     def splits(self) -> int:
-        """The number of splits made."""
-
-    @property
-    @abstractmethod
-    def edges(self) -> int:
-        """The edges of the circuit."""
-
-    @abstractmethod
-    def edge_cost(self, line: int, column: int, limit: int) -> int:
-        """How many edges a split would add; more than `limit` if it is more."""
-
-    @abstractmethod
-    def edge_guesses(self, line: int, columns: Bools) -> Floats:
-        """About how many edges splits on some columns would add. Both of shape (columns,)."""
-
-    @abstractmethod
-    def ask(self, line: int | None) -> bool:
-        """Find anew what splits of a line gain, or of all; false if that is known."""
-
-    @abstractmethod
-    def is_allowed(self, line: int, column: int) -> bool:
-        """Whether a split may be made; one that may not never may."""
-
-    @abstractmethod
-    def split(self, line: int, column: int) -> None:
-        """Make a split, and take its new lines into the ledger."""
+        """The number of splits that were made."""
+        return self.structure.splits
 
     def advance(self) -> bool:
-        """Make the best split; false if there is none, or no time for it."""
-        ledger = self.ledger
+        """Make the best split and fit the weights; false if there is no split to make, or no time for it."""
+        table = self.table
+        self._add_items()
         while not self.watch.should_stop():
-            line = ledger.best_line()
-            if line < 0:
+            item = table.best_item()
+            if item < 0:
                 if not self._finds_more():
                     return False
-            elif not self.ask(line):
-                column = ledger.best_column(line)
-                if not self.is_allowed(line, column):
-                    ledger.rule_out(line, column)
-                elif self._is_best(line, column):
-                    self.split(line, column)
+            elif not self._refresh_best(item):
+                column = table.best_column(item)
+                if not self.structure.is_allowed(item, column):
+                    table.rule_out(item, column)
+                elif self._is_best(item, column):
+                    self._split(item, column)
                     return True
         return False
 
-    def _finds_more(self) -> bool:
-        """Ask all lines again if it is time for that, or let edges cost less; false if neither helps."""
-        if self._room() < FULL * self._max_edges:
-            return False
-        if self.splits - self._asked_all_at >= self.ledger.size / RARELY:
-            self._asked_all_at = self.splits
-            if self.ask(None):
-                return True
-        return self._cheaper_edges() or self.ask(None)
+    def _add_items(self) -> None:
+        """Add the items of the structure that the table lacks; those with little support are never split."""
+        items = np.arange(self.table.items, self.structure.items)
+        self.table.add_items(items.size)
+        self._refresh(items[self.objective.support(items) >= self._costs.least_support])
 
-    def _is_best(self, line: int, column: int) -> bool:
-        """Whether what seems best still does when it is priced."""
-        ledger = self.ledger
-        if ledger.priced_at[line, column] == self.splits:
+    def _split(self, item: int, column: int) -> None:
+        self.structure.split(item, column)
+        self.objective.add_split(item, column)
+        self.objective.fit()
+        self.table.rule_out(item, slice(None) if self.structure.replaces else column)
+
+    def _is_best(self, item: int, column: int) -> bool:
+        """Whether a candidate is still the best now that more is known about its cost."""
+        table, structure = self.table, self.structure
+        if table.priced_at[item, column] == self.splits:
             return True
-        if ledger.is_guess_due(line, column, self.edges):
-            columns = ledger.promising(line)
-            ledger.set_guesses(line, columns, self.edge_guesses(line, columns), self.edges)
+        if table.needs_estimate(item, column, structure.edges):
+            columns = table.promising_columns(item)
+            estimate = structure.estimate_edge_costs(item, columns)
+            table.set_estimates(item, columns, estimate, structure.edges)
             return False
-        most = FAR * ledger.worth(line, column)
+        most = LOOK_AHEAD * table.affordable_edges(item, column)
         limit = int(min(most, self._room()))
-        edges: float = self.edge_cost(line, column, limit)
-        if edges > limit:  # edges only become more: what has no room now never will
+        edges: float = structure.edge_cost(item, column, limit)
+        if edges > limit:  # the circuit only grows: what does not fit now never will
             edges = most if limit >= int(most) else np.inf
-        ledger.set_cost(line, column, edges, self.splits)
-        return ledger.is_best(line, column)
+        table.set_cost(item, column, edges, self.splits)
+        return table.is_best(item, column)
+
+    def _finds_more(self) -> bool:
+        """Find all gains anew if it is time for that, or make edges cheaper; false if neither helps."""
+        if self._room() < FULL * self._costs.max_edges:
+            return False
+        if self.splits - self._all_refreshed_at >= self.table.items / ITEMS_PER_SPLIT:
+            self._all_refreshed_at = self.splits
+            if self._refresh_all():
+                return True
+        return self._make_edges_cheaper() or self._refresh_all()
+
+    def _make_edges_cheaper(self) -> bool:
+        """Halve what edges must gain; false if no candidate can profit from that."""
+        if self.table.edge_cost < LEAST_EDGE_COST or not self.table.has_candidates():
+            return False
+        self.table.halve_edge_cost()
+        return True
 
     def _room(self) -> int:
-        return self._max_edges - self.edges
+        return self._costs.max_edges - self.structure.edges
 
-    def _cheaper_edges(self) -> bool:
-        """Halve the cost of edges; false if no split can profit from it."""
-        if self.ledger.edge_cost < LEAST_EDGE_COST or not self.ledger.any_left():
+    def _refresh_best(self, item: int) -> bool:
+        """Find the gains of the best item anew, and of others that seem good; false if it is up to date."""
+        if not self.objective.gains_change or self.table.refreshed_at[item] == self.splits:
             return False
-        self.ledger.halve_edge_cost()
-        return True
+        stale = self.table.best_stale_items(self.splits, self.objective.batch_size)
+        self._refresh(stale)
+        return bool(stale.size)
+
+    def _refresh_all(self) -> bool:
+        """Find the gains of all items anew; false if they are up to date."""
+        if not self.objective.gains_change:
+            return False
+        stale = self.table.stale_items(self.splits)
+        self._refresh(stale)
+        return bool(stale.size)
+
+    def _refresh(self, items: Ints) -> None:
+        size = self.objective.batch_size
+        for at in range(0, items.size, size):
+            if self.watch.should_stop():
+                return
+            batch = items[at : at + size]
+            self.table.set_gains(batch, self.objective.gains(batch, self._costs.split), self.splits)

@@ -1,64 +1,63 @@
-"""A circuit that grows: it starts as independent columns, and every split adds features to it."""
+"""The arithmetic circuit of a log-linear model, which grows with every split of its features."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
-from tractable.growing.guess import Asked, Possible, edges_copied, possible_states
-from tractable.growing.plan import NEVER
-from tractable.growing.split import cost, split
+from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.circuit import PRODUCT, SUM
+from tractable.growing.cost_estimates import (
+    ColumnSet,
+    PossibleStates,
+    count_copied_edges,
+    find_possible_states,
+)
+from tractable.growing.plan import NEVER, SplitPlan, plan_split
+from tractable.growing.split import make_split
 from tractable.growing.store import (
     EDGES,
     INDICATOR,
-    NODES,
     PARAMETER,
-    PRODUCT,
     SLOTS,
-    SUM,
-    Numbers,
     Store,
+    copy_arrays,
     copy_in_order,
-    empty_store,
-    in_order,
+    ensure_room,
+    evaluation_order,
     new_inner,
     new_leaf,
+    new_store,
     set_children,
-    with_room,
 )
-from tractable.growing.sweep import downward, downward_lanes, upward, upward_lanes
-from tractable.growing.walks import Work, work_for
+from tractable.growing.walks import Workspace, new_workspace
 
-
-class Moments(NamedTuple):
-    """What one sweep up and down tells."""
-
-    log_value: float
-    expected: Floats  # (parameters,) the expectation of each feature
+REORDER_AT = 1.5  # times the slots that were in use when nodes were last put in order
 
 
 class GrowingCircuit:
-    """The arithmetic circuit of a log-linear model with conjunctive features, one parameter leaf a feature.
+    """The arithmetic circuit of a log-linear model of categorical columns, with one parameter a feature.
 
-    It begins with one feature for each state of each column. A split of features on a column multiplies each
-    by new features, one for each state of the column; the circuit stays smooth, decomposable and
-    deterministic, and equal to the model.
+    It begins with one feature for each state of each column, so that all columns are independent. A split of
+    features on a column adds new features, one for each split feature and state of the column, which hold
+    where both do. After each split the circuit is smooth, decomposable and deterministic, and it computes the
+    model.
     """
 
     def __init__(self, states: Ints) -> None:
         self.states = states
         total = int(states.sum())
-        self.first_indicator: Ints = 1 + np.cumsum(states) - states  # the node of each column's first state
-        self._store = empty_store(16 + 8 * total, 16 + 8 * total, max(1, -(-states.size // 64)))
-        self._param = np.zeros(0, dtype=np.int32)  # the node of each parameter
-        self._work: Work | None = None
-        self._order: Numbers | None = None
-        self._possible: Possible | None = None
-        self._memory = np.empty((2, 0))
-        self._kept = 0  # slots that were in use when nodes were last put in order
+        self.first_indicator: Ints = 1 + np.cumsum(states) - states  # (columns,) the node of the first state
+        self._store = new_store(16 + 8 * total, 16 + 8 * total, max(1, -(-states.size // 64)))
+        self._param = np.zeros(0, dtype=np.int32)  # (parameters,) their nodes
+        self._workspace: Workspace | None = None
+        self._order: Int32s | None = None
+        self._possible: PossibleStates | None = None
+        self._pending: _PendingSplit | None = None
+        self._ordered_slots = 0  # slots that were in use when nodes were last put in order
         self._plant()
 
     def _plant(self) -> None:
+        """Build the product of all columns, each a sum over its states of indicator times parameter."""
         s, states = self._store, self.states
         column = np.repeat(np.arange(states.size), states)
         bit = np.uint64(1) << (column % 64).astype(np.uint64)
@@ -93,111 +92,98 @@ class GrowingCircuit:
         """The number of parameters."""
         return self._param.size
 
-    def edge_cost(self, params: Ints, column: int, *, replace: bool = False, limit: int = NEVER - 1) -> int:
-        """How many edges a split would add, exactly; NEVER if more than `limit`."""
-        edges, _, _ = self._cost(self._param[params], column, replace, limit)
-        return edges
+    def arrays(self) -> tuple[Store, Int32s, Int32s]:
+        """The store, the inner nodes in order of evaluation, and the parameters' nodes: for reading only."""
+        return self._store, self._evaluation_order(), self._param
 
-    def edge_guesses(self, params: Ints, columns: Bools | None = None, *, replace: bool = False) -> Floats:
-        """About how many edges a split on each of some columns, or of all, would add. Shape (columns,)."""
-        s = self._store
+    def edge_cost(self, params: Ints, column: int, *, replace: bool = False, limit: int = NEVER - 1) -> int:
+        """How many edges a split would add, exactly; NEVER if these are more than `limit`."""
+        edges = self._plan(params, column, replace, limit).edges
+        return edges if edges <= limit else NEVER
+
+    def estimate_edge_costs(
+        self, params: Ints, columns: Bools | None = None, *, replace: bool = False
+    ) -> Floats:
+        """Estimates of how many edges splits on some columns, or on all, would add. Shape (columns,)."""
+        s, nodes = self._store, self._param[params]
         some = np.ones(self.states.size, dtype=np.bool_) if columns is None else columns
-        asked = Asked.of(some, words=s.scope.shape[1])
         if self._possible is None:
-            self._possible = possible_states(s, self._ordered(), self.first_indicator)
-        work = self._workspace()
-        copied = edges_copied(s, work, self._param[params], self._possible, asked, self.states.size)
-        held = 0 if replace else int(s.refs[self._param[params]].sum())  # products that get one factor more
+            self._possible = find_possible_states(s, self._evaluation_order(), self.first_indicator)
+        asked = ColumnSet.of(some, words=s.scope.shape[1])
+        copied = count_copied_edges(s, self._walks(), nodes, self._possible, asked, self.states.size)
+        held = 0 if replace else int(s.refs[nodes].sum())  # products that get one more factor
         return held + np.maximum(self.states - 1.0, 0.0) * copied
 
     def split(self, params: Ints, column: int, *, replace: bool = False) -> Ints:
-        """Give features a factor for each state of a column that none of them looks at.
+        """Split features on a column, and answer with the new parameters, (params, states).
 
-        Of several features exactly one holds at a time. Answers with the new parameters, (params, states).
-        With `replace` they take the place of the old ones, which then are in no product any more.
+        None of the features has a condition on the column, and exactly one of them holds at a time. With
+        `replace` the new parameters take the place of the old ones, which are then in no product any more. If
+        this very split was priced last, its plan is used.
         """
-        states = int(self.states[column])
-        many = params.size * states
-        self._make_room(many, 0)
-        _, nodes, slots = self._cost(self._param[params], column, replace, NEVER - 1)
-        self._make_room(many + nodes, slots)
-        fresh = np.array([new_leaf(self._store, PARAMETER) for _ in range(many)], dtype=np.int32)
-        fresh = fresh.reshape(-1, states)
-        first = int(self.first_indicator[column])
-        split(self._store, self._workspace(), self._param[params], fresh, column, first, replace)
-        new = self._param.size + np.arange(many).reshape(-1, states)
+        plan = self._plan(params, column, replace, NEVER - 1)
+        many = plan.given.shape[1] * params.size
+        self._ensure_room(many + plan.nodes, plan.slots)
+        fresh = make_split(self._store, self._walks(), plan, params.size, replace)
+        new = self._param.size + np.arange(many).reshape(fresh.shape)
         self._param = np.concatenate([self._param, fresh.ravel()])
-        self._order = self._possible = None
-        self._tidy()
+        self._order = self._possible = self._pending = None
+        self._reorder_nodes()
         return new
 
-    def moments(self, log_weight: Floats) -> Moments:
-        """The logarithm of the value without evidence, and how often the model expects each feature."""
-        s, order = self._store, self._ordered()
-        value, flow = (array[:, 0] for array in self._room(1))
-        value[1 : self.states.sum() + 1] = 1.0
-        with np.errstate(over="ignore", divide="ignore"):  # of a step that went much too far
-            value[self._param] = np.exp(log_weight)
-            upward(order, s.kind, s.first, s.degree, s.child, value)
-            downward(order, s.kind, s.first, s.degree, s.child, value, flow)
-            return Moments(float(np.log(value[order[-1]])), flow[self._param])
+    def _plan(self, params: Ints, column: int, replace: bool, limit: int) -> SplitPlan:
+        """The plan of a split: the last one, if it is of the same split and can still be carried out."""
+        pending, walks = self._pending, self._walks()
+        if pending is None or not pending.is_of(params, column, replace, walks):
+            first, states = int(self.first_indicator[column]), int(self.states[column])
+            plan = plan_split(self._store, walks, self._param[params], column, first, states, replace, limit)
+            pending = _PendingSplit(params, column, replace, int(walks.round[0]), plan)
+            self._pending = pending if plan.edges != NEVER else None
+        return pending.plan
 
-    def state_chances(self, log_weight: Floats, allowed: Floats) -> Floats:
-        """The chance of each state of each column given evidence, several pieces of it side by side.
-
-        `allowed` is (states of all columns, pieces): 1 for states that are possible, 0 for the others. The
-        answer has the same shape; where the evidence is impossible it is zero.
-        """
-        s, order = self._store, self._ordered()
-        value, flow = self._room(allowed.shape[1])
-        value[1 : len(allowed) + 1] = allowed
-        value[self._param] = np.exp(log_weight)[:, None]
-        upward_lanes(order, s.kind, s.first, s.degree, s.child, value)
-        downward_lanes(order, s.kind, s.first, s.degree, s.child, value, flow)
-        return flow[1 : len(allowed) + 1].copy()
-
-    def structure(self) -> tuple[Store, Numbers, Numbers]:
-        """The arrays, the inner nodes in order, and the node of each parameter: for reading only."""
-        return self._store, self._ordered(), self._param
-
-    def _cost(self, params: Numbers, column: int, replace: bool, limit: int) -> tuple[int, int, int]:
-        first, states = int(self.first_indicator[column]), int(self.states[column])
-        return cost(self._store, self._workspace(), params, column, first, states, replace, limit)
-
-    def _ordered(self) -> Numbers:
+    def _evaluation_order(self) -> Int32s:
         if self._order is None:
-            self._order = in_order(self._store)
+            self._order = evaluation_order(self._store)
         return self._order
 
-    def _workspace(self) -> Work:
-        if self._work is None:
-            self._work = work_for(self._store)
-        return self._work
+    def _walks(self) -> Workspace:
+        if self._workspace is None:
+            self._workspace = new_workspace(self._store)
+        return self._workspace
 
-    def _room(self, lanes: int) -> tuple[Floats, Floats]:
-        """Values, and flows of zero, in memory that is used again. Shape (nodes, lanes)."""
-        size = int(self._store.used[NODES]) * lanes
-        if self._memory.shape[1] < size:
-            self._memory = np.empty((2, 2 * size))
-        value, flow = (part[:size].reshape(-1, lanes) for part in self._memory)
-        flow.fill(0.0)
-        return value, flow
-
-    def _make_room(self, nodes: int, slots: int) -> None:
-        store = with_room(self._store, nodes, slots)
+    def _ensure_room(self, nodes: int, slots: int) -> None:
+        """Enlarge the store if need be, and the workspace with it: its marks belong to the pending plan."""
+        store = ensure_room(self._store, nodes, slots)
         if store is not self._store:
-            self._store, self._work = store, None
+            larger = new_workspace(store)
+            copy_arrays(self._walks(), larger)
+            self._store, self._workspace = store, larger
 
-    def _tidy(self) -> None:
-        """Put nodes in order in memory when many have come: sweeps then read it front to back."""
+    def _reorder_nodes(self) -> None:
+        """Store nodes in the order of evaluation once many were added: sweeps then read memory in order."""
         old = self._store
-        if old.used[SLOTS] < 1.5 * self._kept:
+        if old.used[SLOTS] < REORDER_AT * self._ordered_slots:
             return
-        order, leaves = self._ordered(), 1 + np.arange(self.states.sum(), dtype=np.int32)
+        order, leaves = self._evaluation_order(), 1 + np.arange(self.states.sum(), dtype=np.int32)
         leaves = np.concatenate([leaves, self._param])
         number = np.zeros(old.kind.size, dtype=np.int32)
-        new = empty_store(old.kind.size, old.child.size, old.scope.shape[1])
+        new = new_store(old.kind.size, old.child.size, old.scope.shape[1])
         copy_in_order(old, leaves, order, number, new)
-        self._store, self._work, self._order = new, None, None
+        self._store, self._workspace, self._order = new, None, None
         self._param = number[self._param]
-        self._kept = max(1000, int(new.used[SLOTS]))
+        self._ordered_slots = max(1000, int(new.used[SLOTS]))
+
+
+class _PendingSplit(NamedTuple):
+    """A split that was planned last, and may be carried out while the workspace is in the same round."""
+
+    params: Ints
+    column: int
+    replace: bool
+    round: int
+    plan: SplitPlan
+
+    def is_of(self, params: Ints, column: int, replace: bool, workspace: Workspace) -> bool:
+        """Whether the plan is of this split, and the workspace was not used since."""
+        same = self.column == column and self.replace == replace and self.round == workspace.round[0]
+        return same and np.array_equal(self.params, params)

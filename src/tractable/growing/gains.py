@@ -1,7 +1,8 @@
-"""How much better a log-linear model fits when one feature is split, all other weights left as they are.
+"""What a log-linear model gains when one feature is split and all other weights stay as they are.
 
-Adding factors exp(d_k) for the states k of a column multiplies the model's sum by 1 + sum p_k (exp(d_k) - 1).
-What is gained over `total` rows is a concave function of the d_k; priors are taken off.
+If the new features for the states k of a column get the weights d_k, the partition function is multiplied by
+1 + sum p_k (exp(d_k) - 1), where p_k is the model's probability of the feature together with state k. The
+gain in log-likelihood over `total` rows, less the cost of the priors, is a concave function of the d_k.
 """
 
 from typing import NamedTuple
@@ -11,20 +12,20 @@ from numba import njit
 
 from tractable.arrays import Floats, Ints
 
-ROUNDS = 50  # over the states of a column
-STEPS = 60  # of the search for one weight
-FARTHEST = 30.0  # that a weight begins from zero: what the model holds for impossible is no reason for more
-CLOSE = 1e-4  # how far a weight may be off: its gain is off by the square of that
+ROUNDS = 50  # of coordinate ascent over the states of a column, at most
+STEPS = 60  # of Newton's method for one weight, at most
+FARTHEST = 30.0  # bound of a starting weight, for states that the model takes to be impossible
+CLOSE = 1e-4  # error of a weight that is accepted; the error of the gain is about its square
 
 
 class Priors(NamedTuple):
-    """What weights cost: absolute values, and squares as under a Gaussian."""
+    """The cost of weights: of their absolute values, and of their squares as under a Gaussian prior."""
 
-    l1: float
-    variance: float
+    l1: float  # nats for each unit of a weight's absolute value
+    variance: float  # of the Gaussian prior
 
     def cost(self, weight: Floats) -> float:
-        """The penalty of weights, in nats."""
+        """The cost of weights in nats, given how far they are from their prior means."""
         return float(self.l1 * np.abs(weight).sum() + (weight @ weight) / (2 * self.variance))
 
 
@@ -33,10 +34,11 @@ def split_gains(
     total: float, model: Floats, data: Floats, states: Ints, priors: Priors, least: Floats, gain: Floats,
     weight: Floats,
 ) -> None:  # fmt: skip
-    """Fill in what splits on each column gain, and the new weights.
+    """Fill in the gain of a feature's split on each column, (columns,), and the best weights, (states,).
 
-    `model` and `data` are chances of the feature together with each state of each column. A column that
-    cannot gain more than `least` is not looked at closer: its gain is zero.
+    `model` and `data` are the probabilities of the feature together with each state of each column under the
+    model and in the rows, (states of all columns,). A column that cannot gain more than `least` is skipped,
+    and its gain is zero.
     """
     first = 0
     for column in range(states.size):
@@ -44,14 +46,14 @@ def split_gains(
         p, q, d = model[first:last], data[first:last], weight[first:last]
         d[:] = 0.0
         gain[column] = 0.0
-        if total * _bound(p, q) > least[column] and total * _most(p, q) > least[column]:
+        if total * _chi_square(p, q) > least[column] and total * _divergence(p, q) > least[column]:
             gain[column] = _best_weights(total, p, q, priors, d)
         first = last
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _bound(p: Floats, q: Floats) -> float:
-    """At least what `_most` finds, without logarithms: squared differences as parts of the model."""
+def _chi_square(p: Floats, q: Floats) -> float:
+    """The chi-square divergence of rows from model: a bound of `_divergence` without logarithms."""
     rest_p, rest_q, apart = 1.0, 1.0, 0.0
     for k in range(p.size):
         rest_p -= p[k]
@@ -61,8 +63,8 @@ def _bound(p: Floats, q: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _most(p: Floats, q: Floats) -> float:
-    """What could be gained a row without priors: how far apart the two are."""
+def _divergence(p: Floats, q: Floats) -> float:
+    """The Kullback-Leibler divergence of rows from model: the most that a row gains, without priors."""
     rest_p, rest_q, apart = 1.0, 1.0, 0.0
     for k in range(p.size):
         rest_p -= p[k]
@@ -76,7 +78,7 @@ def _most(p: Floats, q: Floats) -> float:
 
 @njit(cache=True, nogil=True)
 def _best_weights(total: float, p: Floats, q: Floats, priors: Priors, d: Floats) -> float:
-    """Fill in the best weights, one after the other until none moves; answer with the gain."""
+    """Fill in the best weights, one after the other until none changes, and answer with the gain."""
     scale = 1.0
     for _ in range(ROUNDS):
         moved = 0.0
@@ -98,7 +100,7 @@ def _best_weights(total: float, p: Floats, q: Floats, priors: Priors, d: Floats)
 
 @njit(cache=True, nogil=True)
 def _best_weight(total: float, p: float, q: float, rest: float, priors: Priors, d: float) -> float:
-    """The maximum of total (q d - log(rest + p exp(d))) less the priors: Newton steps between two bounds."""
+    """The d with the largest total (q d - log(rest + p exp(d))) less priors, by bounded Newton steps."""
     slope = total * (q - p / (rest + p))
     if abs(slope) <= priors.l1:
         return 0.0

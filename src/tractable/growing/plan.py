@@ -1,9 +1,9 @@
-"""What a split does to a growing circuit, found without doing it.
+"""What a split would do to a growing circuit, found without changing it.
 
-Splitting parameters on a column means that each gets a factor of its own for every state of the column. Where
-a parameter's part and the column's part of the circuit meet, at the lowest products above both, the column is
-summed out anew: the column's part is taken apart by states, and the parameters' part is copied for each.
-Nothing above or beside those products changes.
+A split of parameters on a column gives each of them a new factor for every state of the column. The part of
+the circuit above the parameters and the part that has the column meet at the lowest products above both, the
+*tops*. There the circuit gets a sum over the states of the column: the column's part is divided into one part
+for each state, and the parameters' part is copied for each state. Nothing above or beside the tops changes.
 """
 
 from typing import NamedTuple
@@ -11,52 +11,68 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools
-from tractable.growing.store import INDICATOR, NODES, PRODUCT, Numbers, Store
-from tractable.growing.walks import INSIDE, SPLIT, Work, below_tops, way_down, way_up
+from tractable.arrays import Bools, Int32s
+from tractable.circuit import PRODUCT
+from tractable.growing.store import INDICATOR, NODES, Store
+from tractable.growing.walks import INSIDE, SPLIT, Workspace, children_of_tops, walk_down, walk_up
 
-NEVER = 1 << 60  # edges: more than any limit
+NEVER = 1 << 60  # a number of edges above every limit
 
 
-class Plan(NamedTuple):
-    """A split, planned. New nodes have the numbers they will get, first those of `given`, then of `copy`."""
+class SplitPlan(NamedTuple):
+    """A split that has been planned but not made.
 
-    edges: int  # how many more edges there will be, NEVER if above the limit
-    nodes: int  # room that doing it takes
-    slots: int
-    below_top: Numbers  # (tops, 2) the column's child of each top, and the parameters' child
-    given: Numbers  # (within, states) each node given a state of the column; -1 where it is zero
-    copy: Numbers  # (inside, states) the copy of each node for a state; -1 where none is needed
+    New nodes have the numbers that they will get: after the new parameters come those of `given`, then those
+    of `copy`. Together with the plan, the marks and lists of the workspace describe the split. A plan can be
+    carried out until the circuit changes or another walk uses the workspace.
+    """
+
+    edges: (
+        int  # how many edges the circuit gains; NEVER if above the limit, and then the plan is not complete
+    )
+    nodes: int  # an upper bound of the new nodes, without the new parameters
+    slots: int  # an upper bound of the new slots
+    below_top: Int32s  # (tops, 2) the child of each top that has the column, and the one with the parameters
+    given: Int32s  # (within, states) what each node becomes given a state of the column; -1 if it is zero
+    copy: Int32s  # (inside, states) the copy of each node for a state of the column; -1 if it needs none
 
 
 @njit(cache=True, nogil=True)
-def plan(
-    s: Store, w: Work, params: Numbers, column: int, indicator: int, states: int, replace: bool, limit: int
-) -> Plan:
-    """Plan the split of parameters (one of which is in every product) on a column.
+def plan_split(
+    s: Store,
+    w: Workspace,
+    params: Int32s,
+    column: int,
+    indicator: int,
+    states: int,
+    replace: bool,
+    limit: int,
+) -> SplitPlan:
+    """Plan the split of parameters, one of which is in every product that they are about, on a column.
 
     `indicator` is the node of the column's first state. With `replace` the new parameters take the place of
-    the old ones. Above `limit` more edges the plan is given up.
+    the old ones. The plan is given up when it would add more than `limit` edges.
     """
-    inside, tops = way_up(s, w, params, column)
-    below_top = below_tops(s, w, tops, column)
-    within = way_down(s, w, below_top, column)
-    given, made, copied, edges = _given_states(s, w, within, indicator, states, limit)
+    inside, tops = walk_up(s, w, params, column)
+    below_top = children_of_tops(s, w, tops, column)
+    within = walk_down(s, w, below_top, column)
+    base = s.used[NODES] + params.size * states  # new parameters are numbered before other new nodes
+    given, is_new, copied, edges = _condition_on_states(s, w, within, indicator, states, base, limit)
     nothing = np.empty((0, states), dtype=np.int32)
     if edges == NEVER:
-        return Plan(NEVER, 0, 0, below_top, given, nothing)
+        return SplitPlan(NEVER, 0, 0, below_top, given, nothing)
     nodes, slots = copied, edges
-    need = _needed(s, w, inside, below_top, given, states)
-    freed, extra, new = _at_tops(s, w, below_top, within, given, made, copied, replace)
+    need = _copies_needed(s, w, inside, below_top, given)
+    freed, extra, new = _changes_at_tops(s, w, below_top, given, is_new, base, copied, replace)
     edges += extra - freed
     slots += 4 * states * tops
     for t in range(tops):
         slots += s.degree[w.tops[t]] + 1
-    for i in range(within):  # products that take in a factor move
+    for i in range(within):  # products that get one more factor may move to new slots
         slots += states * (s.degree[w.within[i]] + 1)
     nodes += new
     copy = np.full((inside, states), -1, dtype=np.int32)
-    number = s.used[NODES] + copied
+    number = base + copied
     for i in range(inside):
         node = w.inside[i]
         times = 0
@@ -69,21 +85,21 @@ def plan(
         edges += (times - 1) * s.degree[node] + added
         slots += times * (s.degree[node] + 1)
         nodes += times - 1
-    return Plan(edges if edges <= limit else NEVER, nodes, slots, below_top, given, copy)
+    return SplitPlan(edges if edges <= limit else NEVER, nodes, slots, below_top, given, copy)
 
 
 @njit(cache=True, nogil=True)
-def _given_states(
-    s: Store, w: Work, within: int, indicator: int, states: int, limit: int
-) -> tuple[Numbers, Bools, int, int]:
-    """Each listed node given each state: itself, another node, a copy to be made, or -1 for zero.
+def _condition_on_states(
+    s: Store, w: Workspace, within: int, indicator: int, states: int, base: int, limit: int
+) -> tuple[Int32s, Bools, int, int]:
+    """What each node with the column becomes given each state: itself, another, a new one, or -1 for zero.
 
-    Answers also with which are made, how many, and their edges. A node that has one state only is its own
-    copy: so the parts of different states are shared, not copied again.
+    Answers also with which of them are new, how many these are, and how many edges they have. A node below
+    which the column has one state only stays as it is for that state, so that nothing is copied needlessly.
     """
     given = np.empty((within, states), dtype=np.int32)
-    made = np.zeros((within, states), dtype=np.bool_)
-    number, base, edges, passed = s.used[NODES], s.used[NODES], 0, 0
+    is_new = np.zeros((within, states), dtype=np.bool_)
+    number, edges, passed = base, 0, 0
     for i in range(within):
         node = w.within[i]
         if s.kind[node] == INDICATOR:
@@ -92,7 +108,7 @@ def _given_states(
             continue
         passed += s.degree[node]
         for v in range(states):
-            alive, same, last = _left_given(s, w, node, v, given)
+            alive, same, last = _children_given(s, w, node, v, given)
             if alive == 0:
                 given[i, v] = -1
             elif same:
@@ -101,17 +117,17 @@ def _given_states(
                 given[i, v] = last
             else:
                 given[i, v] = number
-                made[i, v] = True
+                is_new[i, v] = True
                 number += 1
                 edges += s.degree[node] if s.kind[node] == PRODUCT else alive
-        if edges - passed > limit:  # no more edges can fall away than those passed
-            return given, made, 0, NEVER
-    return given, made, number - base, edges
+        if edges - passed > limit:  # at most the edges of the nodes passed can be freed
+            return given, is_new, 0, NEVER
+    return given, is_new, number - base, edges
 
 
 @njit(cache=True, nogil=True)
-def _left_given(s: Store, w: Work, node: int, v: int, given: Numbers) -> tuple[int, bool, int]:
-    """How many children with the column are not zero given a state, whether all stay, and the last one."""
+def _children_given(s: Store, w: Workspace, node: int, v: int, given: Int32s) -> tuple[int, bool, int]:
+    """How many children with the column are not zero given a state, whether all stay, and the last."""
     child, seen, rank, now = s.child, w.seen, w.rank, w.round[0]
     alive, same, last = 0, True, -1
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
@@ -126,11 +142,11 @@ def _left_given(s: Store, w: Work, node: int, v: int, given: Numbers) -> tuple[i
 
 
 @njit(cache=True, nogil=True)
-def _needed(s: Store, w: Work, inside: int, below_top: Numbers, given: Numbers, states: int) -> Bools:
+def _copies_needed(s: Store, w: Workspace, inside: int, below_top: Int32s, given: Int32s) -> Bools:
     """For which states each node above the parameters needs a copy. Shape (inside, states)."""
-    now = w.round[0]
+    now, states = w.round[0], given.shape[1]
     need = np.zeros((inside, states), dtype=np.bool_)
-    if _all_alive(w, below_top, given):
+    if _has_all_states(w, below_top, given):
         need[:] = True
         return need
     for v in range(states):
@@ -158,8 +174,8 @@ def _needed(s: Store, w: Work, inside: int, below_top: Numbers, given: Numbers, 
 
 
 @njit(cache=True, nogil=True)
-def _all_alive(w: Work, below_top: Numbers, given: Numbers) -> bool:
-    """Whether every top has every state of the column."""
+def _has_all_states(w: Workspace, below_top: Int32s, given: Int32s) -> bool:
+    """Whether the column can have every one of its states below every top."""
     for t in range(len(below_top)):
         for v in range(given.shape[1]):
             if given[w.rank[below_top[t, 0]], v] < 0:
@@ -168,20 +184,19 @@ def _all_alive(w: Work, below_top: Numbers, given: Numbers) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _at_tops(
+def _changes_at_tops(
     s: Store,
-    w: Work,
-    below_top: Numbers,
-    within: int,
-    given: Numbers,
-    made: Bools,
+    w: Workspace,
+    below_top: Int32s,
+    given: Int32s,
+    is_new: Bools,
+    base: int,
     copied: int,
     replace: bool,
 ) -> tuple[int, int, int]:
-    """Edges that fall away below the tops, edges that come at the tops, and nodes that come there."""
-    refs, fresh = _references(s, w, below_top, within, given, made, copied)
-    freed = _freed(s, w, within, refs)
-    base = s.used[NODES]
+    """The edges that are freed below the tops, and the edges and nodes that are added at the tops."""
+    refs, fresh = _count_references(s, w, below_top, given, is_new, base, copied)
+    freed = _freed_edges(s, w, refs)
     edges, nodes = 0, 0
     for t in range(len(below_top)):
         rank = w.rank[below_top[t, 0]]
@@ -194,7 +209,7 @@ def _at_tops(
             continue
         taken = 1 if direct and not replace else 2
         edges += alive - taken
-        if s.degree[w.tops[t]] > taken:  # the sum is a node of its own, beside what else the top has
+        if s.degree[w.tops[t]] > taken:  # the top has other children, so the sum becomes a node of its own
             edges += 1
             nodes += 1
         for v in range(given.shape[1]):
@@ -210,23 +225,23 @@ def _at_tops(
 
 
 @njit(cache=True, nogil=True)
-def _references(
-    s: Store, w: Work, below_top: Numbers, within: int, given: Numbers, made: Bools, copied: int
-) -> tuple[Numbers, Numbers]:
-    """How many edges will lead to each listed node, before any falls away, and to each copied product.
+def _count_references(
+    s: Store, w: Workspace, below_top: Int32s, given: Int32s, is_new: Bools, base: int, copied: int
+) -> tuple[Int32s, Int32s]:
+    """How many edges will lead to each node with the column, before any is freed, and to each new product.
 
-    Copies of sums count as shared, so that nothing grows into them.
+    New sums count as shared by several parents, so that no factor is added to them.
     """
-    base = s.used[NODES]
+    within = len(given)
     refs = np.empty(within, dtype=np.int32)
     fresh = np.zeros(copied, dtype=np.int32)
     for i in range(within):
         refs[i] = s.refs[w.within[i]]
     for i in range(within):
         for v in range(given.shape[1]):
-            if made[i, v]:
+            if is_new[i, v]:
                 fresh[given[i, v] - base] += 0 if s.kind[w.within[i]] == PRODUCT else 2
-                _count_children(s, w, w.within[i], v, given, refs, fresh)
+                _count_children(s, w, w.within[i], v, given, base, refs, fresh)
     for t in range(len(below_top)):
         rank = w.rank[below_top[t, 0]]
         alive = 0
@@ -235,24 +250,24 @@ def _references(
         if alive > 1:
             refs[rank] -= 1
             for v in range(given.shape[1]):
-                _count_reference(s, w, given[rank, v], refs, fresh)
+                _count_reference(w, given[rank, v], base, refs, fresh)
     return refs, fresh
 
 
 @njit(cache=True, nogil=True)
 def _count_children(
-    s: Store, w: Work, node: int, v: int, given: Numbers, refs: Numbers, fresh: Numbers
+    s: Store, w: Workspace, node: int, v: int, given: Int32s, base: int, refs: Int32s, fresh: Int32s
 ) -> None:
-    """Count the edges of a copy."""
+    """Count the edges that the copy of a node for a state will have."""
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
         below = s.child[slot]
         if w.seen[below] == w.round[0]:
-            _count_reference(s, w, given[w.rank[below], v], refs, fresh)
+            _count_reference(w, given[w.rank[below], v], base, refs, fresh)
 
 
 @njit(cache=True, nogil=True)
-def _count_reference(s: Store, w: Work, node: int, refs: Numbers, fresh: Numbers) -> None:
-    base = s.used[NODES]
+def _count_reference(w: Workspace, node: int, base: int, refs: Int32s, fresh: Int32s) -> None:
+    """Count an edge to a node, which may be new or zero."""
     if node >= base:
         fresh[node - base] += 1
     elif node >= 0:
@@ -260,11 +275,11 @@ def _count_reference(s: Store, w: Work, node: int, refs: Numbers, fresh: Numbers
 
 
 @njit(cache=True, nogil=True)
-def _freed(s: Store, w: Work, within: int, refs: Numbers) -> int:
-    """Edges of listed nodes that nothing leads to any more; `refs` is lowered for what hung on them."""
+def _freed_edges(s: Store, w: Workspace, refs: Int32s) -> int:
+    """The edges of nodes that will have no parent; `refs` is lowered for the children of these."""
     now = w.round[0]
     edges = 0
-    for i in range(within - 1, -1, -1):
+    for i in range(refs.size - 1, -1, -1):
         node = w.within[i]
         if refs[i] == 0 and s.kind[node] != INDICATOR:
             edges += s.degree[node]

@@ -1,58 +1,55 @@
-"""Doing a split that was planned."""
+"""Carrying out a split that was planned."""
 
 import numpy as np
 from numba import njit
 
-from tractable.growing.plan import NEVER, Plan, plan
+from tractable.arrays import Int32s
+from tractable.circuit import PRODUCT, SUM
+from tractable.growing.plan import SplitPlan
 from tractable.growing.store import (
-    GONE,
     INDICATOR,
     NODES,
-    PRODUCT,
-    SUM,
-    Numbers,
+    PARAMETER,
+    REMOVED,
     Store,
     clear_children,
+    is_inner,
+    link_after,
     new_inner,
-    put_after,
+    new_leaf,
     set_children,
-    take_out,
+    unlink,
 )
-from tractable.growing.walks import INSIDE, SPLIT, Work
+from tractable.growing.walks import INSIDE, SPLIT, Workspace
 
 
 @njit(cache=True, nogil=True)
-def cost(
-    s: Store, w: Work, params: Numbers, column: int, indicator: int, states: int, replace: bool, limit: int
-) -> tuple[int, int, int]:
-    """How many edges a split would add (NEVER above `limit`), and the room in nodes and slots it takes."""
-    p = plan(s, w, params, column, indicator, states, replace, limit)
-    return p.edges, p.nodes, p.slots
+def make_split(s: Store, w: Workspace, p: SplitPlan, params: int, replace: bool) -> Int32s:
+    """Carry out the plan that the workspace was last used for; the store has room for it.
 
-
-@njit(cache=True, nogil=True)
-def split(
-    s: Store, w: Work, params: Numbers, fresh: Numbers, column: int, indicator: int, replace: bool
-) -> int:
-    """Split parameters on a column; `fresh` are the new parameters, (parameters, states). Edges that came."""
-    p = plan(s, w, params, column, indicator, fresh.shape[1], replace, NEVER - 1)
-    edges = s.used[2]
-    room = np.empty(_widest(s, w, p) + fresh.shape[1] + 2, dtype=np.int32)
-    _take_apart(s, w, p, room)
-    _copy(s, w, p, fresh, replace, room)
+    Answers with the nodes of the new parameters, (parameters, states).
+    """
+    fresh = np.empty((params, p.given.shape[1]), dtype=np.int32)
+    for i in range(params):
+        for v in range(fresh.shape[1]):
+            fresh[i, v] = new_leaf(s, PARAMETER)
+    room = np.empty(_largest_degree(s, w, p) + fresh.shape[1] + 2, dtype=np.int32)
+    _divide_by_states(s, w, p, room)
+    _copy_for_states(s, w, p, fresh, replace, room)
     sums = np.full(len(p.below_top), -1, dtype=np.int32)
     for t in range(len(p.below_top)):
-        sums[t] = _sum_at_top(s, w, p, t, fresh, replace, room)
+        sums[t] = _put_sum_at_top(s, w, p, t, fresh, replace, room)
     for t in range(len(p.below_top)):
-        _let_go(s, w, p.below_top[t, 0])
+        _remove_unused(s, w, p.below_top[t, 0])
     for t in range(len(p.below_top)):
         if sums[t] > 0:
-            _multiply(s, w, p, t, sums[t], fresh, room)
-    return int(s.used[2] - edges)
+            _multiply_children(s, w, p, t, sums[t], fresh)
+    return fresh
 
 
 @njit(cache=True, nogil=True)
-def _widest(s: Store, w: Work, p: Plan) -> int:
+def _largest_degree(s: Store, w: Workspace, p: SplitPlan) -> int:
+    """The largest number of children of the nodes that the plan is about."""
     most = 0
     for i in range(len(p.given)):
         most = max(most, s.degree[w.within[i]])
@@ -64,15 +61,15 @@ def _widest(s: Store, w: Work, p: Plan) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _take_apart(s: Store, w: Work, p: Plan, room: Numbers) -> None:
-    """Make the nodes that stand for the column's part given a state."""
+def _divide_by_states(s: Store, w: Workspace, p: SplitPlan, room: Int32s) -> None:
+    """Make the new nodes that the column's part becomes given a state."""
     now = w.round[0]
     for i in range(len(p.given)):
         node = w.within[i]
         if s.kind[node] == INDICATOR:
             continue
         for v in range(p.given.shape[1]):
-            if p.given[i, v] != s.used[NODES]:  # numbers were given in this very order
+            if p.given[i, v] != s.used[NODES]:  # new nodes were numbered in this very order
                 continue
             made = new_inner(s, s.kind[node], node)
             s.scope[made] = s.scope[node]
@@ -88,27 +85,29 @@ def _take_apart(s: Store, w: Work, p: Plan, room: Numbers) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _copy(s: Store, w: Work, p: Plan, fresh: Numbers, replace: bool, room: Numbers) -> None:
-    """Copy the parameters' part for each state that needs it; the first state keeps the nodes there are."""
+def _copy_for_states(
+    s: Store, w: Workspace, p: SplitPlan, fresh: Int32s, replace: bool, room: Int32s
+) -> None:
+    """Copy the parameters' part for each state that needs it; the first such state keeps the nodes."""
     for i in range(len(p.copy)):
         node = w.inside[i]
         for v in range(p.copy.shape[1]):
             if p.copy[i, v] >= 0 and p.copy[i, v] != node:
                 made = new_inner(s, s.kind[node], node)
                 s.scope[made] = s.scope[node]
-                set_children(s, made, room, _copied_children(s, w, p, node, v, fresh, replace, room))
+                set_children(s, made, room, _write_children(s, w, p, node, v, fresh, replace, room))
     for i in range(len(p.copy)):
         node = w.inside[i]
         for v in range(p.copy.shape[1]):
             if p.copy[i, v] == node:
-                set_children(s, node, room, _copied_children(s, w, p, node, v, fresh, replace, room))
+                set_children(s, node, room, _write_children(s, w, p, node, v, fresh, replace, room))
 
 
 @njit(cache=True, nogil=True)
-def _copied_children(
-    s: Store, w: Work, p: Plan, node: int, v: int, fresh: Numbers, replace: bool, room: Numbers
+def _write_children(
+    s: Store, w: Workspace, p: SplitPlan, node: int, v: int, fresh: Int32s, replace: bool, room: Int32s
 ) -> int:
-    """Write the children of a copy into `room`, answer with their number."""
+    """Write the children of the copy of a node for a state to `room`, and answer with their number."""
     now = w.round[0]
     size = 0
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
@@ -129,10 +128,12 @@ def _copied_children(
 
 
 @njit(cache=True, nogil=True)
-def _sum_at_top(s: Store, w: Work, p: Plan, t: int, fresh: Numbers, replace: bool, room: Numbers) -> int:
-    """Put a sum over the column's states at a top, its children still without the parameters' part.
+def _put_sum_at_top(
+    s: Store, w: Workspace, p: SplitPlan, t: int, fresh: Int32s, replace: bool, room: Int32s
+) -> int:
+    """Put a sum over the column's states at a top; its children lack the parameters' part as yet.
 
-    Answers with the sum; zero if the top has one state only, whose parameters it gets at once.
+    Answers with the sum, or with zero if the top has one state only: then it gets that state's part at once.
     """
     top, column_part, part = w.tops[t], p.below_top[t, 0], p.below_top[t, 1]
     given = p.given[w.rank[column_part]]
@@ -171,32 +172,32 @@ def _sum_at_top(s: Store, w: Work, p: Plan, t: int, fresh: Numbers, replace: boo
 
 
 @njit(cache=True, nogil=True)
-def _let_go(s: Store, w: Work, node: int) -> None:
-    """Remove a node that nothing leads to any more, and what hung on it alone."""
-    if s.refs[node] > 0 or s.kind[node] < PRODUCT:
+def _remove_unused(s: Store, w: Workspace, node: int) -> None:
+    """Remove a node that has no parent any more, and everything that was below it alone."""
+    if s.refs[node] > 0 or not is_inner(s.kind[node]):
         return
     w.stack[0] = node
     high = 1
     while high > 0:
         high -= 1
         gone = w.stack[high]
-        clear_children(s, gone, False)
-        take_out(s, gone)
-        s.kind[gone] = GONE
+        clear_children(s, gone)
+        unlink(s, gone)
+        s.kind[gone] = REMOVED
         for slot in range(s.first[gone], s.first[gone] + s.degree[gone]):
             below = s.child[slot]
-            if s.refs[below] == 0 and s.kind[below] >= PRODUCT:
+            if s.refs[below] == 0 and is_inner(s.kind[below]):
                 w.stack[high] = below
                 high += 1
         s.degree[gone] = 0
 
 
 @njit(cache=True, nogil=True)
-def _multiply(s: Store, w: Work, p: Plan, t: int, total: int, fresh: Numbers, room: Numbers) -> None:
-    """Multiply each child of a new sum by the parameters' part of its state.
+def _multiply_children(s: Store, w: Workspace, p: SplitPlan, t: int, total: int, fresh: Int32s) -> None:
+    """Multiply each child of a new sum by the copy of the parameters' part for its state.
 
-    A product that belongs to this sum alone takes it in; it then stands just below the sum, as what it takes
-    in may come later than it did.
+    A product that has no other parent gets this as one more factor. It is then evaluated just before the sum,
+    because the factor may come later in the order of evaluation than the product did.
     """
     part = p.below_top[t, 1]
     direct = w.role[part] == SPLIT
@@ -209,8 +210,8 @@ def _multiply(s: Store, w: Work, p: Plan, t: int, total: int, fresh: Numbers, ro
             continue
         factor = fresh[w.place[part], v] if direct else p.copy[w.place[part], v]
         if s.kind[below] == PRODUCT and s.refs[below] == 1:
-            take_out(s, below)
-            put_after(s, below, s.before[total])
+            unlink(s, below)
+            link_after(s, below, s.before[total])
             _append_child(s, below, factor)
             factors[size] = below
         else:
@@ -230,6 +231,7 @@ def _multiply(s: Store, w: Work, p: Plan, t: int, total: int, fresh: Numbers, ro
 
 @njit(cache=True, nogil=True)
 def _append_child(s: Store, node: int, child: int) -> None:
+    """Add one more child to a node, after the others."""
     size = s.degree[node]
     room = np.empty(size + 1, dtype=np.int32)
     for i in range(size):

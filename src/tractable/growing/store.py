@@ -1,45 +1,44 @@
-"""The memory of a growing circuit: flat arrays that append, with links from every node to the nodes above it.
+"""The memory of a growing circuit: flat arrays with spare room, in which every node knows its parents.
 
-A node's edges are `degree[node]` slots from `first[node]` on. Slots of one child are chained, so that its
-parents can be walked; inner nodes are chained in an order that has children before their parents. Node 0
-is no node: it begins and ends that chain.
+The edges of a node occupy `degree[node]` consecutive slots that begin at `first[node]`. All slots that lead
+to the same child form a doubly linked list, so that the parents of a node can be visited. Inner nodes form
+another doubly linked list, in which children come before their parents: this is the order of evaluation.
+Node 0 is not a node of the circuit; it is the head of that list.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from tractable.arrays import Bytes, Ints
+from tractable.arrays import Bytes, Int32s, Ints, Words
+from tractable.circuit import PRODUCT, SUM
 
-Numbers: TypeAlias = npt.NDArray[np.int32]
-Words: TypeAlias = npt.NDArray[np.uint64]
-
-GONE, INDICATOR, PARAMETER, PRODUCT, SUM = 0, 1, 2, 3, 4
-NODES, SLOTS, EDGES, INNER = 0, 1, 2, 3  # places in `used`
+# Kinds of nodes, beside PRODUCT and SUM: two kinds of leaves, and nodes that were removed.
+INDICATOR, PARAMETER, REMOVED = 3, 4, 5
+NODES, SLOTS, EDGES, INNER = 0, 1, 2, 3  # positions in `Store.used`
 
 
 class Store(NamedTuple):
-    """The arrays; all but the last have room for more."""
+    """The arrays of a growing circuit. All but the last are longer than what is in use."""
 
-    kind: Bytes  # (nodes,)
-    first: Numbers  # (nodes,) the slot of the first edge
-    degree: Numbers  # (nodes,) edges
-    head: Numbers  # (nodes,) a slot that leads to the node, -1 if none does
-    refs: Numbers  # (nodes,) slots that lead to the node
-    after: Numbers  # (nodes,) the next inner node
-    before: Numbers  # (nodes,) the inner node before
-    scope: Words  # (nodes, words) the columns below, a bit each
-    child: Numbers  # (slots,)
-    owner: Numbers  # (slots,) the node whose edge it is
-    up: Numbers  # (slots,) the next slot that leads to the same child, -1 at the end
-    down: Numbers  # (slots,) the slot before it in that chain, -1 at the beginning
-    used: Ints  # (4,) nodes and slots that were ever handed out, edges and inner nodes alive now
+    kind: Bytes  # (nodes,) PRODUCT, SUM, INDICATOR, PARAMETER or REMOVED
+    first: Int32s  # (nodes,) the slot of the node's first edge
+    degree: Int32s  # (nodes,) the number of edges to children
+    head: Int32s  # (nodes,) the first slot in the list of those that lead to the node; -1 if there is none
+    refs: Int32s  # (nodes,) the number of slots that lead to the node
+    after: Int32s  # (nodes,) the next inner node in the order of evaluation
+    before: Int32s  # (nodes,) the previous inner node in the order of evaluation
+    scope: Words  # (nodes, words) the columns below the node, one bit each
+    child: Int32s  # (slots,) the node that the edge leads to
+    owner: Int32s  # (slots,) the node that the edge belongs to
+    up: Int32s  # (slots,) the next slot that leads to the same child; -1 at the end of the list
+    down: Int32s  # (slots,) the previous slot that leads to the same child; -1 at its beginning
+    used: Ints  # (4,) how many nodes and slots were ever allocated, how many edges and inner nodes there are
 
 
-def empty_store(nodes: int, slots: int, words: int) -> Store:
-    """A store with room for so many nodes and slots."""
+def new_store(nodes: int, slots: int, words: int) -> Store:
+    """An empty store with room for so many nodes and slots, and so many words for a node's scope."""
     kind, scope = np.zeros(nodes, dtype=np.uint8), np.zeros((nodes, words), dtype=np.uint64)
     first, degree, head, refs, after, before = (np.zeros(nodes, dtype=np.int32) for _ in range(6))
     child, owner, up, down = (np.full(slots, -1, dtype=np.int32) for _ in range(4))
@@ -48,23 +47,33 @@ def empty_store(nodes: int, slots: int, words: int) -> Store:
     return Store(kind, first, degree, head, refs, after, before, scope, child, owner, up, down, used)
 
 
-def with_room(store: Store, nodes: int, slots: int) -> Store:
-    """The same store, or a larger copy, in which so many more nodes and slots fit."""
+def ensure_room(store: Store, nodes: int, slots: int) -> Store:
+    """The same store if so many more nodes and slots fit into it, otherwise a larger copy."""
     have_nodes, have_slots = store.kind.size, store.child.size
     need_nodes, need_slots = store.used[NODES] + nodes, store.used[SLOTS] + slots
     if need_nodes <= have_nodes and need_slots <= have_slots:
         return store
     words = store.scope.shape[1]
-    larger = empty_store(max(2 * have_nodes, need_nodes), max(2 * have_slots, need_slots), words)
-    pairs: Any = zip(store, larger, strict=True)
-    for old, new in pairs:
-        new[: len(old)] = old
+    larger = new_store(max(2 * have_nodes, need_nodes), max(2 * have_slots, need_slots), words)
+    copy_arrays(store, larger)
     return larger
+
+
+def copy_arrays(source: Any, target: Any) -> None:
+    """Copy the arrays of a tuple to the beginnings of those of another, which are at least as long."""
+    for old, new in zip(source, target, strict=True):
+        new[: len(old)] = old
+
+
+@njit(cache=True, nogil=True, inline="always")
+def is_inner(kind: int) -> bool:
+    """Whether nodes of this kind have children."""
+    return kind == PRODUCT or kind == SUM  # noqa: PLR1714 - compiles to faster code than a tuple
 
 
 @njit(cache=True, nogil=True)
 def new_leaf(s: Store, kind: int) -> int:
-    """A node outside the order of inner nodes."""
+    """Allocate a node that is not in the order of evaluation."""
     node = s.used[NODES]
     s.used[NODES] += 1
     s.kind[node] = kind
@@ -73,15 +82,15 @@ def new_leaf(s: Store, kind: int) -> int:
 
 @njit(cache=True, nogil=True)
 def new_inner(s: Store, kind: int, earlier: int) -> int:
-    """An inner node that comes after `earlier` in the order; it has no edges yet."""
+    """Allocate an inner node that follows `earlier` in the order of evaluation; it has no edges yet."""
     node = new_leaf(s, kind)
-    put_after(s, node, earlier)
+    link_after(s, node, earlier)
     return node
 
 
 @njit(cache=True, nogil=True)
-def put_after(s: Store, node: int, earlier: int) -> None:
-    """Chain an inner node into the order."""
+def link_after(s: Store, node: int, earlier: int) -> None:
+    """Insert an inner node into the order of evaluation, just after `earlier`."""
     later = s.after[earlier]
     s.after[earlier], s.before[node] = node, earlier
     s.after[node], s.before[later] = later, node
@@ -89,17 +98,17 @@ def put_after(s: Store, node: int, earlier: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def take_out(s: Store, node: int) -> None:
-    """Take an inner node out of the order."""
+def unlink(s: Store, node: int) -> None:
+    """Remove an inner node from the order of evaluation."""
     s.after[s.before[node]] = s.after[node]
     s.before[s.after[node]] = s.before[node]
     s.used[INNER] -= 1
 
 
 @njit(cache=True, nogil=True)
-def set_children(s: Store, node: int, children: Numbers, size: int) -> None:
-    """Give a node other children; old slots are used again where they suffice."""
-    clear_children(s, node, False)
+def set_children(s: Store, node: int, children: Int32s, size: int) -> None:
+    """Replace the children of a node by the first `size` of `children`, in its old slots if these suffice."""
+    clear_children(s, node)
     if size > s.degree[node]:
         s.first[node] = s.used[SLOTS]
         s.used[SLOTS] += size
@@ -118,8 +127,8 @@ def set_children(s: Store, node: int, children: Numbers, size: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def clear_children(s: Store, node: int, forget: bool) -> None:
-    """Take away a node's edges; with `forget` its count too."""
+def clear_children(s: Store, node: int) -> None:
+    """Remove the edges of a node from the lists of its children. Its slots and its degree stay."""
     child, up, down, head, refs = s.child, s.up, s.down, s.head, s.refs
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
         below, later, earlier = child[slot], up[slot], down[slot]
@@ -131,13 +140,11 @@ def clear_children(s: Store, node: int, forget: bool) -> None:
             down[later] = earlier
         refs[below] -= 1
     s.used[EDGES] -= s.degree[node]
-    if forget:
-        s.degree[node] = 0
 
 
 @njit(cache=True, nogil=True)
-def in_order(s: Store) -> Numbers:
-    """The inner nodes, children before parents. Shape (inner nodes,)."""
+def evaluation_order(s: Store) -> Int32s:
+    """The inner nodes, children before their parents. Shape (inner nodes,)."""
     answer = np.empty(s.used[INNER], dtype=np.int32)
     after = s.after
     node = after[0]
@@ -148,10 +155,10 @@ def in_order(s: Store) -> Numbers:
 
 
 @njit(cache=True, nogil=True)
-def copy_in_order(s: Store, leaves: Numbers, order: Numbers, number: Numbers, into: Store) -> None:
-    """Fill an empty store with the same circuit: the given leaves first, then inner nodes in their order.
+def copy_in_order(s: Store, leaves: Int32s, order: Int32s, number: Int32s, into: Store) -> None:
+    """Copy a circuit to an empty store: first the given leaves, then the inner nodes in the given order.
 
-    `number` is filled with the new number of each node, or zero.
+    `number` is filled with the new number of each copied node, and is not changed for the others.
     """
     for i in range(leaves.size):
         node = new_leaf(into, s.kind[leaves[i]])

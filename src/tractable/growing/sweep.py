@@ -1,17 +1,20 @@
-"""Values and flows of a growing circuit. Values are plain numbers: what is learned stays near one."""
+"""Compiled sweeps over a growing circuit. Values are plain doubles, as those of a learned model are near one.
+
+The sweeps for one assignment and for several side by side have the same loops but are separate kernels: one
+source for both, inlined into two kernels, gives the same bits, but takes a third longer for one assignment,
+because running sums and products are then kept in memory instead of a register.
+"""
 
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bytes, Floats
-from tractable.growing.store import PRODUCT, Numbers
+from tractable.arrays import Bytes, Floats, Int32s
+from tractable.circuit import PRODUCT
 
 
 @njit(cache=True, nogil=True)
-def upward(
-    order: Numbers, kind: Bytes, first: Numbers, degree: Numbers, child: Numbers, value: Floats
-) -> None:
-    """Fill in the values of inner nodes, given those of leaves."""
+def upward(order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats) -> None:
+    """Fill in the values of the inner nodes; those of the leaves are filled in already. Shape (nodes,)."""
     for i in range(order.size):
         node = order[i]
         start = first[node]
@@ -27,9 +30,9 @@ def upward(
 
 @njit(cache=True, nogil=True)
 def downward(
-    order: Numbers, kind: Bytes, first: Numbers, degree: Numbers, child: Numbers, value: Floats, flow: Floats
+    order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats, flow: Floats
 ) -> None:
-    """Fill in how much of the root's value goes through each node; `flow` comes in as zeros."""
+    """Fill in the share of the root's value that passes each node; `flow` is zero before. Shape (nodes,)."""
     flow[order[order.size - 1]] = 1.0
     for i in range(order.size - 1, -1, -1):
         node = order[i]
@@ -46,9 +49,9 @@ def downward(
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def upward_lanes(
-    order: Numbers, kind: Bytes, first: Numbers, degree: Numbers, child: Numbers, value: Floats
+    order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats
 ) -> None:
-    """The same for several assignments side by side: `value` is (nodes, lanes)."""
+    """Do the same as `upward` for several assignments side by side: `value` is (nodes, lanes)."""
     lanes = value.shape[1]
     for i in range(order.size):
         node = order[i]
@@ -69,9 +72,9 @@ def upward_lanes(
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def downward_lanes(
-    order: Numbers, kind: Bytes, first: Numbers, degree: Numbers, child: Numbers, value: Floats, flow: Floats
+    order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats, flow: Floats
 ) -> None:
-    """The same for several assignments side by side: `value` and `flow` are (nodes, lanes)."""
+    """Do the same as `downward` for several assignments side by side: both arrays are (nodes, lanes)."""
     lanes = value.shape[1]
     share = np.empty(lanes)
     flow[order[order.size - 1]] = 1.0

@@ -1,48 +1,57 @@
-"""Walks through a growing circuit: from parameters up, and from where they meet a column down to it."""
+"""Walks through the part of a growing circuit that a split changes.
+
+A split concerns some parameters and a column. The walk up visits the nodes above the parameters until it
+meets the first ones that have the column in their scope: these are products, here called the *tops*. The walk
+down visits the nodes between the tops and the indicators of the column.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools, Bytes, Ints
-from tractable.growing.store import INDICATOR, Numbers, Store
+from tractable.arrays import Bools, Bytes, Int32s, Ints
+from tractable.growing.store import INDICATOR, Store
 
-INSIDE, TOP, SPLIT = 1, 2, 3  # roles of marked nodes
-
-
-class Work(NamedTuple):
-    """Room to work in, one place a node; marks of an earlier plan are told apart by the round."""
-
-    round: Ints  # (1,)
-    mark: Numbers  # (nodes,) the round in which a node was met on the way up
-    role: Bytes  # (nodes,) and as what
-    place: Numbers  # (nodes,) its place in the lists below
-    holds: Bools  # (nodes,) whether it is right above a parameter
-    inside: Numbers  # (nodes,) nodes between the parameters and the tops
-    tops: Numbers  # (nodes,) the lowest products above both
-    seen: Numbers  # (nodes,) the round in which a node was met on the way down to the column
-    rank: Numbers  # (nodes,) its place in the list below
-    within: Numbers  # (nodes,) nodes between the column and the tops, children first
-    stack: Numbers  # (nodes + slots,)
+INSIDE, TOP, SPLIT = 1, 2, 3  # roles of the nodes that the walk up meets: below a top, a top, a parameter
 
 
-def work_for(store: Store) -> Work:
-    """Room for plans on a store of this size."""
+class Workspace(NamedTuple):
+    """Scratch memory of walks, with one place for each node.
+
+    Every walk that begins anew counts `round` up by one. A mark is valid if it equals the current round, so
+    that marks of earlier walks need not be cleared.
+    """
+
+    round: Ints  # (1,) the current round
+    mark: Int32s  # (nodes,) the round in which the walk up met a node
+    role: Bytes  # (nodes,) in which role it did: INSIDE, TOP or SPLIT
+    place: Int32s  # (nodes,) the position of the node in `inside` or in `tops`, or among the parameters
+    holds: Bools  # (nodes,) whether a node of role INSIDE is a parent of a parameter
+    inside: Int32s  # (nodes,) the nodes between the parameters and the tops
+    tops: Int32s  # (nodes,) the lowest products above both the parameters and the column
+    seen: Int32s  # (nodes,) the round in which the walk down met a node
+    rank: Int32s  # (nodes,) the position of the node in `within`
+    within: Int32s  # (nodes,) the nodes between the tops and the column, children first
+    stack: Int32s  # (nodes + slots,) nodes that a walk has yet to visit
+
+
+def new_workspace(store: Store) -> Workspace:
+    """Scratch memory for walks through a store of this size."""
     nodes = store.kind.size
     role, holds = np.zeros(nodes, dtype=np.uint8), np.zeros(nodes, dtype=np.bool_)
     mark, place, inside, tops, seen, rank, within = np.zeros((7, nodes), dtype=np.int32)
     stack = np.zeros(nodes + store.child.size, dtype=np.int32)
-    return Work(
+    return Workspace(
         np.zeros(1, dtype=np.int64), mark, role, place, holds, inside, tops, seen, rank, within, stack
     )
 
 
 @njit(cache=True, nogil=True)
-def way_up(s: Store, w: Work, params: Numbers, column: int) -> tuple[int, int]:
-    """List the nodes above the parameters that lack the column, and the first ones that have it.
+def walk_up(s: Store, w: Workspace, params: Int32s, column: int) -> tuple[int, int]:
+    """List the nodes above the parameters that lack the column, and the tops. Answers with both numbers.
 
-    Every way up meets exactly one of these: no product has a parameter under two of its children.
+    Every path upwards meets exactly one top, because no product has a parameter below two of its children.
     """
     head, owner, up, scope = s.head, s.owner, s.up, s.scope
     mark, role, place, inside, tops = w.mark, w.role, w.place, w.inside, w.tops
@@ -66,15 +75,15 @@ def way_up(s: Store, w: Work, params: Numbers, column: int) -> tuple[int, int]:
                 found += 1
             else:
                 role[node], place[node], inside[many] = INSIDE, many, node
-                w.holds[node] = done < 0  # parameters come first
+                w.holds[node] = done < 0  # the parents of parameters are met first
                 many += 1
         done += 1
     return many, found
 
 
 @njit(cache=True, nogil=True)
-def below_tops(s: Store, w: Work, tops: int, column: int) -> Numbers:
-    """The child of each top with the column, and the one with the parameters. Shape (tops, 2)."""
+def children_of_tops(s: Store, w: Workspace, tops: int, column: int) -> Int32s:
+    """The child of each top that has the column, and the one that has the parameters. Shape (tops, 2)."""
     word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
     answer = np.empty((tops, 2), dtype=np.int32)
     now = w.round[0]
@@ -90,8 +99,8 @@ def below_tops(s: Store, w: Work, tops: int, column: int) -> Numbers:
 
 
 @njit(cache=True, nogil=True)
-def way_down(s: Store, w: Work, below_top: Numbers, column: int) -> int:
-    """List the nodes between the tops and the column's indicators, children first."""
+def walk_down(s: Store, w: Workspace, below_top: Int32s, column: int) -> int:
+    """List the nodes between the tops and the indicators, children first, and answer with their number."""
     word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
     kind, first, count, child, scope = s.kind, s.first, s.degree, s.child, s.scope
     seen, rank, within, stack = w.seen, w.rank, w.within, w.stack
@@ -102,7 +111,7 @@ def way_down(s: Store, w: Work, below_top: Numbers, column: int) -> int:
         high = 1
         while high > 0:
             node = stack[high - 1]
-            if node < 0:  # all below it is listed
+            if node < 0:  # the complement of a node: everything below it is listed
                 high -= 1
                 rank[~node], within[many] = many, ~node
                 many += 1

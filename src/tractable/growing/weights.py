@@ -1,7 +1,8 @@
-"""The weights of all features together: a quasi-Newton method that minds the corners of absolute values.
+"""The weights of all features are fitted together by a quasi-Newton method that can handle absolute values.
 
-Andrew and Gao, «Scalable Training of L1-Regularized Log-Linear Models», 2007 (OWL-QN), started from the
-diagonal of the second derivatives, which features bring along: their variance.
+This is OWL-QN (Andrew and Gao, «Scalable Training of L1-Regularized Log-Linear Models», ICML 2007). Its
+initial matrix is the diagonal of second derivatives, which costs nothing here: it is the variance of each
+feature.
 """
 
 from collections.abc import Callable
@@ -10,116 +11,129 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.growing.circuit import Moments
+from tractable.growing.evaluator import FeatureExpectations
 from tractable.growing.gains import Priors
 
 MEMORY = 8  # steps that are remembered
-SHRINK = 0.5  # of a step that went too far
-ENOUGH = 1e-4  # of the decrease that the slope promises
-MOST_TRIES = 12
+SHRINK = 0.5  # the factor by which a step that went too far is shortened
+ENOUGH = 1e-4  # the part of the decrease promised by the gradient that a step must achieve
+MOST_TRIES = 12  # of one step
+LEAST_PROMISE = 1e-9  # a step that promises a smaller decrease is not made
+LEAST_CURVATURE = 1e-10  # a step along which the gradient turns less is not remembered
 
 
-class Goal(NamedTuple):
-    """Where weights are drawn to: by the rows, and by priors."""
+class FitEffort(NamedTuple):
+    """How thoroughly weights are fitted."""
 
-    target: Floats  # how often features hold in the rows
-    home: Floats  # the weights that cost nothing
+    steps: int  # at most
+    tolerance: float  # the fit ends with a step that lowers the loss by less than this part of it
 
 
-class State(NamedTuple):
-    """Weights and what the model makes of them."""
+class FitTarget(NamedTuple):
+    """What the weights are fitted to."""
 
-    weight: Floats
-    moments: Moments
-    loss: float  # what is minimised: the negative log-likelihood of all rows, with priors
+    frequency: Floats  # (features,) how often each feature holds in the rows
+    prior_mean: Floats  # (features,) the weights under which the priors cost nothing
+
+
+class WeightState(NamedTuple):
+    """Weights, and what the model makes of them."""
+
+    weight: Floats  # (features,)
+    expectations: FeatureExpectations
+    loss: float  # the negative log-likelihood of all rows, and the cost of the priors: this is minimised
 
 
 class WeightFitter:
-    """Fits weights step by step; remembers the shape of the loss while features are added."""
+    """Fits weights step by step, and remembers the curvature of the loss while features are added."""
 
-    def __init__(self, moments: Callable[[Floats], Moments], total: float, priors: Priors) -> None:
-        self._moments = moments
+    def __init__(
+        self, expectations: Callable[[Floats], FeatureExpectations], total: float, priors: Priors
+    ) -> None:
+        self._expectations = expectations
         self._total = total
         self._priors = priors
         self._steps: list[Floats] = []
-        self._turns: list[Floats] = []
+        self._turns: list[Floats] = []  # the change of the gradient in each step
 
-    def evaluate(self, weight: Floats, goal: Goal) -> State:
-        """What the model makes of weights."""
-        moments = self._moments(weight)
-        fit = self._total * (moments.log_value - float(weight @ goal.target))
-        return State(weight, moments, fit + self._priors.cost(weight - goal.home))
+    def evaluate(self, weight: Floats, target: FitTarget) -> WeightState:
+        """The state of the model under weights."""
+        expectations = self._expectations(weight)
+        fit = self._total * (expectations.log_partition - float(weight @ target.frequency))
+        return WeightState(weight, expectations, fit + self._priors.cost(weight - target.prior_mean))
 
-    def fit(self, state: State, goal: Goal, steps: int, tolerance: float) -> State:
-        """Go on from a state until a step lowers the loss by less than `tolerance` of it."""
-        for _ in range(steps):
-            after = self._step(state, goal)
+    def fit(self, state: WeightState, target: FitTarget, effort: FitEffort) -> WeightState:
+        """The state that the fit reaches from another one."""
+        for _ in range(effort.steps):
+            after = self._step(state, target)
             if after is None:
                 break
             gained, state = state.loss - after.loss, after
-            if gained < tolerance * abs(state.loss):
+            if gained < effort.tolerance * abs(state.loss):
                 break
         return state
 
-    def _slope(self, state: State, goal: Goal) -> Floats:
-        """Of the smooth part."""
-        away = state.weight - goal.home
-        return self._total * (state.moments.expected - goal.target) + away / self._priors.variance
+    def _gradient(self, state: WeightState, target: FitTarget) -> Floats:
+        """The gradient of the smooth part of the loss."""
+        away = state.weight - target.prior_mean
+        expected = state.expectations.expected
+        return self._total * (expected - target.frequency) + away / self._priors.variance
 
-    def _step(self, state: State, goal: Goal) -> State | None:
-        away, smooth = state.weight - goal.home, self._slope(state, goal)
-        slope = _steepest(away, smooth, self._priors.l1)
-        expected = state.moments.expected
-        curve = self._total * expected * (1 - expected) + 1 / self._priors.variance
-        direction = self._direction(-slope, curve)
+    def _step(self, state: WeightState, target: FitTarget) -> WeightState | None:
+        """The state after one step; None if no step lowers the loss enough."""
+        away, smooth = state.weight - target.prior_mean, self._gradient(state, target)
+        slope = _pseudo_gradient(away, smooth, self._priors.l1)
+        expected = state.expectations.expected
+        curvature = self._total * expected * (1 - expected) + 1 / self._priors.variance
+        direction = self._direction(-slope, curvature)
         direction[direction * slope >= 0] = 0.0
         promised = float(direction @ slope)
-        if promised > -1e-9:
+        if promised > -LEAST_PROMISE:
             return None
-        side = np.where(away != 0, np.sign(away), -np.sign(slope))
+        orthant = np.where(away != 0, np.sign(away), -np.sign(slope))
         length = 1.0
         for _ in range(MOST_TRIES):
             moved = away + length * direction
             if self._priors.l1 > 0:
-                moved[moved * side < 0] = 0.0
-            after = self.evaluate(goal.home + moved, goal)
+                moved[moved * orthant < 0] = 0.0
+            after = self.evaluate(target.prior_mean + moved, target)
             if after.loss <= state.loss + ENOUGH * float((moved - away) @ slope):
-                self._remember(moved - away, self._slope(after, goal) - smooth)
+                self._remember(moved - away, self._gradient(after, target) - smooth)
                 return after
             length *= SHRINK
         self._steps.clear()
         self._turns.clear()
         return None
 
-    def _direction(self, downhill: Floats, curve: Floats) -> Floats:
-        """The two-loop recursion; features that came since a step was taken did not move in it."""
-        steps = [_filled(step, downhill.size) for step in self._steps]
-        turns = [_filled(turn, downhill.size) for turn in self._turns]
+    def _direction(self, downhill: Floats, curvature: Floats) -> Floats:
+        """The two-loop recursion of L-BFGS; features that were added after a step did not move in it."""
+        steps = [_pad_with_zeros(step, downhill.size) for step in self._steps]
+        turns = [_pad_with_zeros(turn, downhill.size) for turn in self._turns]
         shares = []
         answer = downhill.copy()
         for step, turn in zip(reversed(steps), reversed(turns), strict=True):
             share = float(step @ answer) / float(step @ turn)
             answer -= share * turn
             shares.append(share)
-        answer /= curve
-        if steps:  # features overlap: as much less curved as they turned out to be together
-            answer *= float(steps[-1] @ turns[-1]) / float(turns[-1] @ (turns[-1] / curve))
+        answer /= curvature
+        if steps:  # features overlap, so the last step tells how much less curved the loss is along them all
+            answer *= float(steps[-1] @ turns[-1]) / float(turns[-1] @ (turns[-1] / curvature))
         for step, turn, share in zip(steps, turns, reversed(shares), strict=True):
             answer += (share - float(turn @ answer) / float(step @ turn)) * step
         return answer
 
     def _remember(self, step: Floats, turn: Floats) -> None:
-        if step @ turn > 1e-10:
+        if step @ turn > LEAST_CURVATURE:
             self._steps = [*self._steps, step][-MEMORY:]
             self._turns = [*self._turns, turn][-MEMORY:]
 
 
-def _filled(vector: Floats, size: int) -> Floats:
+def _pad_with_zeros(vector: Floats, size: int) -> Floats:
     return vector if vector.size == size else np.concatenate([vector, np.zeros(size - vector.size)])
 
 
-def _steepest(away: Floats, smooth: Floats, l1: float) -> Floats:
-    """The slope of the loss with absolute values; at a corner the one that leads down, or zero."""
+def _pseudo_gradient(away: Floats, smooth: Floats, l1: float) -> Floats:
+    """The gradient with absolute values; where these are not smooth, the slope that leads down, or zero."""
     if l1 == 0:
         return smooth
     corner = np.sign(smooth) * np.maximum(np.abs(smooth) - l1, 0.0)

@@ -5,11 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.growing import BestFirst, GrowingCircuit, Ledger
-from tractable.growing.frozen import frozen_circuit
+from tractable.growing import Objective, Snapshot, SplitCosts, SplitSearch, Structure
 from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
@@ -60,109 +59,102 @@ class ACBNLearner(Learner):
             trees = TreeSearch(
                 part, smoothing=self.smoothing, split_penalty=self.split_cost, held_out=held_out
             )
-            search = _Search(trees, self.edge_cost, self.max_edges, watch)
-            circuit = BayesCircuit(trees, search.run(None if held_out is None else self.patience))
-            return frozen_circuit(circuit.growing, circuit.log_weight, part.schema, 0.0, None)
+            objective = TreeLikelihood(TreeStructure(trees), is_validated=held_out is not None)
+            costs = SplitCosts(split=0.0, edge=self.edge_cost, max_edges=self.max_edges)
+            SplitSearch(objective, costs, watch).run(self.patience)
+            return objective.structure.freeze(part.schema, objective.weights)
 
         return Learned(learn_over_categories(table, valid, self.smoothing, learn))
 
 
-class BayesCircuit:
-    """The circuit of the trees as they were after the first so many splits."""
+@final
+class TreeStructure(Structure):
+    """The trees of a Bayesian network and their circuit. An item is a leaf of a tree, with the same number.
 
-    def __init__(self, trees: TreeSearch, splits: int) -> None:
-        self._trees = trees
+    A leaf has one feature for each state of the column that its tree predicts. A split puts new leaves in its
+    place. Undoing splits concerns the circuit: the trees keep all their leaves, and cannot be split
+    afterwards.
+    """
+
+    replaces: ClassVar[bool] = True
+
+    def __init__(self, trees: TreeSearch) -> None:
         states = trees.schema.cardinalities
-        self.growing = GrowingCircuit(states)
         first = np.cumsum(states) - states
-        self._params = [first[c] + np.arange(states[c]) for c in range(states.size)]  # of each leaf
-        self._weights = [trees.leaf(c).log_prob for c in range(states.size)]
-        for split in trees.splits[:splits]:
-            self.split(split.leaf, split.column)
+        super().__init__(states, [first[c] + np.arange(states[c]) for c in range(states.size)])
+        self.trees = trees
+
+    def is_allowed(self, item: int, column: int) -> bool:
+        """Whether the leaf is open, and the parents of columns would form no cycle."""
+        return self.trees.is_valid(item, column)
+
+    def split(self, item: int, column: int) -> range:
+        """Split a leaf of the trees and of the circuit."""
+        self.trees.split(item, column)
+        return super().split(item, column)
+
+
+@final
+class TreeLikelihood(Objective):
+    """The likelihood of trees. Weights are known in closed form, and no split changes what others gain.
+
+    The gains of the trees already have the cost of a split taken off. The score is the log-likelihood of all
+    validation rows that the splits have gained.
+    """
+
+    structure: TreeStructure
+    gains_change: ClassVar[bool] = False
+
+    def __init__(self, structure: TreeStructure, *, is_validated: bool) -> None:
+        super().__init__(structure)
+        self._trees = structure.trees
+        self._is_validated = is_validated  # whether there are validation rows
+        self._closed: set[int] = set()  # leaves that were split
+        self._score = 0.0
+        self._weights = np.concatenate([self._trees.leaf(item).log_prob for item in range(structure.items)])
 
     @property
-    def log_weight(self) -> Floats:
-        """The logarithms of all parameters."""
-        return np.concatenate(self._weights)
-
-    def edge_cost(self, leaf: int, column: int, limit: int) -> int:
-        """How many edges a split of a leaf would add; more than `limit` if it is more."""
-        return self.growing.edge_cost(self._params[leaf], column, replace=True, limit=limit)
-
-    def edge_guesses(self, leaf: int, columns: Bools) -> Floats:
-        """About how many edges a split of a leaf on each of some columns would add."""
-        return self.growing.edge_guesses(self._params[leaf], columns, replace=True)
-
-    def split(self, leaf: int, column: int) -> None:
-        """Put new leaves, which the trees have already, in the place of one."""
-        fresh = self.growing.split(self._params[leaf], column, replace=True)  # (states, new leaves)
-        new = [self._trees.leaf(len(self._params) + state) for state in range(fresh.shape[1])]
-        self._params.extend(fresh.T)
-        self._weights.append(np.stack([leaf.log_prob for leaf in new], axis=1).ravel())
-
-
-class _Search(BestFirst):
-    """Splits leaves of the trees; what a split gains never changes, which ones are valid does."""
-
-    def __init__(self, trees: TreeSearch, edge_cost: float, max_edges: int, watch: Watch) -> None:
-        super().__init__(Ledger(len(trees.schema), 0.0, edge_cost), max_edges, watch)
-        self._trees = trees
-        self._circuit = BayesCircuit(trees, 0)
-        self._add(range(len(trees)))
-
-    def run(self, patience: int | None) -> int:
-        """Split until nothing is worth it; the number of splits that did best on the held-out rows."""
-        score, best_score, best = 0.0, 0.0, 0
-        self._report()
-        while self.advance():
-            score += self._trees.splits[-1].held_out
-            if patience is None or score >= best_score:
-                best, best_score = self.splits, score
-            elif self.splits - best >= patience:
-                break
-            self._report()
-        return best
-
-    def _report(self) -> None:
-        self.watch.report(f"{self.edges:,} edges, splits", self.splits)
+    def weights(self) -> Floats:
+        """The logarithms of the probabilities in all leaves that were ever made."""
+        return self._weights
 
     @property
-    def splits(self) -> int:
-        """The number of splits made."""
-        return len(self._trees.splits)
+    def score(self) -> float:
+        """What the validation rows have gained by all splits, in nats."""
+        return self._score
 
     @property
-    def edges(self) -> int:
-        """The edges of the circuit."""
-        return self._circuit.growing.edges
+    def reported_score(self) -> None:
+        """Nothing, because the score is no mean log-likelihood."""
+        return
 
-    def edge_cost(self, line: int, column: int, limit: int) -> int:
-        """How many edges a split would add; more than `limit` if it is more."""
-        return self._circuit.edge_cost(line, column, limit)
+    def improves_on(self, best: Snapshot) -> bool:
+        """Whether the score is not lower: a split that concerns no validation row is kept."""
+        return not self._is_validated or self.score >= best.score
 
-    def edge_guesses(self, line: int, columns: Bools) -> Floats:
-        """About how many edges splits on each column would add."""
-        return self._circuit.edge_guesses(line, columns)
+    def gains(self, items: Ints, least: float) -> Floats:
+        """What splitting each leaf on each column gains; zero for a leaf that was split."""
+        gain = np.zeros((items.size, len(self._trees.schema)))
+        for line, leaf in enumerate(items.tolist()):
+            if leaf not in self._closed:
+                columns, gains = self._trees.candidates_of(leaf)
+                gain[line, columns] = gains
+        return gain
 
-    def ask(self, line: int | None) -> bool:
-        """Nothing to find: gains stay as they are."""
-        return False
+    def add_split(self, item: int, column: int) -> None:
+        """Follow a split with the probabilities of the new leaves, and with what the validation rows gain."""
+        split = self._trees.splits[-1]
+        states = range(self.structure.states[column])
+        new = np.stack([self._trees.leaf(split.first + state).log_prob for state in states], axis=1)
+        self._weights = np.concatenate([self._weights, new.ravel()])
+        self._closed.add(item)
+        self._score += split.held_out
 
-    def is_allowed(self, line: int, column: int) -> bool:
-        """Whether parents would form no circle."""
-        return self._trees.is_valid(line, column)
+    def fit(self) -> None:
+        """Nothing to do, as the weights of new leaves are known."""
 
-    def split(self, line: int, column: int) -> None:
-        """Split a leaf of a tree and of the circuit."""
-        new = self._trees.split(line, column)
-        self._circuit.split(line, column)
-        self.ledger.close(line)
-        self._add(new)
-
-    def _add(self, leaves: range) -> None:
-        self.ledger.add(len(leaves))
-        gain = np.zeros((len(leaves), len(self._trees.schema)))
-        for line, leaf in enumerate(leaves):
-            columns, gains = self._trees.candidates_of(leaf)
-            gain[line, columns] = gains
-        self.ledger.set_gains(np.array(leaves), gain, self.splits)
+    def restore(self, weights: Floats) -> None:
+        """Keep the weights and the score of the splits that the structure has."""
+        self._weights, self._score = weights, 0.0
+        for split in self._trees.splits[: self.structure.splits]:
+            self._score += split.held_out

@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
-from tractable.data import Table
+from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learners.idspn.race import RaceWatch
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
@@ -205,7 +205,8 @@ class Growth:
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
-        return _Job(name, self._leaf_learner(part_of_all), self._with_around(task), valid)
+        rows, _ = collapse(self._with_around(task))  # here, so that nothing in the learner has to do it again
+        return _Job(name, self._leaf_learner(part_of_all), rows, valid)
 
     def _with_around(self, task: _Task) -> Table:
         """The rows of a task with those that were divided beside them, which count for a few rows in all.
@@ -217,8 +218,7 @@ class Growth:
         weight = self._table.row_weights
         beside = self._how.around * weight / max(float(weight[task.around].sum()), 1e-300)
         beside[task.rows] += weight[task.rows]
-        whole = self._table.select(task.columns)
-        return Table(whole.schema, whole.values[task.around], beside[task.around])
+        return self._table.take(task.around).reweight(beside[task.around]).select(task.columns)
 
 
 def _learn_side_by_side(jobs: list[_Job], workers: int | None, watch: Watch) -> list[Graph]:

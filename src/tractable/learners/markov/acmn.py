@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from tractable.data import Table
-from tractable.growing.markov import MarkovModel
-from tractable.growing.search import Fitting
+from tractable.growing import FitEffort, JointLikelihood
 from tractable.learners.markov.base import MarkovLearner
 from tractable.settings import redeclare, setting
 
-TOLERANCE = 1e-5  # part of the loss that a step must gain
+TOLERANCE = 1e-5  # the part of the loss by which a step must lower it for the fit to go on
 
 
 @final
@@ -29,8 +28,8 @@ class ACMNLearner(MarkovLearner):
         at_least=1,
     )
 
-    def _plant(self, model: MarkovModel, table: Table) -> None:
-        model.fit(100, 1e-9)
+    def _plant(self, objective: JointLikelihood, table: Table) -> None:
+        objective.fit(FitEffort(100, 1e-9))
 
-    def _fitting(self) -> Fitting:
-        return Fitting(self.steps, TOLERANCE)
+    def _fit_effort(self) -> FitEffort:
+        return FitEffort(self.steps, TOLERANCE)

@@ -7,17 +7,14 @@ from typing import final
 import numpy as np
 
 from tractable.circuit import Graph
-from tractable.data import Table
-from tractable.growing.frozen import frozen
-from tractable.growing.gains import Priors
-from tractable.growing.markov import MarkovModel
-from tractable.growing.search import Costs, Fitting, SplitSearch
+from tractable.data import Table, collapse
+from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Priors, SplitCosts, SplitSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.attached_columns import learn_over_categories
 
-FINAL_STEPS, FINAL_TOLERANCE = 300, 1e-9  # of the last fit of all weights
+FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,21 +64,30 @@ class MarkovLearner(Learner):
     @final
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
-            model = MarkovModel(part, held_out, Priors(self.l1, self.variance), self.smoothing)
-            self._plant(model, part)
-            SplitSearch(model, self._costs(), self._fitting(), watch).run(self.patience)
-            model.fit(FINAL_STEPS, FINAL_TOLERANCE)
-            return frozen(model, part.schema)
+            rows, _ = collapse(part if part.row_weights.all() else part.take(part.row_weights > 0))
+            structure = FeatureStructure(rows.schema.cardinalities)
+            objective = JointLikelihood(
+                structure,
+                rows,
+                held_out,
+                Priors(self.l1, self.variance),
+                smoothing=self.smoothing,
+                effort=self._fit_effort(),
+            )
+            self._plant(objective, rows)
+            SplitSearch(objective, self._costs(), watch).run(self.patience)
+            objective.fit(FINAL_EFFORT)
+            return structure.freeze(rows.schema, objective.weights, -objective.log_partition)
 
         return Learned(learn_over_categories(table, valid, self.smoothing, learn))
 
     @abstractmethod
-    def _plant(self, model: MarkovModel, table: Table) -> None:
-        """Make the features that the search begins with, and fit their weights."""
+    def _plant(self, objective: JointLikelihood, table: Table) -> None:
+        """Make the splits that the search begins with, and fit all weights; the table has distinct rows."""
 
-    def _costs(self) -> Costs:
-        return Costs(split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges)
+    def _costs(self) -> SplitCosts:
+        return SplitCosts(split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges)
 
     @abstractmethod
-    def _fitting(self) -> Fitting:
-        """How weights are fitted after each split."""
+    def _fit_effort(self) -> FitEffort:
+        """How thoroughly weights are fitted after each split."""

@@ -6,8 +6,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.data import Table
-from tractable.growing.markov import LEAST_SMOOTHING, MarkovModel
-from tractable.growing.search import Costs, Fitting
+from tractable.growing import FitEffort, JointLikelihood, SplitCosts
+from tractable.growing.joint_likelihood import LEAST_SMOOTHING
 from tractable.learners.markov.base import MarkovLearner
 from tractable.settings import setting
 from tractable.statistics.encoding import encode
@@ -28,31 +28,33 @@ class EACMNLearner(MarkovLearner):
         1e-4, "Share of the rows in which a feature must hold to be split further.", at_least=0, at_most=1
     )
 
-    def _plant(self, model: MarkovModel, table: Table) -> None:
+    def _plant(self, objective: JointLikelihood, table: Table) -> None:
         forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0)
-        plant_tree(model, forest, max(self.smoothing, LEAST_SMOOTHING))
-        model.fit(100, 1e-8)
+        plant_tree(objective, forest, max(self.smoothing, LEAST_SMOOTHING))
+        objective.fit(FitEffort(100, 1e-8))
 
-    def _costs(self) -> Costs:
+    def _costs(self) -> SplitCosts:
         return replace(super()._costs(), least_support=self.min_support)
 
-    def _fitting(self) -> Fitting:
-        return Fitting(STEPS, TOLERANCE)
+    def _fit_effort(self) -> FitEffort:
+        return FitEffort(STEPS, TOLERANCE)
 
 
-def plant_tree(model: MarkovModel, forest: Forest, smoothing: float) -> None:
-    """Give a model of independent columns the features of a tree.
+def plant_tree(objective: JointLikelihood, forest: Forest, smoothing: float) -> None:
+    """Split the features of independent columns so that the model becomes a tree.
 
-    Every state of a column is split on the column's parent, columns far from the root first: so each sum over
-    a column's states stands below those of its parent, as in a tree that is compiled. The tree costs nothing
-    under the priors, which are about what the search adds to it: among many columns and few rows they would
-    fell it.
+    Every state of a column is split on the column's parent, columns far from the root first: then each sum
+    over the states of a column is below those of its parent, as in the circuit of a compiled tree. The
+    weights of the tree are their own prior means. The priors are about what the search adds to the tree; with
+    many columns and few rows they would remove the tree itself.
     """
+    structure, frequencies = objective.structure, objective.frequencies
     for column in forest.order[::-1].tolist():
         parent = int(forest.parent[column])
-        for feature in range(*model.states_of(column).indices(model.features)) if parent >= 0 else ():
-            above = model.states_of(parent)
-            rows = model.total * model.target[feature]
-            part = (rows * model.parts(feature)[above] + smoothing * model.target[above]) / (rows + smoothing)
-            weight = np.log(part / model.target[above])
-            model.split(feature, parent, weight, home=weight)
+        for feature in range(*structure.states_of(column).indices(structure.items)) if parent >= 0 else ():
+            above = frequencies.values[structure.states_of(parent)]
+            rows = objective.total * frequencies.values[feature]
+            shares = frequencies.state_shares(feature)[structure.states_of(parent)]
+            weight = np.log((rows * shares + smoothing * above) / (rows + smoothing) / above)
+            structure.split(feature, parent)
+            objective.add_split(feature, parent, weight, prior_mean=weight)

@@ -1,4 +1,4 @@
-"""What splits are guessed to cost, against sets of nodes written down one by one."""
+"""Estimates of what splits cost, against sets of nodes written down one by one."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from random_splits import random_splits
+from tractable.circuit import PRODUCT
 from tractable.growing import GrowingCircuit
-from tractable.growing.store import INDICATOR, PRODUCT
+from tractable.growing.store import INDICATOR
 
 
 class Slow:
     """The nodes of a circuit as sets: children, parents, everything below, states possible below."""
 
     def __init__(self, circuit: GrowingCircuit) -> None:
-        store, order, self.params = circuit.structure()
+        store, order, self.params = circuit.arrays()
         self.kind = store.kind
         self.children = {
             int(n): [int(c) for c in store.child[store.first[n] : store.first[n] + store.degree[n]]]
@@ -38,7 +39,7 @@ class Slow:
         """How many kinds of states a column can have below a node: the first, and any other."""
         return len({state == 0 for c, state in self.states[node] if c == column})
 
-    def guess(self, param: int, column: int) -> int:
+    def estimate(self, param: int, column: int) -> int:
         leaf = int(self.params[param])
         above = [n for n in self.order if leaf in self.below[n]]
         met: dict[int, set[bool]] = {}
@@ -68,32 +69,32 @@ class Slow:
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=6), st.integers(0, 2**32))
 @settings(max_examples=30, deadline=None)
-def test_guesses_are_the_edges_of_the_parts_that_are_copied(states: list[int], seed: int) -> None:
+def test_estimates_are_the_edges_of_the_parts_that_are_copied(states: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     circuit = GrowingCircuit(np.array(states))
     for features in random_splits(circuit, rng, 12):
         slow = Slow(circuit)
         param = int(rng.integers(len(features)))
-        guesses = circuit.edge_guesses(np.array([param]))
-        assert guesses.shape == (len(states),)
+        estimates = circuit.estimate_edge_costs(np.array([param]))
+        assert estimates.shape == (len(states),)
         for column in set(range(len(states))) - {c for c, _ in features[param]}:
             held = sum(int(slow.params[param]) in children for children in slow.children.values())
-            copied = max(states[column] - 1, 0) * slow.guess(param, column)
-            assert guesses[column] == held + copied
-            assert circuit.edge_guesses(np.array([param]), replace=True)[column] == copied
+            copied = max(states[column] - 1, 0) * slow.estimate(param, column)
+            assert estimates[column] == held + copied
+            assert circuit.estimate_edge_costs(np.array([param]), replace=True)[column] == copied
 
 
-def test_guesses_are_close_to_what_splits_cost() -> None:
-    """In circuits as searches make them: cheap splits are not held for dear ones, nor the other way round."""
+def test_estimates_are_close_to_what_splits_cost() -> None:
+    """In circuits as searches make them: cheap splits are not taken for expensive ones, nor vice versa."""
     rng = np.random.default_rng(0)
     circuit = GrowingCircuit(np.full(12, 2))
     ratio: list[float] = []
     for features in random_splits(circuit, rng, 60):
         param = int(rng.integers(len(features)))
-        guesses = circuit.edge_guesses(np.array([param]))
+        estimates = circuit.estimate_edge_costs(np.array([param]))
         free = set(range(12)) - {c for c, _ in features[param]}
         cost = {column: circuit.edge_cost(np.array([param]), column) for column in free}
-        ratio.extend((cost[column] + 4) / (guesses[column] + 4) for column in free)
+        ratio.extend((cost[column] + 4) / (estimates[column] + 4) for column in free)
     assert len(ratio) > 400
     assert np.quantile(ratio, 0.05) > 0.8
     assert np.quantile(ratio, 0.95) < 2.0
@@ -102,12 +103,12 @@ def test_guesses_are_close_to_what_splits_cost() -> None:
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=20, deadline=None)
-def test_guesses_for_some_columns_are_those_for_all(seed: int) -> None:
+def test_estimates_for_some_columns_are_those_for_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
     circuit = GrowingCircuit(rng.integers(1, 4, size=70))  # more columns than a word has bits
     for features in random_splits(circuit, rng, 25):
         param = np.array([int(rng.integers(len(features)))])
         some = rng.random(70) < rng.choice([0.02, 0.3])
         np.testing.assert_array_equal(
-            circuit.edge_guesses(param, some)[some], circuit.edge_guesses(param)[some]
+            circuit.estimate_edge_costs(param, some)[some], circuit.estimate_edge_costs(param)[some]
         )
