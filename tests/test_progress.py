@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
+from multiprocessing.connection import Listener
 from pathlib import Path
+from typing import Any
 
 import pytest
 from joblib import Parallel, delayed
@@ -253,6 +255,21 @@ def test_a_fault_of_a_callback_stops_the_work_and_is_raised() -> None:
         assert 1 / len(answer(process)[:0])  # a fault of the block itself is not hidden
 
 
+def test_the_block_may_end_while_a_call_is_being_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    accept = Listener.accept
+
+    def slow(listener: Listener) -> Any:
+        connection = accept(listener)
+        time.sleep(0.5)
+        return connection
+
+    monkeypatch.setattr(Listener, "accept", slow)
+    seen: list[Progress] = []
+    with share(Watch(seen.append)) as shared, child(shared, CHILD.replace("+ 30", "+ 0.1")) as process:
+        answer(process)
+    assert len(seen) == 1
+
+
 def test_in_the_same_process_there_is_nothing_between_the_watches() -> None:
     seen: list[Progress] = []
     watch = Watch(seen.append, seconds=100.0)
@@ -264,6 +281,23 @@ def test_in_the_same_process_there_is_nothing_between_the_watches() -> None:
         assert same.should_stop()
     assert same.left is not None
     assert 90 < same.left < 100
+
+
+def test_many_threads_of_another_process_may_ask_whether_to_stop() -> None:
+    """Only one of them can hear the interrupt; all of them must know."""
+    program = CHILD.replace(
+        "    end =", "    from concurrent.futures import ThreadPoolExecutor\n    end ="
+    ).replace(
+        "    while not watch.should_stop() and time.monotonic() < end:\n        time.sleep(0.01)\n",
+        "    def ask(_):\n        while not watch.should_stop() and time.monotonic() < end: pass\n"
+        "    with ThreadPoolExecutor(8) as pool:\n        list(pool.map(ask, range(8)))\n",
+    )
+    seen: list[Progress] = []
+    watch = Watch(seen.append)
+    with share(watch) as shared, child(shared, program) as process:
+        wait_for(lambda: seen)
+        watch.interrupted = True
+        assert answer(process) == "True False"
 
 
 def _report(number: int, shared: SharedWatch) -> int:

@@ -11,10 +11,12 @@ The processes talk through sockets or pipes of this machine. No process is start
 """
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 
@@ -70,11 +72,15 @@ def share(watch: Watch) -> Iterator[SharedWatch]:
 
 
 class _Line:
-    """A connection to the process that shares a watch; once it breaks it stays silent."""
+    """A connection to the process that shares a watch; once it breaks it stays silent.
+
+    Threads of this process may use it at the same time.
+    """
 
     def __init__(self, shared: SharedWatch) -> None:
         self._connection: Connection | None = None
-        self._reported_at = self._listened_at = -REPORT_SECONDS
+        self._lock = threading.RLock()
+        self._reported_at = self._listened_at = -inf
         self._interrupted = False
         if shared.address is not None:
             with suppress(OSError, EOFError, AuthenticationError):
@@ -82,32 +88,38 @@ class _Line:
 
     def report(self, progress: Progress) -> None:
         """Send a report, unless the last one was sent just now."""
-        now = time.monotonic()
-        if self._connection is None or now - self._reported_at < REPORT_SECONDS:
+        if time.monotonic() - self._reported_at < REPORT_SECONDS:
             return
-        self._reported_at = now
-        try:
-            self._connection.send(tuple(progress))
-        except OSError:
-            self.close()
+        with self._open_connection() as connection:
+            if connection is not None:
+                self._reported_at = time.monotonic()
+                connection.send(tuple(progress))
 
     def is_interrupted(self) -> bool:
         """Whether the other process has said that the work was interrupted."""
-        now = time.monotonic()
-        if self._connection is not None and now - self._listened_at >= LISTEN_SECONDS:
-            self._listened_at = now
-            try:
-                if self._connection.poll():
-                    self._interrupted = self._connection.recv() == INTERRUPT
-            except (OSError, EOFError):
-                self.close()
+        if self._interrupted or time.monotonic() - self._listened_at < LISTEN_SECONDS:
+            return self._interrupted
+        with self._open_connection() as connection:
+            if connection is not None and not self._interrupted:  # another thread may have heard it meanwhile
+                self._listened_at = time.monotonic()
+                self._interrupted = connection.poll() and connection.recv() == INTERRUPT
         return self._interrupted
 
     def close(self) -> None:
-        """Say no more."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """End the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _open_connection(self) -> Iterator[Connection | None]:
+        """The connection for one thread at a time; None if there is none any more."""
+        with self._lock:
+            try:
+                yield self._connection
+            except (OSError, EOFError):
+                self.close()
 
 
 class _LineWatch(Watch):

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -45,10 +44,8 @@ class Switchboard:
     ) -> None:
         self._closing = True
         if self._listener is not None:
-            with suppress(
-                OSError, EOFError, AuthenticationError
-            ):  # a call wakes the thread that waits for one
-                Client(self._listener.address, authkey=self.key).close()
+            with suppress(OSError):  # a call without a word wakes the thread that waits for one
+                Client(self._listener.address).close()
             self._join()
             self._listener.close()
         if fault is None and self._fault is not None:
@@ -56,8 +53,8 @@ class Switchboard:
 
     def _start(self, work: Callable[[Any], None], argument: Listener | Connection) -> None:
         thread = threading.Thread(target=work, args=(argument,), daemon=True)
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)
 
     def _join(self) -> None:
         """Wait until everything that was sent has been passed on, but not for a callback that hangs."""
@@ -66,9 +63,14 @@ class Switchboard:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _answer_calls(self, listener: Listener) -> None:
+        """Start a thread for each process that calls; if this one ended early, callers would wait in vain."""
+        _block_broken_pipe_signal()
         while not self._closing:
-            with suppress(OSError, EOFError, AuthenticationError):  # of a process that ends while it calls
+            try:
                 self._start(self._serve, listener.accept())
+            except Exception:  # a process that ended while it called, or has no business here
+                if not self._closing:
+                    time.sleep(POLL_SECONDS)
 
     def _serve(self, connection: Connection) -> None:
         """Pass on what one process reports until it ends or nobody is interested any more."""
