@@ -6,7 +6,7 @@ log-likelihood of all of these cells together (CLL), networks too large for a ci
 apart, by Gibbs sampling (CMLL); both are divided by the number of cells. The picture shows them, and the
 seconds a question takes, against the part that is asked about.
 
-    python benchmarks/queries.py --data DIR [--datasets nltcs,plants] [--methods acmn,latent-tree,l1,gssl]
+    python benchmarks/queries.py --data DIR [--datasets nltcs,plants] [--methods acmn,l1-markov,gssl]
                                  [--queries 100] [--out queries.svg] [--json]
 """
 
@@ -23,7 +23,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from training import data_folder, data_options
 
-from tractable.approximate import GSSL, L1Regressions, conditional_marginal_log_likelihood
+from tractable.approximate import NETWORK_LEARNERS
+from tractable.approximate.cmll import conditional_marginal_log_likelihood
 from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph
 from tractable.data import Table, read
@@ -31,10 +32,11 @@ from tractable.engine import log_values
 from tractable.learners import LEARNERS
 from tractable.learners.bayesian.network import learn_network
 from tractable.networks import Network
-from tractable.networks.gibbs import GibbsSampler
+from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.progress import Watch
 
-METHODS = "latent-tree,learnspn,acmn,l1,gssl"
+METHODS = "latent-tree,learnspn,acmn,l1-markov,gssl"
+BAYES_GIBBS = "bayes-gibbs"  # a Bayesian network that is sampled instead of compiled
 FRACTIONS = tuple(tenth / 10 for tenth in range(1, 10))
 
 Tables: TypeAlias = dict[str, Table]  # train, valid and test
@@ -55,16 +57,14 @@ class Result(NamedTuple):
 # ---- methods -------------------------------------------------------------------------------------------
 
 
-def learned(method: str, tables: Tables, seed: int, budget: float | None) -> Graph | Network:
+def learn_model(method: str, tables: Tables, seed: int, budget: float | None) -> Graph | Network:
     """A circuit, or a network that will be sampled."""
     rng, watch = np.random.default_rng(seed), Watch(seconds=budget)
     train, valid = tables["train"], tables["valid"]
-    if method == "l1":
-        return L1Regressions().learn(train, valid=valid, watch=watch)
-    if method == "gssl":
-        return GSSL().learn(train, rng, valid=valid, watch=watch)
-    if method == "bayes-gibbs":
+    if method == BAYES_GIBBS:
         return learn_network(train, valid=valid, watch=watch)
+    if method in NETWORK_LEARNERS:
+        return NETWORK_LEARNERS[method]().learn(train, rng, valid=valid, watch=watch)
     return LEARNERS[method]().learn(train, rng, valid=valid, watch=watch)
 
 
@@ -82,10 +82,9 @@ def _log_conditional(graph: Graph, rows: Floats, asked: Bools) -> Floats:
 
 def known_method(name: str) -> str:
     """The name, if it is one of a method."""
-    if name not in {*LEARNERS, "l1", "gssl", "bayes-gibbs"}:
-        sys.exit(
-            f"queries: there is no method '{name}' (methods: {', '.join(LEARNERS)}, l1, gssl, bayes-gibbs)"
-        )
+    known = [*LEARNERS, *NETWORK_LEARNERS, BAYES_GIBBS]
+    if name not in known:
+        sys.exit(f"queries: there is no method '{name}' (methods: {', '.join(known)})")
     return name
 
 
@@ -112,7 +111,7 @@ def questions(table: Table, count: int, fraction: float, seed: int) -> tuple[Flo
 def result(options: argparse.Namespace, name: str, tables: Tables, method: str) -> Result:
     """One method on one table."""
     begin = time.perf_counter()
-    model = learned(method, tables, options.seed, options.budget)
+    model = learn_model(method, tables, options.seed, options.budget)
     learning = time.perf_counter() - begin
     measure, answer = answers(model, options.seed)
     answer(*questions(tables["test"], 1, 0.5, options.seed))  # kernels are compiled before the clock runs

@@ -2,6 +2,9 @@
 
 import itertools
 import math
+import subprocess
+import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,22 +12,32 @@ from sklearn.linear_model import LogisticRegression
 
 from oracle import all_rows
 from test_networks import enumerated
-from test_networks_gibbs import exact_marginals, pairs_network
-from tractable.approximate import (
-    GSSL,
-    L1Regressions,
-    conditional_marginal_log_likelihood,
-    fit_weights,
+from test_networks_gibbs import exact_marginals, pairs_network, table_network, tree_network
+from tractable.approximate import NETWORK_LEARNERS, NetworkLearner
+from tractable.approximate.cmll import conditional_marginal_log_likelihood
+from tractable.approximate.gssl.kernels import generalise, supports
+from tractable.approximate.gssl.learner import GSSLLearner
+from tractable.approximate.indicators import state_indicators
+from tractable.approximate.l1.kernels import regress
+from tractable.approximate.l1.learner import L1MarkovLearner
+from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
+from tractable.approximate.pseudo_likelihood.scores import (
+    log_pseudo_likelihoods,
     mean_log_pseudo_likelihood,
 )
-from tractable.approximate.gssl_kernels import generalise, supports
-from tractable.approximate.inputs import states_of
-from tractable.approximate.l1_kernels import regress
-from tractable.approximate.pseudo_likelihood import PseudoLikelihood
+from tractable.approximate.pseudo_likelihood.weights import fit_weights
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, Variable, discrete_schema
-from tractable.networks import FeatureFactor, Network, TableFactor
-from tractable.networks.gibbs import GibbsSampler
+from tractable.networks import FeatureFactor, Network, TableFactor, log_prob_of_rows
+from tractable.networks.as_features import feature_factors
+from tractable.networks.gibbs.sampler import GibbsSampler
+from tractable.progress import Progress, Watch
+
+every_learner = pytest.mark.parametrize("learner", NETWORK_LEARNERS)
+
+
+def quick_learner(name: str) -> NetworkLearner:
+    return NETWORK_LEARNERS.make_with(name, {"candidates": 200} if name == "gssl" else {})
 
 
 def random_features(states: list[int], count: int, seed: int) -> list[FeatureFactor]:
@@ -89,11 +102,11 @@ def test_the_pseudo_likelihood_and_its_slope_are_those_of_the_definition(
         assert slope[i] == pytest.approx((higher - lower) / 2e-5, abs=1e-4)
 
 
-def test_a_feature_of_one_column_bends_as_the_objective_does() -> None:
+def test_the_curvature_along_a_feature_of_one_column_is_that_of_the_objective() -> None:
     features, table = [FeatureFactor((1,), (2,), (True,), 0.3)], random_table([2, 3], 40, 2)
     objective, at = PseudoLikelihood(features, table), np.array([0.3])
-    bend = (objective(at + 1e-4)[1] - objective(at - 1e-4)[1]) / -2e-4
-    np.testing.assert_allclose(objective.bends(at), bend, rtol=1e-6)
+    curvature = (objective(at + 1e-4)[1] - objective(at - 1e-4)[1]) / -2e-4
+    np.testing.assert_allclose(objective.curvatures(at), curvature, rtol=1e-6)
 
 
 @pytest.mark.parametrize("l1", [0.0, 4.0])
@@ -129,9 +142,51 @@ def test_the_mean_pseudo_likelihood_of_a_network_is_a_row_s_share() -> None:
     features = features_of(network)
     whole = obvious_pseudo_likelihood(features, np.array([f.log_weight for f in features]), table)
     assert mean_log_pseudo_likelihood(network, table) == pytest.approx(whole / table.total_weight)
-    other = Network(discrete_schema([2]), (TableFactor((0,), np.zeros(2)),), "markov")
-    with pytest.raises(ValueError, match="networks of features only"):
-        mean_log_pseudo_likelihood(other, random_table([2], 3, 0))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_the_pseudo_likelihoods_of_rows_are_those_of_the_definition(missing: float) -> None:
+    network = pairs_network(5)
+    table = random_table(network.schema.cardinalities.tolist(), 20, 8, missing)
+    features = features_of(network)
+    weight = np.array([f.log_weight for f in features])
+    rows = log_pseudo_likelihoods(network, table)
+    assert rows == pytest.approx(
+        [
+            obvious_pseudo_likelihood(features, weight, Table(table.schema, table.values[[r]]))
+            for r in range(20)
+        ]
+    )
+    mean = mean_log_pseudo_likelihood(network, table)
+    assert mean == pytest.approx(np.average(rows, weights=table.row_weights))
+    assert log_pseudo_likelihoods(network, Table(table.schema, np.zeros((0, 5)))).shape == (0,)
+
+
+@pytest.mark.parametrize("network", [table_network(), tree_network()], ids=["tables", "trees"])
+def test_tables_and_trees_are_features_of_the_same_product(network: Network) -> None:
+    rows = np.array(all_rows(network.schema))
+    same = Network(network.schema, tuple(feature_factors(network)), "markov")
+    assert all(isinstance(f, FeatureFactor) for f in same.factors)
+    np.testing.assert_allclose(log_prob_of_rows(same, rows), log_prob_of_rows(network, rows), atol=1e-12)
+    found = log_pseudo_likelihoods(network, Table(network.schema, rows))
+    np.testing.assert_allclose(found, enumerated_pseudo_likelihoods(network, rows), atol=1e-9)
+
+
+def enumerated_pseudo_likelihoods(network: Network, rows: Floats) -> list[float]:
+    """The sum over columns of log P(cell | the others) of each row, by enumeration."""
+    logs, columns, found = enumerated(network), np.arange(rows.shape[1]), []
+    for row, own in zip(rows, logs, strict=True):
+        others = [((rows == row) | (columns == c)).all(axis=1) for c in columns]
+        found.append(sum(own - np.logaddexp.reduce(logs[same]) for same in others))
+    return found
+
+
+def test_a_row_that_a_table_excludes_has_no_pseudo_likelihood() -> None:
+    table = TableFactor((0, 1), np.array([[0.0, -np.inf], [0.5, 0.0]]))
+    network = Network(discrete_schema([2, 2]), (table,), "markov")
+    rows = Table(network.schema, np.array([[0.0, 1.0], [0.0, 0.0]]))
+    assert np.isneginf(log_pseudo_likelihoods(network, rows)).tolist() == [True, False]
+    assert mean_log_pseudo_likelihood(network, rows) == -np.inf
 
 
 def ising_table(columns: int = 6, rows: int = 3000, seed: int = 0, schema: Schema | None = None) -> Table:
@@ -144,10 +199,10 @@ def ising_table(columns: int = 6, rows: int = 3000, seed: int = 0, schema: Schem
 @pytest.mark.parametrize("price", [1.0, 10.0])
 def test_a_regression_is_that_of_another_library(price: float) -> None:
     table = ising_table(5, 400)
-    states = states_of(table, unusual=False)
+    states = state_indicators(table, without_most_frequent=False)
     coefficient = np.zeros((1, 6))
     target = np.ascontiguousarray(states.codes[:, 2])
-    regress(states.inputs, states.column != 2, target, price, 1e-12, coefficient)
+    regress(states.occurrences, states.column != 2, target, price, 1e-12, coefficient)
     others = [0, 1, 3, 4]
     judge = LogisticRegression(C=1 / price, l1_ratio=1.0, solver="saga", tol=1e-9, max_iter=20_000)
     judge.fit(table.values[:, others], table.values[:, 2])
@@ -158,14 +213,14 @@ def test_a_regression_is_that_of_another_library(price: float) -> None:
 
 def test_a_regression_of_several_classes_is_at_rest() -> None:
     table = random_table([3, 4, 2], 300, 8, 0.1)
-    states = states_of(table, unusual=False)
+    states = state_indicators(table, without_most_frequent=False)
     price, coefficient = 2.0, np.zeros((4, 1 + states.column.size))
     target, usable = np.ascontiguousarray(states.codes[:, 1]), states.column != 1
-    regress(states.inputs, usable, target, price, 1e-12, coefficient)
+    regress(states.occurrences, usable, target, price, 1e-12, coefficient)
     has = (states.codes[:, states.column] == states.state) & usable
     score = coefficient[:, 0] + has @ coefficient[:, 1:].T
     p = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
-    excess = ((target[:, None] == np.arange(4)) - p) * (states.inputs.weight * (target >= 0))[:, None]
+    excess = ((target[:, None] == np.arange(4)) - p) * (states.occurrences.weight * (target >= 0))[:, None]
     pull = excess.T @ has
     moved = coefficient[:, 1:] != 0
     np.testing.assert_allclose(excess.sum(axis=0), 0.0, atol=0.02)
@@ -173,8 +228,12 @@ def test_a_regression_of_several_classes_is_at_rest() -> None:
     assert (np.abs(pull[~moved & usable]) <= price + 0.02).all()
 
 
+def l1_network(table: Table, valid: Table | None = None, **settings: Any) -> Network:
+    return L1MarkovLearner(**settings).learn(table, np.random.default_rng(0), valid=valid)
+
+
 def test_regressions_find_the_links_of_a_chain() -> None:
-    network = L1Regressions(penalty=(60.0,)).learn(ising_table())
+    network = l1_network(ising_table(), penalty=60.0)
     pairs = {f.columns: f.log_weight for f in features_of(network) if len(f.scope) == 2}
     assert set(pairs) == {(i, i + 1) for i in range(5)}
     assert min(pairs.values()) > 1.0
@@ -183,10 +242,8 @@ def test_regressions_find_the_links_of_a_chain() -> None:
 def test_the_penalty_is_chosen_on_validation_rows() -> None:
     train, valid = ising_table(6, 60, 0), ising_table(6, 1000, 1)
     penalties = (1000.0, 1.0, 0.001)
-    scores = {
-        p: mean_log_pseudo_likelihood(L1Regressions(penalty=(p,)).learn(train), valid) for p in penalties
-    }
-    chosen = L1Regressions(penalty=penalties).learn(train, valid=valid)
+    scores = {p: mean_log_pseudo_likelihood(l1_network(train, penalty=p), valid) for p in penalties}
+    chosen = l1_network(train, valid, penalty=penalties)
     assert mean_log_pseudo_likelihood(chosen, valid) == pytest.approx(max(scores.values()), abs=1e-3)
     assert max(scores, key=lambda p: scores[p]) == 1.0
 
@@ -197,7 +254,7 @@ def test_columns_of_many_states_are_paired_by_states() -> None:
     second = np.where(rng.random(1500) < 0.8, first, rng.integers(0, 3, 1500))
     values = np.column_stack([first, second, rng.integers(0, 2, 1500)]).astype(np.float64)
     table = Table(discrete_schema([3, 3, 2]), values)
-    network = L1Regressions(penalty=(30.0,)).learn(table)
+    network = l1_network(table, penalty=30.0)
     pairs = {(f.columns, f.states): f.log_weight for f in features_of(network) if len(f.scope) == 2}
     assert all(columns == (0, 1) for columns, _ in pairs)
     for k in range(3):
@@ -216,7 +273,7 @@ def independent_score(table: Table) -> float:
     return answer
 
 
-@pytest.mark.parametrize("learner", ["l1", "gssl"])
+@every_learner
 @pytest.mark.parametrize(
     "table",
     [
@@ -230,26 +287,67 @@ def independent_score(table: Table) -> float:
     ids=["missing", "constant", "one row", "no weight", "no cell", "one state"],
 )
 def test_odd_tables_give_a_network_of_finite_weights(learner: str, table: Table) -> None:
-    if learner == "l1":
-        network = L1Regressions().learn(table, valid=table)
-    else:
-        network = GSSL(candidates=200).learn(table, np.random.default_rng(0), valid=table)
+    network = quick_learner(learner).learn(table, np.random.default_rng(0), valid=table)
     assert all(isinstance(f, FeatureFactor) and math.isfinite(f.log_weight) for f in network.factors)
     assert math.isfinite(mean_log_pseudo_likelihood(network, table))
 
 
-def test_numbers_are_refused_by_name() -> None:
-    table = Table(Schema((Variable("height", "real"),)), np.zeros((3, 1)))
-    with pytest.raises(ValueError, match="column 'height' is real"):
-        L1Regressions().learn(table)
-    with pytest.raises(ValueError, match="column 'height' is real"):
-        GSSL().learn(table, np.random.default_rng(0))
+@every_learner
+@pytest.mark.parametrize(
+    ("variable", "fault"),
+    [
+        (Variable("height", "real"), "column 'height' is real: .* learns from categorical columns only"),
+        (Variable("visits", "count"), "column 'visits' is count: .* learns from categorical columns only"),
+        (Variable("net", "real", role="potential"), "column 'net' holds potentials"),
+    ],
+    ids=["real", "count", "potential"],
+)
+def test_what_is_no_categorical_column_is_refused_by_name(
+    learner: str, variable: Variable, fault: str
+) -> None:
+    table = Table(Schema((Variable("a", "categorical", ("x", "y")), variable)), np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=fault):
+        NETWORK_LEARNERS[learner]().learn(table, np.random.default_rng(0))
+
+
+@every_learner
+def test_tables_that_do_not_fit_together_are_refused(learner: str) -> None:
+    with pytest.raises(ValueError, match="another schema"):
+        quick_learner(learner).learn(
+            random_table([2, 2], 9, 0), np.random.default_rng(0), valid=random_table([2, 3], 9, 0)
+        )
+
+
+@every_learner
+def test_a_watch_follows_the_work_and_ends_it_with_a_network(learner: str) -> None:
+    told: list[Progress] = []
+    table = random_table([2, 3, 2], 60, 0)
+    watch = Watch(told.append, seconds=0.0)
+    network = quick_learner(learner).learn(table, np.random.default_rng(0), valid=table, watch=watch)
+    assert features_of(network)
+    assert (told[-1].done, told[-1].total is not None and told[-1].total > 1) == (1, True)
+    assert told[-1].score == pytest.approx(mean_log_pseudo_likelihood(network, table))
+
+
+@every_learner
+def test_a_setting_out_of_range_is_refused_by_name(learner: str) -> None:
+    with pytest.raises(ValueError, match=f"setting penalty of {learner} are numbers from 0 up, not -1"):
+        NETWORK_LEARNERS.make_with(learner, {"penalty": -1.0})
+
+
+def test_naming_a_network_learner_does_not_import_it() -> None:
+    assert list(NETWORK_LEARNERS) == ["l1-markov", "gssl"]
+    code = (
+        "import sys; from tractable.approximate import NETWORK_LEARNERS; assert 'gssl' in NETWORK_LEARNERS;"
+    )
+    code += " assert not [m for m in sys.modules if m.startswith('tractable.approximate.gssl')]"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_conjunctions_are_parts_of_rows_and_their_support_is_counted() -> None:
     table = random_table([2, 3, 2, 4, 2, 2], 60, 9, 0.1)
-    states = states_of(table, unusual=True)
-    start, literal = states.of_rows()
+    states = state_indicators(table, without_most_frequent=True)
+    start, literal = states.by_row()
     made = np.empty((300, 5), dtype=np.int32)
     generalise(start, literal, made, np.array([7], dtype=np.uint64))
     rows = [set(literal[start[r] : start[r + 1]].tolist()) for r in range(start.size - 1)]
@@ -261,9 +359,9 @@ def test_conjunctions_are_parts_of_rows_and_their_support_is_counted() -> None:
         assert parts == sorted(set(parts))
         holders = [r for r, row in enumerate(rows) if set(parts) <= row]
         assert holders
-        expected.append(states.inputs.weight[holders].sum())
+        expected.append(states.occurrences.weight[holders].sum())
     np.testing.assert_allclose(
-        supports(states.inputs, states.codes, states.column, states.state, full), expected
+        supports(states.occurrences, states.codes, states.column, states.state, full), expected
     )
     assert {sum(i >= 0 for i in line) for line in full.tolist()} >= {2, 3, 4}
 
@@ -274,10 +372,10 @@ def test_three_columns_that_hang_together_only_as_three_are_found() -> None:
     values = rng.integers(0, 2, (2000, 5)).astype(np.float64)
     values[:, 2] = np.where(rng.random(2000) < 0.9, (values[:, 0] + values[:, 1]) % 2 == 0, values[:, 2])
     table = Table(discrete_schema([2] * 5), values)
-    network = GSSL(candidates=3000, penalty=(10.0,)).learn(table, np.random.default_rng(1))
-    pairs = L1Regressions(penalty=(10.0,)).learn(table)
+    network = GSSLLearner(candidates=3000, penalty=(10.0,)).learn(table, np.random.default_rng(1))
+    pairs = l1_network(table, penalty=10.0)
     assert mean_log_pseudo_likelihood(network, table) > mean_log_pseudo_likelihood(pairs, table) + 0.5
-    same = GSSL(candidates=3000, penalty=(10.0,)).learn(table, np.random.default_rng(1))
+    same = GSSLLearner(candidates=3000, penalty=(10.0,)).learn(table, np.random.default_rng(1))
     assert [vars_of(f) for f in features_of(network)] == [vars_of(f) for f in features_of(same)]
 
 
@@ -300,7 +398,7 @@ def test_conditional_marginal_log_likelihoods_are_sums_of_logs_of_marginals() ->
 
 
 def test_every_pair_of_columns_is_weighed_once() -> None:
-    network = L1Regressions(penalty=(1.0,)).learn(random_table([2, 3, 2], 200, 1))
+    network = l1_network(random_table([2, 3, 2], 200, 1), penalty=1.0)
     keys = [tuple(sorted(zip(f.columns, f.states, strict=True))) for f in features_of(network)]
     assert len(keys) == len(set(keys))
     alone = [k for k in keys if len(k) == 1]

@@ -58,11 +58,11 @@ def test_an_iteration_of_every_method_is_timed_beside_a_score(data: Path) -> Non
 
 
 def test_questions_are_answered_by_circuits_and_by_sampled_networks(split_data: Path, tmp_path: Path) -> None:
-    picture, methods = tmp_path / "queries.svg", "chow-liu,independent,l1,bayes-gibbs"
+    picture, methods = tmp_path / "queries.svg", "chow-liu,independent,l1-markov,bayes-gibbs"
     where = ("--data", split_data, "--datasets", "small", "--methods", methods, "--out", picture)
     found = printed("queries.py", *where, "--queries", 20, "--rows", 100)
     assert [(one["method"], one["measure"]) for one in found] == [
-        ("chow-liu", "CLL"), ("independent", "CLL"), ("l1", "CMLL"), ("bayes-gibbs", "CMLL"),
+        ("chow-liu", "CLL"), ("independent", "CLL"), ("l1-markov", "CMLL"), ("bayes-gibbs", "CMLL"),
     ]  # fmt: skip
     assert all(len(one["likelihood"]) == len(one["seconds"]) == 9 for one in found)
     tree, alone = (np.mean(one["likelihood"][:3]) for one in found[:2])

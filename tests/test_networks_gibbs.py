@@ -12,7 +12,7 @@ from test_networks import enumerated, networks
 from tractable.arrays import Floats
 from tractable.data.schema import discrete_schema
 from tractable.networks import FeatureFactor, Network, TableFactor, TreeFactor, log_prob_of_rows
-from tractable.networks.gibbs import GibbsSampler
+from tractable.networks.gibbs.sampler import GibbsSampler
 
 
 def exact_marginals(network: Network, row: Floats) -> Floats:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, Variable, read
+    from tractable.estimators.markov_network import MarkovNetwork
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
     from tractable.tuning import Tuned, tune
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 _HOME = {
     **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
+    "MarkovNetwork": "tractable.estimators.markov_network",
     "fit_parameters": "tractable.training",
     **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
 }
@@ -24,6 +26,7 @@ __all__ = [
     "MPE",
     "Circuit",
     "Interval",
+    "MarkovNetwork",
     "Schema",
     "States",
     "Table",

@@ -77,7 +77,7 @@ class Circuit:
 
     def log_prob(self, rows: Any) -> Any:
         """log P(row), one a row; a missing cell is summed out. Evidence is one row and gives one number."""
-        if rows is None or self._is_evidence(rows):
+        if rows is None or is_evidence(rows, self.schema):
             evidence = self._evidence(rows)
             return float(queries.log_prob(self.graph, evidence.row[None, :], evidence.regions)[0])
         return queries.log_prob(self.graph, self._values(rows))
@@ -99,7 +99,7 @@ class Circuit:
 
         With rows: one array a column, (rows, states), of a number (rows, 2) with mean and standard deviation.
         """
-        given, rows = self._evidence_or_rows(given, rows)
+        given, rows = evidence_or_rows(given, rows, self.schema)
         values, regions = self._asked(given, rows)
         found = {
             variable: posterior if variable.is_categorical else _mean_and_std(posterior)
@@ -132,7 +132,7 @@ class Circuit:
 
         With `columns` only those are completed and the others summed out. With rows: one completion a row.
         """
-        given, rows = self._evidence_or_rows(given, rows)
+        given, rows = evidence_or_rows(given, rows, self.schema)
         values, regions = self._asked(given, rows)
         chosen = None if columns is None else self._columns(columns)
         found = queries.most_probable(
@@ -226,25 +226,7 @@ class Circuit:
         return svg_text(self.graph)
 
     def _evidence(self, given: Given) -> Evidence:
-        if isinstance(given, str):
-            return parse_conditions(given, self.schema)
-        if given is None or isinstance(given, Mapping):
-            return parse_evidence(given, self.schema)
-        raise ValueError(f"evidence is a dictionary of columns or a text, not a {type(given).__name__}")
-
-    def _is_evidence(self, given: object) -> bool:
-        """Whether it is a text or a dictionary of one row's values, rather than of whole columns."""
-        return isinstance(given, str) or (
-            isinstance(given, Mapping) and not _holds_columns(given, self.schema)
-        )
-
-    def _evidence_or_rows(self, given: Any, rows: Any) -> tuple[Given, Any]:
-        """What is given and the rows, of which one is None; rows may come in the place of evidence."""
-        if rows is None:
-            return (given, None) if given is None or self._is_evidence(given) else (None, given)
-        if given is not None:
-            raise ValueError("give evidence or rows, not both: what is known of a row is put in the row")
-        return None, rows
+        return as_evidence(given, self.schema)
 
     def _asked(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
         """Coded rows, or one that holds the evidence, and where the missing cells of that one lie."""
@@ -267,6 +249,37 @@ class Circuit:
     def _inherited_provenance(self) -> dict[str, Any]:
         """What a circuit made from this one keeps of its provenance: how it was learned no longer holds."""
         return {key: self.about[key] for key in ("frame",) if key in self.about}
+
+
+def as_evidence(given: Given, schema: Schema) -> Evidence:
+    """The evidence in a dictionary of columns or in a text; None says nothing.
+
+    Raises:
+        ValueError: naming what cannot be understood.
+    """
+    if isinstance(given, str):
+        return parse_conditions(given, schema)
+    if given is None or isinstance(given, Mapping):
+        return parse_evidence(given, schema)
+    raise ValueError(f"evidence is a dictionary of columns or a text, not a {type(given).__name__}")
+
+
+def is_evidence(given: object, schema: Schema) -> bool:
+    """Whether it is a text or a dictionary of one row's values, rather than of whole columns."""
+    return isinstance(given, str) or (isinstance(given, Mapping) and not _holds_columns(given, schema))
+
+
+def evidence_or_rows(given: Any, rows: Any, schema: Schema) -> tuple[Given, Any]:
+    """What is given and the rows, of which one is None; rows may come in the place of evidence.
+
+    Raises:
+        ValueError: if both are there.
+    """
+    if rows is None:
+        return (given, None) if given is None or is_evidence(given, schema) else (None, given)
+    if given is not None:
+        raise ValueError("give evidence or rows, not both: what is known of a row is put in the row")
+    return None, rows
 
 
 def rows_table(rows: Any, schema: Schema) -> Table:

@@ -1,14 +1,18 @@
-"""Markov networks learned by pseudo-likelihood, whose questions are answered by sampling."""
+"""Markov networks learned by pseudo-likelihood: no circuit computes them, so sampling answers approximately.
 
-from tractable.approximate.cmll import conditional_marginal_log_likelihood
-from tractable.approximate.gssl import GSSL
-from tractable.approximate.l1 import L1Regressions
-from tractable.approximate.pseudo_likelihood import fit_weights, mean_log_pseudo_likelihood
+To add a learner: a file with a class that declares its settings, and a line in the table below. The command
+line, the benchmark, `tr.MarkovNetwork` and the reference page follow from these two.
+"""
 
-__all__ = [
-    "GSSL",
-    "L1Regressions",
-    "conditional_marginal_log_likelihood",
-    "fit_weights",
-    "mean_log_pseudo_likelihood",
-]
+from tractable.approximate.learner import NetworkLearner
+from tractable.settings import Home, Registry
+
+NETWORK_LEARNERS: Registry[NetworkLearner] = Registry(
+    "learner",
+    {
+        "l1-markov": Home("tractable.approximate.l1.learner", "L1MarkovLearner"),
+        "gssl": Home("tractable.approximate.gssl.learner", "GSSLLearner"),
+    },
+)
+
+__all__ = ["NETWORK_LEARNERS", "NetworkLearner"]

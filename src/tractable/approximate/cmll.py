@@ -6,7 +6,7 @@ Lee, Ganapathi and Koller, «Efficient Structure Learning of Markov Networks Usi
 import numpy as np
 
 from tractable.arrays import Bools, Floats
-from tractable.networks.gibbs import GibbsSampler
+from tractable.networks.gibbs.sampler import GibbsSampler
 
 
 def conditional_marginal_log_likelihood(

@@ -41,6 +41,22 @@ def check_model_place(path: Path) -> None:
         raise ValueError(f"'{path}': a model is written as one of {', '.join(known)}")
 
 
+def check_network_place(path: Path, algorithm: str) -> None:
+    """Refuse a network's file that could not be written, or whose suffix is not one of a Markov network.
+
+    Raises:
+        ValueError: saying which.
+    """
+    from tractable.formats.network_files import MARKOV_SUFFIXES
+
+    check_place(path)
+    if path.suffix.lower() not in MARKOV_SUFFIXES:
+        raise ValueError(
+            f"'{path}': {algorithm} learns a Markov network without a circuit, which is written as"
+            f" {' or '.join(MARKOV_SUFFIXES)}"
+        )
+
+
 def check_table_place(path: Path | None) -> None:
     """Refuse a table's file that could not be written, or whose suffix says no kind of table.
 

@@ -53,5 +53,16 @@ Budget = Annotated[
     str | None,
     typer.Option("--budget", metavar="TIME", help="Stop with the best model after 90s, 10m, 1h, ..."),
 ]
+Approximate = Annotated[
+    bool,
+    typer.Option(
+        "--approximate",
+        help="Estimate by Gibbs sampling, with a standard error: for networks that no circuit can answer.",
+    ),
+]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Sweeps that count, with --approximate.")]
+SamplingSeed = Annotated[
+    int, typer.Option("--seed", min=0, help="Where the random numbers begin, with --approximate.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes, only the answer.")]

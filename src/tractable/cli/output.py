@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from math import exp, isfinite
 from typing import Any
 
+SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
+
 
 def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
     """Print the answer of a command, as one JSON object or as text."""

@@ -1,34 +1,69 @@
 """`tractable marginals` and `tractable mpe`: what a model believes, column by column and all at once."""
 
 from math import exp
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tractable.cli import options
-from tractable.cli.output import answer, lines, probability
+from tractable.cli.output import SAMPLED, answer, lines, probability
 
 if TYPE_CHECKING:
+    from tractable.approximate.answers import Sampling
     from tractable.data import Variable
 
 
 def marginals(
     model: options.Model,
     given: options.Given = None,
+    approximate: options.Approximate = False,
+    samples: options.Samples = 1000,
+    seed: options.SamplingSeed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Print the distribution of every column of MODEL, given what is known.
 
+    Answers are exact, and networks are compiled for them. One that is too large for that has approximate
+    answers only: --approximate estimates them by Gibbs sampling, with a standard error beside each.
+
     Example: tractable marginals clinic.tract --given 'cough=heavy'
     """
+    if approximate:
+        from tractable.approximate.answers import Sampling
+
+        found = _estimates(model, given, Sampling(samples=samples, seed=seed))
+        told = lines([(name, _estimate_words(one)) for name, one in found.items()])
+        answer({"given": given, "marginals": found, "exact": False}, f"{told}\n{SAMPLED}", as_json)
+        return
     from tractable.model import load
 
     circuit = load(model)
-    found = circuit.marginals(given)
-    told = lines([(v.name, _words(v, found[v.name])) for v in circuit.schema])
-    facts = {"given": given, "marginals": {v.name: _plain(v, found[v.name]) for v in circuit.schema}}
-    answer(facts, told, as_json)
+    posteriors = circuit.marginals(given)
+    told = lines([(v.name, _words(v, posteriors[v.name])) for v in circuit.schema])
+    plain = {v.name: _plain(v, posteriors[v.name]) for v in circuit.schema}
+    answer({"given": given, "marginals": plain, "exact": True}, told, as_json)
+
+
+def _estimates(model: Path, given: str | None, how: "Sampling") -> dict[str, dict[str, list[Any]]]:
+    """For each column its states, their probabilities and the standard errors, by Gibbs sampling."""
+    from tractable.approximate.answers import estimate_marginals, split_by_column
+    from tractable.formats.network_files import read_network_document
+    from tractable.model import as_evidence
+
+    network = read_network_document(model).network
+    found = estimate_marginals(network, as_evidence(given, network.schema), how)
+    parts = (split_by_column(array, network.schema) for array in found)
+    return {
+        v.name: {"states": list(v.states), "probabilities": p.tolist(), "std_errors": error.tolist()}
+        for v, p, error in zip(network.schema, *parts, strict=True)
+    }
+
+
+def _estimate_words(found: dict[str, list[Any]]) -> str:
+    triples = zip(found["states"], found["probabilities"], found["std_errors"], strict=True)
+    return "  ".join(f"{state}: ≈ {p:.4f} ± {error:.2g}" for state, p, error in triples)
 
 
 def _plain(variable: "Variable", posterior: dict[Any, float]) -> dict[str, Any]:

@@ -1,15 +1,20 @@
 """`tractable query`: probabilities, asked for as one writes them."""
 
-from math import exp
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from math import exp, inf, log
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tractable.cli import options
-from tractable.cli.output import answer, probability
+from tractable.cli.output import SAMPLED, answer, probability
 
 if TYPE_CHECKING:
+    from tractable.approximate.answers import Sampling
     from tractable.model import Circuit
+    from tractable.networks import Network
+    from tractable.queries import Estimate
 
 
 def query(
@@ -17,25 +22,75 @@ def query(
     questions: Annotated[
         list[str], typer.Argument(metavar="QUESTION...", help="Each of the form P(a=x, b>=1 | c in {y, z}).")
     ],
+    approximate: options.Approximate = False,
+    samples: options.Samples = 1000,
+    seed: options.SamplingSeed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Print the probability that each QUESTION asks for.
 
+    Answers are exact, and networks are compiled for them. One that is too large for that has approximate
+    answers only: --approximate estimates them by Gibbs sampling, with a standard error beside each.
+
     Example: tractable query clinic.tract 'P(lung_cancer=yes | smoker=yes, x_ray=shadow)'
     """
+    if approximate:
+        from tractable.approximate.answers import Sampling
+
+        found = estimated_answers(model, questions, Sampling(samples=samples, seed=seed))
+        told = [f"{a['question']} ≈ {a['probability']:.6g} ± {a['std_error']:.2g}" for a in found]
+        answer({"answers": found}, "\n".join([*told, SAMPLED]), as_json)
+        return
+    found = exact_answers(model, questions)
+    told = [f"{a['question']} = {probability(a['log_probability'])}" for a in found]
+    answer({"answers": found}, "\n".join(told), as_json)
+
+
+def exact_answers(model: Path, questions: Sequence[str]) -> list[dict[str, Any]]:
+    """The probability that each question asks for."""
     from tractable.model import load
 
     circuit = load(model)
     logs = [log_answer(circuit, question) for question in questions]
-    found = [
-        {"question": question, "probability": exp(log), "log_probability": log}
-        for question, log in zip(questions, logs, strict=True)
+    return [
+        {"question": question, "probability": exp(one), "log_probability": one, "exact": True}
+        for question, one in zip(questions, logs, strict=True)
     ]
-    told = "\n".join(
-        f"{question} = {probability(log)}" for question, log in zip(questions, logs, strict=True)
-    )
-    answer({"answers": found}, told, as_json)
+
+
+def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") -> list[dict[str, Any]]:
+    """An estimate of the probability that each question asks for, by Gibbs sampling."""
+    from tractable.formats.network_files import read_network_document
+
+    network = read_network_document(model).network
+    estimates = [estimated_answer(network, question, how) for question in questions]
+    return [
+        {
+            "question": question,
+            "probability": one.value,
+            "log_probability": log(one.value) if one.value > 0 else -inf,
+            "std_error": one.std_error,
+            "exact": one.exact,
+        }
+        for question, one in zip(questions, estimates, strict=True)
+    ]
+
+
+def estimated_answer(network: "Network", question: str, how: "Sampling") -> "Estimate":
+    """An estimate of the probability that a question asks for.
+
+    Raises:
+        ValueError: if it cannot be understood, or no chain agrees with what is given.
+    """
+    from tractable.approximate.answers import estimate_probability
+    from tractable.data import parse_question
+
+    asked, given = parse_question(question, network.schema)
+    try:
+        return estimate_probability(network, asked, given, how)
+    except ValueError as fault:
+        raise ValueError(f"{question}: {fault}") from None
 
 
 def log_answer(circuit: "Circuit", question: str) -> float:

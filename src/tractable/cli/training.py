@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from tractable.data import Table
 
 
-def default_place(train: Path, algorithm: str) -> Path:
+def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
     """Where a model goes when nobody says so: in this folder, named after its table and its learner."""
     stem = train.name.removesuffix(".gz")
-    return Path(f"{Path(stem).stem}.{algorithm}.tract")
+    return Path(f"{Path(stem).stem}.{algorithm}{suffix}")
 
 
 def read_tables(train: Path, valid: Path | None, weight: str | None) -> "tuple[Table, Table | None]":

@@ -56,11 +56,11 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     Example: tractable tune acmn train.csv --valid valid.csv --trials 30 --storage study.db -o clinic.tract
     """
     from tractable import tuning
-    from tractable.learners import LEARNERS
     from tractable.reports import learning_summary
     from tractable.settings import settings_from_text
+    from tractable.training import find_circuit_learner
 
-    fixed = settings_from_text(LEARNERS.find(algorithm), settings or [])
+    fixed = settings_from_text(find_circuit_learner(algorithm), settings or [])
     seconds = None if budget is None else options.duration(budget)
     model = output or training.default_place(train, algorithm)
     check_model_place(model)

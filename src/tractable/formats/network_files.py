@@ -1,21 +1,84 @@
-"""Networks as circuits: a network is compiled while it is read, a circuit is written as the network it is.
+"""Networks as files: read and written as they are, or compiled to a circuit while they are read.
 
 A circuit that was learned as a Markov network is written as its features; any other one as a single table
-over all of its columns, if that is not too large.
+over all of its columns, if that is not too large. Names of columns and states, and where a network comes
+from, stand in a comment behind the network of a `.mn` file; a `.uai` file has no room for them.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
+from tractable.data.schema import Schema, discrete_schema
 from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
-from tractable.networks import READERS, WRITERS, FeatureFactor, Network, TableFactor, compile_network
+from tractable.formats.header import from_json, plain_schema, schema_from_plain, to_json
+from tractable.networks import (
+    READERS,
+    WRITERS,
+    FeatureFactor,
+    Network,
+    TableFactor,
+    TooLargeError,
+    compile_network,
+)
 
 LARGEST_TABLE = 1 << 20  # entries
+MARKOV_SUFFIXES = (".mn", ".uai")  # in which a Markov network is written
+COMMENT = "# tractable "  # what follows is JSON: the schema, and what is known about the network
+SAMPLING = (
+    "; approximate answers come by Gibbs sampling: tr.MarkovNetwork.load(...) in Python, or the option"
+    " --approximate of `tractable query` and `tractable marginals`"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkDocument:
+    """A network, and plain facts about it that a file can carry: learner, settings, seed, ..."""
+
+    network: Network
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def read_network_document(path: str | PathLike[str]) -> NetworkDocument:
+    """The network of a file as it is, not compiled; the suffix says which format it is in.
+
+    Raises:
+        ValueError: naming the file and what is wrong with it.
+        OSError: if the file cannot be opened.
+    """
+    where = Path(path)
+    if where.suffix.lower() not in READERS:
+        raise ValueError(
+            f"{where}: a network is read from one of {', '.join(READERS)}; a circuit needs no sampling, its"
+            " answers are exact"
+        )
+    try:
+        return _read(where)
+    except ValueError as error:
+        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+
+
+def write_network_document(document: NetworkDocument, path: str | PathLike[str]) -> None:
+    """Save a Markov network; a file that is already there stays as it was until the new one is whole.
+
+    Raises:
+        ValueError: if the suffix is not one of a network, or the format cannot hold this one.
+        OSError: if the file cannot be written.
+    """
+    where = Path(path)
+    suffix = where.suffix.lower()
+    if suffix not in MARKOV_SUFFIXES:
+        raise ValueError(f"{where}: a Markov network is written as {' or '.join(MARKOV_SUFFIXES)}")
+    text = WRITERS[suffix](document.network)
+    write_text(where, text + _comment(document) if suffix == ".mn" else text)
 
 
 def read_network(path: Path) -> Document:
@@ -24,8 +87,12 @@ def read_network(path: Path) -> Document:
     Raises:
         ValueError: naming the line that is wrong, or how large the circuit would be.
     """
-    network = READERS[path.suffix.lower()](path)
-    return Document(compile_network(network), {"network": network.kind})
+    document = _read(path)
+    try:
+        graph = compile_network(document.network)
+    except TooLargeError as error:
+        raise TooLargeError(f"{error}{SAMPLING}") from None
+    return Document(graph, {**document.about, "network": document.network.kind})
 
 
 def write_network(document: Document, path: Path) -> None:
@@ -34,7 +101,41 @@ def write_network(document: Document, path: Path) -> None:
     Raises:
         ValueError: if a column is not categorical, or if the circuit has no features and many columns.
     """
-    write_text(path, WRITERS[path.suffix.lower()](markov_network(document.graph)))
+    write_network_document(NetworkDocument(markov_network(document.graph)), path)
+
+
+def _read(path: Path) -> NetworkDocument:
+    network = READERS[path.suffix.lower()](path)
+    facts = _facts(path) if path.suffix.lower() == ".mn" else {}
+    about = facts.get("about", {})
+    if not isinstance(about, dict):
+        raise ValueError("what the comment says about the network is not a dictionary")
+    if "schema" not in facts:
+        return NetworkDocument(network, about)
+    schema = schema_from_plain(facts["schema"])
+    if not np.array_equal(schema.cardinalities, network.schema.cardinalities):
+        raise ValueError("the schema in the comment does not fit the numbers of states in the first line")
+    return NetworkDocument(replace(network, schema=schema), about)
+
+
+def _facts(path: Path) -> Mapping[str, Any]:
+    """What the comment of a file says; nothing where there is none."""
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    comment = next((line for line in lines if line.startswith(COMMENT)), None)
+    return {} if comment is None else from_json(comment.removeprefix(COMMENT))
+
+
+def _comment(document: NetworkDocument) -> str:
+    """The line that says what the format has no room for; empty where there is nothing to say."""
+    schema = document.network.schema
+    named = {} if _is_nameless(schema) else {"schema": plain_schema(schema)}
+    facts = named | ({"about": document.about} if document.about else {})
+    return f"{COMMENT}{to_json(facts)}\n" if facts else ""
+
+
+def _is_nameless(schema: Schema) -> bool:
+    """Whether columns and states have the names that a reader gives them."""
+    return schema == discrete_schema(schema.cardinalities.tolist())
 
 
 def markov_network(graph: Graph) -> Network:

@@ -61,7 +61,7 @@ class Learner(Configurable, ABC):
         Raises:
             ValueError: as `learn` does.
         """
-        _check_tables(table, valid)
+        check_tables(table, valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:
@@ -72,7 +72,12 @@ class Learner(Configurable, ABC):
         """The circuit; the best so far when `watch` says to stop."""
 
 
-def _check_tables(table: Table, valid: Table | None) -> None:
+def check_tables(table: Table, valid: Table | None) -> None:
+    """Refuse tables that no learner takes.
+
+    Raises:
+        ValueError: if there is no column, a column holds potentials, or the schemas differ.
+    """
     if not len(table.schema):
         raise ValueError("the table has no columns")
     for variable in table.schema:

@@ -2,7 +2,8 @@
 
 The first line is the numbers of states, then comes `BN { v0 { factor } ... }` or `MN { factor ... }`. A
 factor is `table { lines }`, `features { lines }`, `tree { (v1_0 yes no) }` or a bare line; a line is a log
-weight and conditions such as +v0_1 (equals) and -v4_2 (differs).
+weight and conditions such as +v0_1 (equals) and -v4_2 (differs). Lines that begin with # are comments: Libra
+knows none, but does not read on behind the network.
 """
 
 import re
@@ -47,7 +48,7 @@ class _Parser(Tokens):
     def __init__(self, text: str) -> None:
         sizes, _, rest = text.partition("\n")
         self.schema = _schema(sizes)
-        lines = enumerate(rest.split("\n"), start=2)
+        lines = ((n, line) for n, line in enumerate(rest.split("\n"), start=2) if not line.startswith("#"))
         tokens = [(word, number) for number, line in lines for word in _TOKEN.findall(line)]
         super().__init__(tokens, first_line=2)
 

@@ -1,6 +1,6 @@
 """Networks as text: Libra's form (`.bn`, `.mn`) and that of the UAI competitions (`.uai`).
 
-Names of columns and states are lost. Numbers keep all their digits.
+Columns and states are numbered; their names do not belong to these forms. Numbers keep all their digits.
 """
 
 import re

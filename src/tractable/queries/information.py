@@ -22,10 +22,11 @@ DRAWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and, when it was estimated from draws, its standard error."""
+    """A number, its standard error when it was estimated from samples, and whether it is exact."""
 
     value: float
     std_error: float = 0.0
+    exact: bool = True
 
     def __float__(self) -> float:
         return self.value
@@ -93,7 +94,7 @@ def count_states(graph: Graph, columns: Sequence[int]) -> float:
 
 def estimated(values: Floats) -> Estimate:
     """The mean of independent draws and its standard error."""
-    return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
+    return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)), exact=False)
 
 
 def _table_entropy(p: Floats) -> float:

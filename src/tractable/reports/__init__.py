@@ -4,7 +4,7 @@ from tractable.reports.faults import explain_fault, missing_properties
 from tractable.reports.json_text import to_json
 from tractable.reports.model import feature_list, leaf_counts, model_summary
 from tractable.reports.scores import mean_log_likelihood, score_summary
-from tractable.reports.training import fitting_summary, learning_summary
+from tractable.reports.training import fitting_summary, learning_summary, network_summary
 
 __all__ = [
     "explain_fault",
@@ -15,6 +15,7 @@ __all__ = [
     "mean_log_likelihood",
     "missing_properties",
     "model_summary",
+    "network_summary",
     "score_summary",
     "to_json",
 ]

@@ -3,16 +3,31 @@
 import sys
 from typing import Any
 
-from tractable.learners import LEARNERS, Learner
+from tractable.approximate import NETWORK_LEARNERS
+from tractable.learners import LEARNERS
 from tractable.settings import Between, Choice, Configurable, describe_type, setting_text, settings_of
+from tractable.training import find_learner
 
 
 def learner_list() -> list[dict[str, Any]]:
-    """Every learner by name, with its estimator and one line about it."""
+    """Every learner of circuits by name, with its estimator and one line about it."""
     estimators = {name: estimator for estimator, name in LEARNERS.estimators.items()}
     return [
         {"name": name, "estimator": estimators.get(name), "summary": summary(LEARNERS[name])}
         for name in LEARNERS
+    ]
+
+
+def network_learner_list() -> list[dict[str, Any]]:
+    """Every learner of networks by name, with one line about it; their answers are approximate."""
+    return [
+        {
+            "name": name,
+            "estimator": "MarkovNetwork",
+            "answers": "approximate, by Gibbs sampling",
+            "summary": summary(NETWORK_LEARNERS[name]),
+        }
+        for name in NETWORK_LEARNERS
     ]
 
 
@@ -30,7 +45,7 @@ def learner_settings(name: str) -> list[dict[str, Any]]:
             "search": None if one.search is None else describe_choice(one.search),
             "text": one.text,
         }
-        for one in settings_of(LEARNERS.find(name))
+        for one in settings_of(find_learner(name))
     ]
 
 
@@ -50,27 +65,39 @@ def describe_choice(choice: Choice) -> str:
 
 def reference_page() -> str:
     """The page of the documentation that lists all learners with their settings, as Markdown."""
-    return "\n".join([_HEAD, *(reference_entry(name, LEARNERS[name]) for name in LEARNERS)])
+    circuits = (circuit_entry(name, LEARNERS[name]) for name in LEARNERS)
+    networks = (network_entry(name, NETWORK_LEARNERS[name]) for name in NETWORK_LEARNERS)
+    return "\n".join([_HEAD, *circuits, _NETWORKS, *networks])
 
 
-def reference_entry(name: str, kind: type[Learner]) -> str:
-    """One learner's section of the reference page."""
+def circuit_entry(name: str, kind: type[Configurable]) -> str:
+    """The section of the reference page about a learner of circuits."""
     estimator = next((e for e, n in LEARNERS.estimators.items() if n == name), None)
-    lines = [
-        f"## `{name}`",
-        "",
-        f"{kind.title[0].upper()}{kind.title[1:]}, `tr.{estimator}`. {_description(kind)}",
-        "",
-        "| Setting | Default | Meaning | Searched by `tune` |",
-        "|---|---|---|---|",
+    rows = [
+        (f"`{one['name']}`", f"`{one['default']}`", one["text"], one["search"] or "")
+        for one in learner_settings(name)
     ]
-    for one in learner_settings(name):
-        cells = (f"`{one['name']}`", f"`{one['default']}`", one["text"], one["search"] or "")
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, ""])
+    header = ("Setting", "Default", "Meaning", "Searched by `tune`")
+    return _entry(f"## `{name}`", kind, f"`tr.{estimator}`", [header, *rows])
 
 
-def _description(kind: type[Learner]) -> str:
+def network_entry(name: str, kind: type[Configurable]) -> str:
+    """The section of the reference page about a learner of networks."""
+    rows = [(f"`{one['name']}`", f"`{one['default']}`", one["text"]) for one in learner_settings(name)]
+    return _entry(
+        f"### `{name}`", kind, f'`tr.MarkovNetwork("{name}")`', [("Setting", "Default", "Meaning"), *rows]
+    )
+
+
+def _entry(heading: str, kind: type[Configurable], estimator: str, table: list[tuple[str, ...]]) -> str:
+    """A heading, what a learner is, and the table of its settings."""
+    title = f"{kind.title[0].upper()}{kind.title[1:]}, {estimator}. {_description(kind)}"
+    header, *rows = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table)
+    rule = "|" + "---|" * len(table[0])
+    return "\n".join([heading, "", title, "", header, rule, *rows, ""])
+
+
+def _description(kind: type[Configurable]) -> str:
     return " ".join((kind.__doc__ or "").split())
 
 
@@ -81,6 +108,15 @@ it to them. Every setting can be given as `--set name=value` to `tractable learn
 estimator.
 """
 
+_NETWORKS = """## Networks with approximate answers
+
+These learn a Markov network, which in general has no tractable circuit: nobody can compute its partition
+function. `tractable learn` writes it to a `.mn` or `.uai` file, and scores it by pseudo-likelihood, which is
+no log-likelihood. `tr.MarkovNetwork`, `tractable query --approximate` and `tractable marginals --approximate`
+estimate probabilities by Gibbs sampling, each with a standard error. `tractable tune` does not take them:
+they choose their penalty on validation rows by themselves. `acmn` and `eacmn` learn Markov networks with a
+circuit, whose answers are exact.
+"""
 
 if __name__ == "__main__":
     sys.stdout.write(reference_page())

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
 from tractable.data import Table
+from tractable.formats.network_files import NetworkDocument
 from tractable.model import Circuit
 from tractable.reports.scores import mean_log_likelihood
 
@@ -13,6 +15,22 @@ def learning_summary(circuit: Circuit, table: Table, valid: Table | None) -> dic
     return {
         "algorithm": about["learner"],
         **_size_and_scores(circuit, table, valid),
+        "seed": about["seed"],
+        "settings": about["settings"],
+        "finished": about["finished"],
+    }
+
+
+def network_summary(document: NetworkDocument, table: Table, valid: Table | None) -> dict[str, Any]:
+    """How a network was learned, its size, and its mean log pseudo-likelihoods (no log-likelihoods)."""
+    about, network = document.about, document.network
+    return {
+        "algorithm": about["learner"],
+        "rows": len(table),
+        "variables": len(table.schema),
+        "features": len(network.factors),
+        "train_pll": mean_log_pseudo_likelihood(network, table),
+        "valid_pll": None if valid is None else mean_log_pseudo_likelihood(network, valid),
         "seed": about["seed"],
         "settings": about["settings"],
         "finished": about["finished"],

@@ -10,7 +10,7 @@ from tractable.settings.declaration import (
     setting,
     settings_of,
 )
-from tractable.settings.registry import Home, Registry
+from tractable.settings.registry import Home, Registry, unknown_name
 from tractable.settings.spaces import Between, Choice, OneOf, Space, draw_settings
 from tractable.settings.text import describe_type, did_you_mean, setting_text, settings_from_text
 
@@ -34,4 +34,5 @@ __all__ = [
     "setting_text",
     "settings_from_text",
     "settings_of",
+    "unknown_name",
 ]

@@ -4,7 +4,7 @@ A line of such a table is all that it takes to register a learner or a method: t
 scipy, and listing names must not.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -20,6 +20,13 @@ class Home(NamedTuple):
     module: str
     class_name: str
     estimator: str | None = None
+
+
+def unknown_name(noun: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error that a name is none of those known, with the nearest of them or, if none is near, all."""
+    names = list(known)
+    near = did_you_mean(name, names) or f" ({noun}s: {', '.join(names)})"
+    return ValueError(f"there is no {noun} '{name}'{near}")
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
@@ -69,8 +76,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             ValueError: naming what is unknown, with the nearest name that is known.
         """
         if name not in self:
-            near = did_you_mean(name, self) or f" ({self.noun}s: {', '.join(self)})"
-            raise ValueError(f"there is no {self.noun} '{name}'{near}")
+            raise unknown_name(self.noun, name, self)
         return self[name]
 
     def make(self, name: str, texts: "list[str] | tuple[str, ...]" = ()) -> T:

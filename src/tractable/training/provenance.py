@@ -6,12 +6,11 @@ from typing import Any
 
 import tractable
 from tractable.data import Table
-from tractable.learners import Learner
-from tractable.settings import plain_settings
+from tractable.settings import Configurable, plain_settings
 
 
 def provenance(
-    learner: Learner, table: Table, valid: Table | None, *, seed: int, frame: str, **more: Any
+    learner: Configurable, table: Table, valid: Table | None, *, seed: int, frame: str, **more: Any
 ) -> dict[str, Any]:
     """The record of a learned model, as plain values; the same call on the same tables records the same.
 

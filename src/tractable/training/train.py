@@ -1,11 +1,13 @@
-"""The one way from a learner and tables to a model that knows where it comes from."""
+"""The one way from a learner and tables to a model, or a network, that knows where it comes from."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tractable.approximate import NetworkLearner
 from tractable.data import Table
+from tractable.formats.network_files import NetworkDocument
 from tractable.learners import Learner
 from tractable.model import Circuit
 from tractable.progress import Watch
@@ -32,5 +34,20 @@ def train(
     """
     rng = np.random.default_rng(about["seed"])
     graph, extras = learner.learn_with_extras(table, rng, valid=valid, watch=watch)
-    finished = watch is None or not watch.should_stop()
-    return Trained(Circuit(graph, {**about, "finished": finished}), extras)
+    return Trained(Circuit(graph, {**about, "finished": _is_finished(watch)}), extras)
+
+
+def train_network(
+    learner: NetworkLearner,
+    table: Table,
+    valid: Table | None,
+    about: Mapping[str, Any],
+    watch: Watch | None = None,
+) -> NetworkDocument:
+    """The network that a learner makes of a table, recorded as `train` records a model."""
+    network = learner.learn(table, np.random.default_rng(about["seed"]), valid=valid, watch=watch)
+    return NetworkDocument(network, {**about, "finished": _is_finished(watch)})
+
+
+def _is_finished(watch: Watch | None) -> bool:
+    return watch is None or not watch.should_stop()

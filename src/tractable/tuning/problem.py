@@ -8,10 +8,10 @@ from hashlib import blake2b
 from typing import Any
 
 from tractable.data import Table
-from tractable.learners import LEARNERS, Learner
+from tractable.learners import Learner
 from tractable.settings import Space, plain_value, search_space
 from tractable.settings.text import check_setting_name
-from tractable.training import fingerprint
+from tractable.training import find_circuit_learner, fingerprint
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,7 +65,7 @@ def learner_kind(algorithm: str, fixed: Mapping[str, Any]) -> type[Learner]:
     Raises:
         ValueError: naming what is unknown, with the nearest that is not, or that nothing is left to search.
     """
-    kind = LEARNERS.find(algorithm)
+    kind = find_circuit_learner(algorithm)
     for name in fixed:
         check_setting_name(kind, name)
     if set(search_space(kind)) <= set(fixed):

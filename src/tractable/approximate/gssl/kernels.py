@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from tractable.approximate.l1_kernels import Inputs
+from tractable.approximate.indicators import Occurrences
 from tractable.arrays import Floats, Int32s, Ints, Words
 from tractable.engine.trace import uniform
 
@@ -49,20 +49,20 @@ def _source(start: Ints, literal: Int32s, made: Int32s, size: Ints, which: int, 
 
 
 @njit(cache=True, nogil=True)
-def supports(inputs: Inputs, codes: Int32s, column: Ints, state: Ints, made: Int32s) -> Floats:
-    """The weight of the rows in which all literals of each line hold; `inputs` has the rows of each."""
+def supports(states: Occurrences, codes: Int32s, column: Ints, state: Ints, made: Int32s) -> Floats:
+    """The weight of the rows in which all literals of each line hold; `states` has the rows of each state."""
     answer = np.zeros(len(made))
     for i in range(len(made)):
         size, rarest = 0, made[i, 0]
         while size < made.shape[1] and made[i, size] >= 0:
             j = made[i, size]
-            if inputs.start[j + 1] - inputs.start[j] < inputs.start[rarest + 1] - inputs.start[rarest]:
+            if states.start[j + 1] - states.start[j] < states.start[rarest + 1] - states.start[rarest]:
                 rarest = j
             size += 1
-        for at in range(inputs.start[rarest], inputs.start[rarest + 1]):
-            r, met = inputs.row[at], 0
+        for at in range(states.start[rarest], states.start[rarest + 1]):
+            r, met = states.row[at], 0
             while met < size and codes[r, column[made[i, met]]] == state[made[i, met]]:
                 met += 1
             if met == size:
-                answer[i] += inputs.weight[r]
+                answer[i] += states.weight[r]
     return answer

@@ -1,15 +1,14 @@
-"""Compiled coordinate descent for logistic regressions with a price on the size of each coefficient.
+"""Compiled coordinate descent for L1-regularised logistic regressions.
 
 Friedman, Hastie and Tibshirani, «Regularization Paths for Generalized Linear Models via Coordinate Descent»,
 2010.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.approximate.indicators import Occurrences
+from tractable.arrays import Bools, Floats, Int32s
 
 LEAST_CURVE = 1e-5  # of a row's second derivative: certain rows must not divide by nothing
 LONGEST = 3.0  # step of a coefficient, while the approximation is good
@@ -17,36 +16,28 @@ ROUNDS = 30  # of the quadratic approximation, at most
 PASSES = 50  # over the coefficients within a round, at most
 
 
-class Inputs(NamedTuple):
-    """Which rows have each of some states."""
-
-    start: Ints  # (inputs + 1,) the rows that have input j are row[start[j]:start[j + 1]]
-    row: Int32s
-    weight: Floats  # (rows,)
-
-
 @njit(cache=True, nogil=True)
 def regress(
-    inputs: Inputs, usable: Bools, target: Int32s, price: float, tolerance: float, coefficient: Floats
+    states: Occurrences, usable: Bools, target: Int32s, penalty: float, tolerance: float, coefficient: Floats
 ) -> None:
-    """Fit `coefficient` (classes, 1 + inputs), the constant first, from where it stands.
+    """Fit `coefficient` (classes, 1 + states), the constant first, from where it stands.
 
     `target` is the class of each row, -1 where it is missing. One class is the probability of 1 against 0;
     of several, each has a score of its own. Ends when no coefficient moves by more than `tolerance` nats.
     """
-    score = _scores(inputs, coefficient, target.size)
+    score = _scores(states, coefficient, target.size)
     slope, curve, change = np.empty(target.size), np.empty(target.size), np.empty(target.size)
     for _ in range(ROUNDS):
         largest = 0.0
         for c in range(coefficient.shape[0]):
-            _approximate(inputs.weight, target, score, c, slope, curve)
+            _approximate(states.weight, target, score, c, slope, curve)
             change[:] = 0.0
-            bend = _bends(inputs, usable, curve)
-            first = _pass(inputs, usable, price, coefficient[c], bend, slope, curve, change)
+            bend = _bends(states, usable, curve)
+            first = _pass(states, usable, penalty, coefficient[c], bend, slope, curve, change)
             moved, passes = first, 0
             while moved > tolerance and passes < PASSES:
                 alive = usable & (coefficient[c, 1:] != 0)
-                moved = _pass(inputs, alive, price, coefficient[c], bend, slope, curve, change)
+                moved = _pass(states, alive, penalty, coefficient[c], bend, slope, curve, change)
                 passes += 1
             score[:, c] += change
             largest = max(largest, first)
@@ -55,15 +46,15 @@ def regress(
 
 
 @njit(cache=True, nogil=True)
-def _scores(inputs: Inputs, coefficient: Floats, rows: int) -> Floats:
+def _scores(states: Occurrences, coefficient: Floats, rows: int) -> Floats:
     """The scores of all rows. Shape (rows, classes)."""
     score = np.zeros((rows, coefficient.shape[0]))
     for c in range(coefficient.shape[0]):
         score[:, c] = coefficient[c, 0]
         for j in range(coefficient.shape[1] - 1):
             if coefficient[c, j + 1] != 0:
-                for i in range(inputs.start[j], inputs.start[j + 1]):
-                    score[inputs.row[i], c] += coefficient[c, j + 1]
+                for i in range(states.start[j], states.start[j + 1]):
+                    score[states.row[i], c] += coefficient[c, j + 1]
     return score
 
 
@@ -86,21 +77,21 @@ def _approximate(weight: Floats, target: Int32s, score: Floats, c: int, slope: F
 
 
 @njit(cache=True, nogil=True)
-def _bends(inputs: Inputs, usable: Bools, curve: Floats) -> Floats:
+def _bends(states: Occurrences, usable: Bools, curve: Floats) -> Floats:
     """The second derivative along each coefficient."""
     bend = np.zeros(usable.size)
     for j in range(usable.size):
         if usable[j]:
-            for i in range(inputs.start[j], inputs.start[j + 1]):
-                bend[j] += curve[inputs.row[i]]
+            for i in range(states.start[j], states.start[j + 1]):
+                bend[j] += curve[states.row[i]]
     return bend
 
 
 @njit(cache=True, nogil=True)
 def _pass(
-    inputs: Inputs,
+    states: Occurrences,
     chosen: Bools,
-    price: float,
+    penalty: float,
     coefficient: Floats,
     bend: Floats,
     slope: Floats,
@@ -111,8 +102,8 @@ def _pass(
 
     `slope` is kept as it is after `change`, what scores have changed by since the approximation.
     """
-    start, row = inputs.start, inputs.row
-    step = _bounded(slope.sum() / max(curve.sum(), LEAST_CURVE))
+    start, row = states.start, states.row
+    step = _clip_step(slope.sum() / max(curve.sum(), LEAST_CURVE))
     coefficient[0] += step
     change += step
     slope -= step * curve
@@ -125,7 +116,7 @@ def _pass(
             pull += slope[row[i]]
         old = coefficient[j + 1]
         aim = bend[j] * old + pull
-        step = _bounded(np.sign(aim) * max(abs(aim) - price, 0.0) / bend[j] - old)
+        step = _clip_step(np.sign(aim) * max(abs(aim) - penalty, 0.0) / bend[j] - old)
         if step != 0:
             for i in range(start[j], start[j + 1]):
                 change[row[i]] += step
@@ -136,5 +127,6 @@ def _pass(
 
 
 @njit(cache=True, nogil=True)
-def _bounded(step: float) -> float:
+def _clip_step(step: float) -> float:
+    """A step of a length for which the quadratic approximation is good."""
     return min(max(step, -LONGEST), LONGEST)

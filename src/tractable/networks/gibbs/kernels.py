@@ -27,6 +27,29 @@ class Blankets(NamedTuple):
     tested: Words  # (nodes, columns / 64) the same columns as bits, but for those only looked up by
 
 
+class Factors(NamedTuple):
+    """The factors of a network, as the chains use them."""
+
+    literals: Literals
+    rules: Rules
+    blankets: Blankets
+    slots: Ints  # (columns + 1,) column c's states are slots[c]:slots[c + 1]
+
+
+class Query(NamedTuple):
+    """States that are asked about, all columns together; none where only marginals are wanted."""
+
+    column: Ints  # free columns
+    allowed: Bools  # (states,) of those columns, the states that satisfy the query
+
+
+class Sums(NamedTuple):
+    """What chains add up over their sweeps, in batches."""
+
+    marginal: Floats  # (rows, batches, states) distributions of the free columns given all others
+    query: Floats  # (rows, batches) probabilities of the query
+
+
 class Chain(NamedTuple):
     """Where a chain is."""
 
@@ -55,21 +78,16 @@ def tested_columns(rules: Rules, columns: int) -> Words:
 
 @njit(cache=True, nogil=True)
 def run_chains(
-    literals: Literals,
-    rules: Rules,
-    blankets: Blankets,
-    slots: Ints,
-    rows: Int32s,
-    random: Words,
-    length: tuple[int, int],
-    answer: Floats,
+    factors: Factors, rows: Int32s, random: Words, length: tuple[int, int], query: Query, sums: Sums
 ) -> None:
-    """Add up in `answer` (rows, states) the distributions of the free columns over the sweeps of each row.
+    """Run the chains of each row, add up what they visit, and leave the last state visited in `rows`.
 
-    A negative code in `rows` is free. Column c's states are slots[c]:slots[c + 1]. Each row has as many
-    chains as there are random sequences for it; `length` is the sweeps before counting, and those counted.
+    A negative code in `rows` is free. Each row has as many chains as there are random sequences for it;
+    `length` is the number of sweeps before counting (burn-in), and of those counted. The counted sweeps of a
+    chain fall into consecutive batches of equal size, give or take one, as many as `sums` has lines for.
     """
-    columns = rows.shape[1]
+    literals, rules, blankets, slots = factors
+    columns, batches = rows.shape[1], sums.query.shape[1]
     chain = Chain(
         np.zeros(columns, dtype=np.int32),
         np.zeros(literals.log_weight.size, dtype=np.int64),
@@ -81,17 +99,54 @@ def run_chains(
         np.zeros(columns, dtype=np.bool_),
     )
     for r in range(rows.shape[0]):
-        free = np.flatnonzero(rows[r] < 0)
+        free = _order(rows[r], query)
         for c in range(random.shape[1]):
             words = random[r, c : c + 1]
             _begin(chain, literals, rules, slots, rows[r], words)
             for sweep in range(length[0] + length[1]):
+                counted = sweep - length[0]
+                batch = counted * batches // length[1] if counted >= 0 else 0
                 for i in range(free.size):
                     column = int(free[i])
                     _step(chain, literals, rules, blankets, slots, column, words)
-                    if sweep >= length[0]:
+                    if counted >= 0:
                         for s in range(slots[column], slots[column + 1]):
-                            answer[r, s] += chain.prob[s]
+                            sums.marginal[r, batch, s] += chain.prob[s]
+                if counted >= 0 and query.column.size:
+                    sums.query[r, batch] += _query_probability(chain, slots, query)
+        rows[r] = chain.row
+
+
+@njit(cache=True, nogil=True)
+def _order(row: Int32s, query: Query) -> Ints:
+    """The free columns in the order in which a sweep draws them; the last one of the query is drawn last."""
+    free = np.flatnonzero(row < 0)
+    if query.column.size:
+        last, at = query.column[-1], 0
+        for i in range(free.size):
+            if free[i] != last:
+                free[at] = free[i]
+                at += 1
+        free[at] = last
+    return free
+
+
+@njit(cache=True, nogil=True)
+def _query_probability(chain: Chain, slots: Ints, query: Query) -> float:
+    """The probability of the query given the columns that it does not ask about last.
+
+    The last column was just drawn, so its distribution given all others is known: it says more than the
+    state that was drawn from it (Rao-Blackwellisation).
+    """
+    for i in range(query.column.size - 1):
+        column = query.column[i]
+        if not query.allowed[slots[column] + chain.row[column]]:
+            return 0.0
+    total, column = 0.0, query.column[-1]
+    for s in range(slots[column], slots[column + 1]):
+        if query.allowed[s]:
+            total += chain.prob[s]
+    return total
 
 
 @njit(cache=True, nogil=True)

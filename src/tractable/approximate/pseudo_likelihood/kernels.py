@@ -96,8 +96,10 @@ def pseudo_likelihood(
 
 
 @njit(cache=True, nogil=True)
-def bends(cells: Cells, literals: Literals, log_weight: Floats, first: int, last: int, curve: Floats) -> None:
-    """Add to `curve` how the pseudo-likelihood of the rows first:last bends along each literal alone."""
+def add_curvatures(
+    cells: Cells, literals: Literals, log_weight: Floats, first: int, last: int, curve: Floats
+) -> None:
+    """Add to `curve` the negative second derivative of the rows first:last along each literal alone."""
     columns = cells.codes.shape[1]
     p = np.empty(cells.states.max())
     for r in range(first, last):

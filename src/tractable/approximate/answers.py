@@ -1,0 +1,147 @@
+"""Answers of a network by Gibbs sampling: approximate, each with a standard error.
+
+A Markov network has no tractable circuit in general, so that nobody can sum its product of factors over all
+rows. Chains draw rows from it instead, and answers are means over the rows drawn. A standard error tells how
+far a mean is likely to be off because the chains are finite; it is estimated from means over batches of
+consecutive sweeps, and does not see what chains have not visited at all.
+"""
+
+from dataclasses import dataclass
+from math import isnan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.data import Evidence, Schema
+from tractable.data.evidence import Finding, joined, mask
+from tractable.networks import Network, TableFactor
+from tractable.networks.gibbs.sampler import GibbsSampler
+from tractable.queries import Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How long chains are, and how many there are.
+
+    Raises:
+        ValueError: if there would be nothing to take a mean of.
+    """
+
+    burn_in: int = 100  # sweeps of a chain before any is counted
+    samples: int = 1000  # sweeps of a chain that are counted
+    chains: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("burn_in", 0), ("samples", 1), ("chains", 1)):
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} is at least {least}, not {getattr(self, name)}")
+
+
+class SampledMarginals(NamedTuple):
+    """The estimated distribution of every column, one after another, and the standard errors."""
+
+    probabilities: Floats  # (states of all columns,)
+    std_errors: Floats  # (states of all columns,)
+
+
+def estimate_probability(network: Network, query: Evidence, given: Evidence, how: Sampling) -> Estimate:
+    """An estimate of P(query | given) by Gibbs sampling.
+
+    It is exact only where no sampling is needed: where the query contradicts what is given (zero), or says
+    nothing beyond it (one).
+
+    Raises:
+        ValueError: if no chain finds a row of positive probability that agrees with what is given.
+    """
+    both = joined(query, given, network.schema)
+    if both is None:
+        return Estimate(0.0)
+    asked = _asked_states(both, given, network.schema)
+    if not asked:
+        return Estimate(1.0)
+    sampler = GibbsSampler(restrict(network, given))
+    means = sampler.batch_means(
+        given.row, asked, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
+    )
+    value, error = _mean_and_error(means.query, means.sizes)
+    if len(asked) > 1:  # samples are counted: what none, or each, of them satisfies may still be otherwise
+        error = np.maximum(error, 1 / (how.samples * how.chains))
+    return Estimate(min(float(value), 1.0), float(error), exact=False)
+
+
+def estimate_marginals(network: Network, given: Evidence, how: Sampling) -> SampledMarginals:
+    """Estimates of the distribution of every column given evidence, by Gibbs sampling.
+
+    Raises:
+        ValueError: if no chain finds a row of positive probability that agrees with what is given.
+    """
+    sampler = GibbsSampler(restrict(network, given))
+    means = sampler.batch_means(
+        given.row, {}, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
+    )
+    return SampledMarginals(*_mean_and_error(means.marginals, means.sizes))
+
+
+def estimate_row_marginals(network: Network, rows: Floats, how: Sampling) -> list[Floats]:
+    """The same for each of several rows, whose missing cells are asked about: an array a column.
+
+    Each has shape (rows, states).
+
+    Raises:
+        ValueError: if no chain finds a row of positive probability that agrees with one of the rows.
+    """
+    sampler = GibbsSampler(network)
+    found = sampler.marginals(
+        rows, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
+    )
+    return split_by_column(found, network.schema)
+
+
+def draw_rows(network: Network, count: int, given: Evidence, how: Sampling) -> Floats:
+    """Rows given evidence, each the last of a chain of its own after the burn-in. Shape (count, columns).
+
+    Raises:
+        ValueError: if a chain finds no row of positive probability that agrees with what is given.
+    """
+    return GibbsSampler(restrict(network, given)).draw(
+        given.row, count, burn_in=max(how.burn_in, 1), seed=how.seed
+    )
+
+
+def split_by_column(probabilities: Floats, schema: Schema) -> list[Floats]:
+    """The distributions of all columns, one after another on the last axis, each by itself."""
+    return np.split(probabilities, np.cumsum(schema.cardinalities)[:-1], axis=-1)
+
+
+def restrict(network: Network, given: Evidence) -> Network:
+    """The network with a factor for each column of which a set of states is given; values are left alone."""
+    factors = tuple(
+        TableFactor((column,), np.where(mask(network.schema[column], region), 0.0, -np.inf))
+        for column, region in given.regions.items()
+    )
+    return Network(network.schema, (*network.factors, *factors), "markov") if factors else network
+
+
+def _asked_states(both: Evidence, given: Evidence, schema: Schema) -> dict[int, Bools]:
+    """For each free column of which the query says more than what is given, the states that satisfy both."""
+    asked = {}
+    for column in both.columns:
+        wanted = mask(schema[column], _finding(both, column))
+        if not np.array_equal(wanted, mask(schema[column], _finding(given, column))):
+            asked[column] = wanted
+    return asked
+
+
+def _finding(evidence: Evidence, column: int) -> Finding:
+    value = float(evidence.row[column])
+    return evidence.regions.get(column) if isnan(value) else value
+
+
+def _mean_and_error(means: Floats, sizes: Ints) -> tuple[Floats, Floats]:
+    """The mean over batches and its standard error, over the first axis; NaN for the error of one batch."""
+    mean = np.average(means, axis=0, weights=sizes)
+    if len(means) < 2:
+        return mean, np.full_like(mean, np.nan)
+    return mean, means.std(axis=0, ddof=1) / sqrt(len(means))

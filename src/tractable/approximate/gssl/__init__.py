@@ -1,0 +1,1 @@
+"""Markov networks of randomly generated conjunctions (GSSL)."""

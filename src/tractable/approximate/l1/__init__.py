@@ -1,0 +1,1 @@
+"""Pairwise Markov networks by one L1-regularised logistic regression a column."""

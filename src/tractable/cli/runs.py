@@ -1,0 +1,162 @@
+"""One call of `tractable learn`: what is learned from what, where it goes, and what there is to tell."""
+
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from tractable.cli.progress import OnProgress
+
+if TYPE_CHECKING:
+    from tractable.approximate import NetworkLearner
+    from tractable.data import Table
+    from tractable.formats.network_files import NetworkDocument
+    from tractable.learners import Learner
+    from tractable.model import Circuit
+    from tractable.progress import Watch
+    from tractable.training import CheckpointFile
+
+
+class Recorded(Protocol):
+    """Something learned that knows where it comes from."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Its provenance."""
+
+
+L = TypeVar("L", bound="Learner | NetworkLearner")
+T = TypeVar("T", bound=Recorded)
+
+
+class Run(ABC, Generic[L, T]):
+    """Learns once, or goes on with what an earlier run of the same call has left."""
+
+    labels: ClassVar[dict[str, str]]  # the facts that are shown, by name, in words
+    remark: ClassVar[str] = ""  # what is said behind the name of the saved file
+
+    def __init__(self, learner: L, tables: "tuple[Table, Table | None]", seed: int, place: Path) -> None:
+        from tractable.data import frame_kind
+        from tractable.training import provenance
+
+        self._learner = learner
+        self._tables = tables
+        self._place = place
+        self._about = provenance(learner, *tables, seed=seed, frame=frame_kind(tables[0]))
+
+    def facts(self, seconds: float | None, tell: OnProgress | None, resume: bool) -> dict[str, Any]:
+        """What there is to tell of what was learned; `seconds` are zero where it was finished already."""
+        found, took = self.resume(seconds, tell) if resume else self.learn(seconds, tell)
+        return self._summary(found) | {"seconds": took or 0.0, "model": self._place}
+
+    def resume(self, seconds: float | None, tell: OnProgress | None) -> tuple[T, float | None]:
+        """What the same call has finished, or what is learned from its last checkpoint on.
+
+        With it the seconds that learning took; None if there was nothing left to do.
+        """
+        from tractable.training import CheckpointFile, is_finished
+
+        if self._place.exists() and is_finished((found := self._read()).about, self._about):
+            return found, None
+        checkpoints = CheckpointFile(self._place, self._about)
+        found, took = self.learn(seconds, tell, checkpoints)
+        if found.about["finished"]:
+            checkpoints.remove()
+        return found, took
+
+    def learn(
+        self, seconds: float | None, tell: OnProgress | None, checkpoints: "CheckpointFile | None" = None
+    ) -> tuple[T, float | None]:
+        """Learn and save; the seconds count learning alone."""
+        from tractable.progress import Watch
+
+        started = time.perf_counter()
+        found = self._train(Watch(tell, seconds=seconds, checkpoints=checkpoints))
+        took = time.perf_counter() - started
+        self._write(found)
+        return found, took
+
+    @abstractmethod
+    def _read(self) -> T:
+        """What the file holds that an earlier run has left."""
+
+    @abstractmethod
+    def _train(self, watch: "Watch") -> T:
+        """What the learner makes of the tables."""
+
+    @abstractmethod
+    def _write(self, found: T) -> None:
+        """Save what was learned."""
+
+    @abstractmethod
+    def _summary(self, found: T) -> dict[str, Any]:
+        """What there is to tell of it but for its file and the time it took."""
+
+
+class CircuitRun(Run["Learner", "Circuit"]):
+    """A run of a learner of circuits."""
+
+    labels: ClassVar[dict[str, str]] = {
+        "algorithm": "algorithm",
+        "rows": "rows",
+        "variables": "variables",
+        "nodes": "nodes",
+        "edges": "edges",
+        "train_ll": "train log-likelihood",
+        "valid_ll": "valid log-likelihood",
+    }
+
+    def _read(self) -> "Circuit":
+        from tractable.model import load
+
+        return load(self._place)
+
+    def _train(self, watch: "Watch") -> "Circuit":
+        from tractable.training import train
+
+        return train(self._learner, *self._tables, self._about, watch).circuit
+
+    def _write(self, found: "Circuit") -> None:
+        found.save(self._place)
+
+    def _summary(self, found: "Circuit") -> dict[str, Any]:
+        from tractable.reports import learning_summary
+
+        return learning_summary(found, *self._tables)
+
+
+class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
+    """A run of a learner of networks."""
+
+    labels: ClassVar[dict[str, str]] = {
+        "algorithm": "algorithm",
+        "rows": "rows",
+        "variables": "variables",
+        "features": "features",
+        "train_pll": "train log pseudo-likelihood",
+        "valid_pll": "valid log pseudo-likelihood",
+    }
+    remark: ClassVar[str] = (
+        ", a Markov network without a circuit: unless it is small enough to be compiled, its answers are"
+        " approximate, by Gibbs sampling (tractable query --approximate, tr.MarkovNetwork.load)"
+    )
+
+    def _read(self) -> "NetworkDocument":
+        from tractable.formats.network_files import read_network_document
+
+        return read_network_document(self._place)
+
+    def _train(self, watch: "Watch") -> "NetworkDocument":
+        from tractable.training import train_network
+
+        return train_network(self._learner, *self._tables, self._about, watch)
+
+    def _write(self, found: "NetworkDocument") -> None:
+        from tractable.formats.network_files import write_network_document
+
+        write_network_document(found, self._place)
+
+    def _summary(self, found: "NetworkDocument") -> dict[str, Any]:
+        from tractable.reports import network_summary
+
+        return network_summary(found, *self._tables)

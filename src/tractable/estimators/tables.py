@@ -1,0 +1,67 @@
+"""Tables of any kind as the input of an estimator, checked as scikit-learn wants it."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from tractable.data import Schema, Table, as_table
+
+
+class TableInputMixin:
+    """Reads data frames, arrays, dictionaries of columns and Tables; remembers their columns."""
+
+    schema_: Schema
+    n_features_in_: int
+    feature_names_in_: np.ndarray[Any, np.dtype[Any]]
+
+    def _training_table(self, X: Any, sample_weight: Any, schema: Schema | None) -> Table:
+        table = as_table(_check_input(self, X, reset=True), schema)
+        if sample_weight is not None:
+            table = Table(table.schema, table.values, _check_sample_weight(sample_weight, table.values))
+        if not table.total_weight:
+            raise ValueError("the rows have no weight")
+        self._remember_columns(table.schema, named=_has_own_names(X))
+        return table
+
+    def _fitted_table(self, X: Any) -> Table:
+        """X, coded by the schema that was fitted."""
+        return as_table(_check_input(self, X, reset=False), self.schema_)
+
+    def _remember_columns(self, schema: Schema, *, named: bool) -> None:
+        """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names."""
+        self.n_features_in_ = len(schema)
+        if not named:
+            return
+        if schema.names == tuple(f"x{i}" for i in range(len(schema))):
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _check_input(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """X itself, or an array of it; scikit-learn compares names and sizes, and refuses what it never takes."""
+    if _has_own_names(X):
+        return X
+    if hasattr(X, "columns"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+
+def _has_own_names(X: Any) -> bool:
+    """Whether X is a named table that scikit-learn knows nothing of: ours, a lazy frame, dictionaries."""
+    if issparse(X):  # some sparse matrices are dictionaries, too
+        return False
+    first = X[0] if isinstance(X, list) and X else X
+    return isinstance(first, Table | dict) or hasattr(X, "collect")

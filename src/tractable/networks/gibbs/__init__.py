@@ -1,0 +1,1 @@
+"""Gibbs sampling: approximate answers of networks that are too large to compile."""

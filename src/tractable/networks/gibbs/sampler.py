@@ -1,0 +1,167 @@
+"""Gibbs chains over the columns of a network: marginals, probabilities of queries, and rows."""
+
+from collections.abc import Mapping
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Int32s, Ints, Words
+from tractable.data.table import Table
+from tractable.engine.sweep import spread, threads_or_default
+from tractable.networks.flat import flattened
+from tractable.networks.gibbs.blankets import markov_blankets
+from tractable.networks.gibbs.kernels import Factors, Query, Sums, run_chains
+from tractable.networks.likelihood import log_prob_of_rows
+from tractable.networks.literals import IMPOSSIBLE, literals_of
+from tractable.networks.network import FeatureFactor, Network
+
+ROWS_AT_A_TIME = 64  # that a thread takes
+
+
+class BatchMeans(NamedTuple):
+    """Means over consecutive sweeps of chains, from which standard errors can be estimated."""
+
+    marginals: Floats  # (batches, states of all columns)
+    query: Floats  # (batches,)
+    sizes: Ints  # (batches,) the number of sweeps in each
+
+
+class GibbsSampler:
+    """Chains over the columns of a network, each column drawn in turn given all others.
+
+    Marginals are means of the distributions that columns are drawn from, not of the states drawn: a state
+    that is possible never has probability zero. Zeros among the factors may keep a chain in a corner.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.schema = network.schema
+        self.slots: Ints = np.concatenate([[0], np.cumsum(network.schema.cardinalities)])
+        features, rules = flattened(network)
+        self._has_zeros = bool(np.isneginf(features.log_weight).any() or np.isneginf(rules.value).any())
+        scopes = [f.scope for f in network.factors if not isinstance(f, FeatureFactor)]
+        self._factors = Factors(
+            literals_of(features, network.schema.cardinalities),
+            rules._replace(value=np.maximum(rules.value, IMPOSSIBLE)),
+            markov_blankets(scopes, rules, len(network.schema)),
+            self.slots,
+        )
+
+    def marginals(
+        self,
+        rows: Floats,
+        *,
+        burn_in: int = 100,
+        samples: int = 1000,
+        chains: int = 1,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> Floats:
+        """The distribution of every column given what each row holds; NaN is what is asked for.
+
+        Shape (rows, states of all columns): column c's are in `slots[c]:slots[c + 1]`. A column that is held
+        has one at its state. The same seed gives the same answer, whatever the number of threads.
+
+        Raises:
+            ValueError: if a row holds what is no state, or no chain of it finds a possible state.
+        """
+        codes, words = self._codes(rows), _random_words(seed, (len(rows), chains))
+        sums = self._run(codes, words, (burn_in, samples), self._query({}), 1, threads, ROWS_AT_A_TIME)
+        answer = self._held(self._codes(rows)) + sums.marginal[:, 0]
+        total = np.add.reduceat(answer, self.slots[:-1], axis=1)
+        return answer / total.repeat(self.schema.cardinalities, axis=1)
+
+    def batch_means(
+        self,
+        row: Floats,
+        query: Mapping[int, Bools],
+        *,
+        burn_in: int = 100,
+        samples: int = 1000,
+        chains: int = 1,
+        seed: int = 0,
+    ) -> BatchMeans:
+        """Means over batches of sweeps: of every column's distribution, and of the probability of a query.
+
+        `row` holds the evidence, NaN elsewhere. `query` has, for some of the free columns, the states that
+        satisfy it; it is satisfied where all of its columns have one of theirs.
+
+        Raises:
+            ValueError: if the row holds what is no state, or no chain finds a possible state.
+        """
+        evidence, batches = self._codes(row[None, :]), isqrt(samples)
+        codes, words = evidence.repeat(chains, axis=0), _random_words(seed, (chains, 1))
+        sums = self._run(codes, words, (burn_in, samples), self._query(query), batches, None, 1)
+        ends = -(-np.arange(batches + 1) * samples // batches)
+        sizes: Ints = np.tile(np.diff(ends), chains)
+        marginals = sums.marginal.reshape(len(sizes), -1) / sizes[:, None] + self._held(evidence)
+        return BatchMeans(marginals, sums.query.ravel() / sizes, sizes)
+
+    def draw(self, row: Floats, count: int, *, burn_in: int = 100, seed: int = 0) -> Floats:
+        """Rows that agree with a row, the last state of a chain each. Shape (count, columns).
+
+        Rows are independent of each other; their distribution is that of the network as far as a chain
+        comes in so many sweeps.
+
+        Raises:
+            ValueError: if the row holds what is no state, or a chain finds no possible state.
+        """
+        codes, words = self._codes(row[None, :]).repeat(count, axis=0), _random_words(seed, (count, 1))
+        self._run(codes, words, (burn_in, 0), self._query({}), 0, None, ROWS_AT_A_TIME)
+        return codes.astype(np.float64)
+
+    def _run(
+        self,
+        codes: Int32s,
+        words: Words,
+        length: tuple[int, int],
+        query: Query,
+        batches: int,
+        threads: int | None,
+        rows_at_a_time: int,
+    ) -> Sums:
+        """What the chains of all rows add up; the last state of each row is left in `codes`."""
+        sums = Sums(np.zeros((len(codes), batches, int(self.slots[-1]))), np.zeros((len(codes), batches)))
+
+        def run(part: slice) -> None:
+            own = Sums(sums.marginal[part], sums.query[part])
+            run_chains(self._factors, codes[part], words[part], length, query, own)
+
+        parts = [slice(i, i + rows_at_a_time) for i in range(0, len(codes), rows_at_a_time)]
+        spread(run, parts, threads_or_default(threads))
+        self._require_possible(codes)
+        return sums
+
+    def _codes(self, rows: Floats) -> Int32s:
+        missing = Table(self.schema, rows).missing
+        return np.where(missing, -1, rows).astype(np.int32)
+
+    def _query(self, query: Mapping[int, Bools]) -> Query:
+        allowed: Bools = np.zeros(int(self.slots[-1]), dtype=np.bool_)
+        for column, states in query.items():
+            allowed[self.slots[column] : self.slots[column + 1]] = states
+        return Query(np.array(sorted(query), dtype=np.int64), allowed)
+
+    def _held(self, codes: Int32s) -> Floats:
+        """One at the states that are held, zero elsewhere."""
+        answer = np.zeros((len(codes), int(self.slots[-1])))
+        row, column = np.nonzero(codes >= 0)
+        answer[row, self.slots[column] + codes[row, column]] = 1.0
+        return answer
+
+    def _require_possible(self, codes: Int32s) -> None:
+        """Refuse to answer from chains that never came to a row of positive probability."""
+        if not self._has_zeros:
+            return
+        stuck = np.isneginf(log_prob_of_rows(self.network, codes.astype(np.float64)))
+        if stuck.any():
+            raise ValueError(
+                "Gibbs sampling found no row of positive probability that agrees with the evidence: the"
+                " evidence has probability zero, or zeros among the factors kept a chain from getting there"
+            )
+
+
+def _random_words(seed: int, shape: tuple[int, int]) -> Words:
+    """The state of each chain's random numbers."""
+    return np.random.default_rng(seed).integers(0, 2**64, shape, dtype=np.uint64)

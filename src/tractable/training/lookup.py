@@ -1,0 +1,46 @@
+"""Learners by the names that users type, of circuits and of networks."""
+
+from collections.abc import Sequence
+
+from tractable.approximate import NETWORK_LEARNERS, NetworkLearner
+from tractable.learners import LEARNERS, Learner
+from tractable.settings import settings_from_text, unknown_name
+
+
+def find_learner(name: str) -> type[Learner] | type[NetworkLearner]:
+    """The class of a learner of circuits or of networks.
+
+    Raises:
+        ValueError: naming what is unknown, with the nearest name of either kind.
+    """
+    if name in NETWORK_LEARNERS:
+        return NETWORK_LEARNERS[name]
+    if name not in LEARNERS:
+        raise unknown_name(LEARNERS.noun, name, [*LEARNERS, *NETWORK_LEARNERS])
+    return LEARNERS[name]
+
+
+def make_learner(name: str, texts: Sequence[str] = ()) -> Learner | NetworkLearner:
+    """A learner of circuits or of networks, with settings as texts `name=value`.
+
+    Raises:
+        ValueError: naming what is unknown or not allowed.
+    """
+    kind = find_learner(name)
+    return kind(**settings_from_text(kind, texts))
+
+
+def find_circuit_learner(name: str) -> type[Learner]:
+    """The class of a learner of circuits, for work that compares log-likelihoods.
+
+    Raises:
+        ValueError: naming what is unknown, or saying that a learner makes a network without a circuit.
+    """
+    kind = find_learner(name)
+    if issubclass(kind, NetworkLearner):
+        raise ValueError(
+            f"{name} learns a Markov network, whose log-likelihood is intractable, and models are compared by"
+            " log-likelihood here; it chooses its own penalty by pseudo-likelihood on the rows of"
+            f" `tractable learn {name} TRAIN --valid FILE`"
+        )
+    return kind
