@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import log
 from typing import ClassVar, NamedTuple, final, get_args
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.circuit import Graph, parameter_count
+from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.latent_tree.circuit import tree_circuit
 from tractable.learners.latent_tree.distances import Pairs, information_distances, pair_counts, usual_states
@@ -23,7 +22,7 @@ from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.link_gains import link_gains, link_parameters
-from tractable.statistics.scores import mean_log_prob
+from tractable.statistics.scores import bic_penalty, mean_log_prob
 
 TOLERANCE = 1e-4  # EM stops when an iteration gains less than this many nats a row
 COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # multiples of merge_distance that regularised trees are tried with
@@ -92,7 +91,9 @@ class LatentTreeLearner(Learner):
         best, best_score = None, -np.inf
         for tree, states in self._candidates(facts, watch):
             graph, train = self._fitted(tree, states, facts, rng, watch)
-            score = train - _bic_penalty(graph, facts) if valid is None else mean_log_prob(graph, valid)
+            score = (
+                train - bic_penalty(graph, facts.encoding) if valid is None else mean_log_prob(graph, valid)
+            )
             if best is None or score > best_score:
                 best, best_score = graph, score
             if watch.should_stop():
@@ -159,8 +160,3 @@ def _attach_numeric_columns(tree: Tree, facts: _Problem) -> Tree:
     hung = np.stack([numbers, holder[facts.parent[numbers]]], axis=1)
     lengths = np.concatenate([length, np.ones(numbers.size)])
     return Tree(all_columns, all_columns + tree.hidden, np.concatenate([links, hung]), lengths)
-
-
-def _bic_penalty(graph: Graph, facts: _Problem) -> float:
-    """The BIC penalty a row: half the logarithm of the number of rows for each parameter, divided by it."""
-    return 0.5 * parameter_count(graph) * log(max(facts.encoding.total, 1.0)) / facts.encoding.rows

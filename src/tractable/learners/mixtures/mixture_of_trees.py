@@ -1,13 +1,12 @@
 """Meila and Jordan, «Learning with Mixtures of Trees», 2000."""
 
 from dataclasses import dataclass
-from math import log
 from typing import ClassVar, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.circuit import Graph, parameter_count
+from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.mixtures.size import best_size
@@ -16,6 +15,7 @@ from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.product_mixtures import ProductEM, fit_mixture, memberships
+from tractable.statistics.scores import bic_penalty
 
 
 @final
@@ -85,7 +85,9 @@ class MixtureOfTreesLearner(Learner):
         def score_size(size: int) -> tuple[Graph, float]:
             mixture, score = self._fit(encoding, size, rng, held_out, watch)
             graph = mixture.circuit(encoding.schema)
-            return graph, score if held_out is not None else score - self._penalty_a_row(graph, encoding)
+            return graph, score if held_out is not None else score - self.penalty * bic_penalty(
+                graph, encoding
+            )
 
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
             graph = best_size(self.components, score_size, watch, largest=len(encoding.weights))
@@ -112,7 +114,3 @@ class MixtureOfTreesLearner(Learner):
             before = train
         assert best is not None
         return best, best_score
-
-    def _penalty_a_row(self, graph: Graph, encoding: Encoding) -> float:
-        """The penalty of the parameters, a row."""
-        return 0.5 * self.penalty * parameter_count(graph) * log(max(encoding.total, 1.0)) / encoding.rows

@@ -1,13 +1,12 @@
 """A mixture of products: the columns are independent given a hidden class."""
 
 from dataclasses import dataclass
-from math import log
 from typing import ClassVar, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.circuit import Builder, Graph, parameter_count
+from tractable.circuit import Builder, Graph
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.mixtures.size import best_size
@@ -15,7 +14,7 @@ from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, mixture_node
-from tractable.statistics.scores import mean_log_prob
+from tractable.statistics.scores import bic_penalty, mean_log_prob
 
 
 @final
@@ -80,8 +79,7 @@ class NaiveBayesLearner(Learner):
 
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
         """The penalised log-likelihood a row."""
-        price = 0.5 * self.penalty * parameter_count(graph) * log(max(encoding.total, 1.0))
-        return (mixture.log_likelihood - price) / encoding.rows
+        return mixture.log_likelihood / encoding.rows - self.penalty * bic_penalty(graph, encoding)
 
 
 def _fit(
