@@ -20,7 +20,7 @@ def convert(
 ) -> None:
     """Write the circuit of one file to another; suffixes choose the formats, and networks are compiled.
 
-    Read: .tract .json .ac .spn .bif .uai. Written: .tract .json .ac .spn .dot .svg.
+    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg.
 
     Example: tractable convert asia.bif asia.tract
     """

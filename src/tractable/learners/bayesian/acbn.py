@@ -21,7 +21,7 @@ from tractable.statistics.attached_columns import learn_over_categories
 class ACBNLearner(Learner):
     """A Bayesian network of decision trees, split where the likelihood is worth the edges of its circuit.
 
-    Numbers hang on the categorical columns that tell most about them.
+    Each numeric column depends on the categorical column that tells most about it.
     """
 
     name: ClassVar[str] = "acbn"
