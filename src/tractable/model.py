@@ -100,7 +100,7 @@ class Circuit:
         With rows: one array a column, (rows, states), of a number (rows, 2) with mean and standard deviation.
         """
         given, rows = self._evidence_or_rows(given, rows)
-        values, regions = self._asked(given, rows)
+        values, regions = self._coded_rows(given, rows)
         found = {
             variable: posterior if variable.is_categorical else _mean_and_std(posterior)
             for variable, posterior in zip(
@@ -133,7 +133,7 @@ class Circuit:
         With `columns` only those are completed and the others summed out. With rows: one completion a row.
         """
         given, rows = self._evidence_or_rows(given, rows)
-        values, regions = self._asked(given, rows)
+        values, regions = self._coded_rows(given, rows)
         chosen = None if columns is None else self._columns(columns)
         found = queries.most_probable(
             self.graph, values, regions, columns=chosen, method=method, seed=_seed(random_state)
@@ -202,13 +202,13 @@ class Circuit:
         """The distribution of the other columns given evidence, as a circuit."""
         evidence = self._evidence(given)
         queries.require_possible(log_values(self.graph, evidence.row[None, :], evidence.regions))
-        return Circuit(transforms.condition(self.graph, evidence.row, evidence.regions), self._heritage())
+        return Circuit(transforms.condition(self.graph, evidence.row, evidence.regions), self._provenance())
 
     def marginalise(self, columns: str | Iterable[str]) -> "Circuit":
         """The distribution without some columns, as a circuit."""
         out = set(self._columns(columns))
         keep = [c for c in range(len(self.schema)) if c not in out]
-        return Circuit(transforms.marginalise(self.graph, keep), self._heritage())
+        return Circuit(transforms.marginalise(self.graph, keep), self._provenance())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the circuit to a file; the suffix chooses the format."""
@@ -242,7 +242,7 @@ class Circuit:
             raise ValueError("give evidence or rows, not both: what is known of a row is put in the row")
         return None, rows
 
-    def _asked(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
+    def _coded_rows(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
         """Coded rows, or one that holds the evidence, and where the missing cells of that one lie."""
         if rows is not None:
             return self._values(rows), {}
@@ -260,7 +260,7 @@ class Circuit:
         kind = ANY_KIND if like is None else frame_kind(like)
         return to_frame(values, self.schema, like=self.about.get("frame", kind) if kind == ANY_KIND else kind)
 
-    def _heritage(self) -> dict[str, Any]:
+    def _provenance(self) -> dict[str, Any]:
         return {key: self.about[key] for key in ("frame",) if key in self.about}
 
 
@@ -281,12 +281,12 @@ def load(path: str | PathLike[str]) -> Circuit:
 
 def mixture(circuits: Sequence[Circuit], weights: Sequence[float] | None = None) -> Circuit:
     """A weighted mixture of circuits over the same columns; even weights unless given."""
-    return Circuit(transforms.mixture([c.graph for c in circuits], weights), circuits[0]._heritage())
+    return Circuit(transforms.mixture([c.graph for c in circuits], weights), circuits[0]._provenance())
 
 
 def product(circuits: Sequence[Circuit]) -> Circuit:
     """Circuits over different columns as one, in which they are independent."""
-    return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._heritage())
+    return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._provenance())
 
 
 def _holds_columns(given: Mapping[str, object], schema: Schema) -> bool:

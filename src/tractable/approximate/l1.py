@@ -11,7 +11,7 @@ from tractable.approximate.l1_kernels import regress
 from tractable.approximate.pseudo_likelihood import PseudoLikelihood
 from tractable.arrays import Bools, Floats
 from tractable.data import Table
-from tractable.engine.sweep import spread, threads_or_default
+from tractable.engine.sweep import map_threads, threads_or_default
 from tractable.networks import FeatureFactor, Network
 from tractable.progress import Watch
 
@@ -73,7 +73,7 @@ class _Regressions:
             usable: Bools = self.states.column != column
             regress(self.states.inputs, usable, target, penalty, tolerance, self.coefficients[column])
 
-        spread(run, np.flatnonzero(self.owned).tolist(), threads_or_default(None))
+        map_threads(run, np.flatnonzero(self.owned).tolist(), threads_or_default(None))
 
     def features(self) -> list[FeatureFactor]:
         """A feature for each input alone, and for each pair with a weight in either of its regressions.

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from tractable.approximate.pseudo_kernels import Cells, bends, deciding_literals, pseudo_likelihood
 from tractable.arrays import Floats, Int32s, Ints
 from tractable.data import Table, collapse
-from tractable.engine.sweep import spread, threads_or_default
+from tractable.engine.sweep import map_threads, threads_or_default
 from tractable.networks import FeatureFactor, Network
 from tractable.networks.flat import flat_features
 from tractable.networks.literals import Literals, literals_of
@@ -51,7 +51,7 @@ class PseudoLikelihood:
             total = pseudo_likelihood(self._cells, self._literals, self._sign, own, *part, slope)
             return float(total), slope
 
-        parts = spread(run, self._parts, threads_or_default(None))
+        parts = map_threads(run, self._parts, threads_or_default(None))
         return sum(total for total, _ in parts), self._by_feature([slope for _, slope in parts])
 
     def bends(self, log_weight: Floats) -> Floats:
@@ -63,7 +63,7 @@ class PseudoLikelihood:
             bends(self._cells, self._literals, own, *part, curve)
             return curve
 
-        return self._by_feature(spread(run, self._parts, threads_or_default(None)))
+        return self._by_feature(map_threads(run, self._parts, threads_or_default(None)))
 
     def mean(self, log_weight: Floats) -> float:
         """The value a row."""

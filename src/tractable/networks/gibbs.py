@@ -4,8 +4,8 @@ import numpy as np
 
 from tractable.arrays import Floats, Int32s, Ints, Words
 from tractable.data.table import Table
-from tractable.engine.sweep import spread, threads_or_default
-from tractable.networks.flat import Rules, flattened
+from tractable.engine.sweep import map_threads, threads_or_default
+from tractable.networks.flat import Rules, flatten_factors
 from tractable.networks.gibbs_kernels import Blankets, run_chains, tested_columns
 from tractable.networks.literals import IMPOSSIBLE, literals_of
 from tractable.networks.network import FeatureFactor, Network
@@ -23,7 +23,7 @@ class GibbsSampler:
     def __init__(self, network: Network) -> None:
         self.schema = network.schema
         self.slots: Ints = np.concatenate([[0], np.cumsum(network.schema.cardinalities)])
-        features, rules = flattened(network)
+        features, rules = flatten_factors(network)
         self._literals = literals_of(features, network.schema.cardinalities)
         self._rules = rules._replace(value=np.maximum(rules.value, IMPOSSIBLE))
         scopes = [f.scope for f in network.factors if not isinstance(f, FeatureFactor)]
@@ -59,7 +59,7 @@ class GibbsSampler:
             )  # fmt: skip
 
         parts = [slice(i, i + BATCH) for i in range(0, len(rows), BATCH)]
-        spread(run, parts, threads_or_default(threads))
+        map_threads(run, parts, threads_or_default(threads))
         total = np.add.reduceat(answer, self.slots[:-1], axis=1)
         return answer / total.repeat(self.schema.cardinalities, axis=1)
 

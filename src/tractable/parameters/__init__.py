@@ -15,11 +15,11 @@ from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.eg import EG
 from tractable.parameters.hard_em import HardEM
-from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
+from tractable.parameters.method import Course, Fitted, Method, WeightedRows, is_over
 from tractable.parameters.online_em import OnlineEM
 from tractable.parameters.pgd import PGD
 from tractable.parameters.sma import SMA
-from tractable.parameters.start import randomised
+from tractable.parameters.start import randomise
 from tractable.progress import Watch
 
 METHODS: dict[str, type[Method]] = {
@@ -44,7 +44,7 @@ def fit(
     for name, some in (("training", table), ("validation", valid)):
         if some is not None and some.schema != graph.schema:
             raise ValueError(f"the {name} table has another schema than the circuit")
-    rows, held_out = _rows(table), None if valid is None else _rows(valid)
+    rows, held_out = _weighted_rows(table), None if valid is None else _weighted_rows(valid)
     start = how.prepare(graph, table)
     course = Course()
     with watch or Watch() as watching:
@@ -62,13 +62,13 @@ def fit(
     return Fitted(found, course.train, course.valid)
 
 
-def _rows(table: Table) -> Rows:
+def _weighted_rows(table: Table) -> WeightedRows:
     """The distinct rows that weigh anything."""
     distinct, _ = collapse(table)
     some = distinct.row_weights > 0
     if not some.any():
         raise ValueError("the table has no rows that weigh anything")
-    return Rows(distinct.values[some], distinct.row_weights[some])
+    return WeightedRows(distinct.values[some], distinct.row_weights[some])
 
 
-__all__ = ["METHODS", "Fitted", "Method", "fit", "randomised"]
+__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise"]

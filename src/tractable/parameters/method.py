@@ -13,7 +13,7 @@ from tractable.data import Table
 from tractable.progress import Watch
 
 
-class Rows(NamedTuple):
+class WeightedRows(NamedTuple):
     """The distinct rows of a table and how many each stands for."""
 
     values: Floats  # (rows, columns)
@@ -74,7 +74,7 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits with better and better parameters, without end; the first one is as good as `graph`."""
 
     def finish(self, graph: Graph) -> Graph:

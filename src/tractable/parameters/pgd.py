@@ -19,6 +19,6 @@ class PGD(GradientMethod):
 
     margin: float = 0.01  # no weight falls below this
 
-    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step."""
         return np.log(np.maximum(self.margin, np.exp(log_weight) + step * gradient))
