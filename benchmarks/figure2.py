@@ -23,7 +23,7 @@ from training import data_folder, data_options, learned_structure, training_tabl
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.model import load
-from tractable.parameters import Method, fit, randomised
+from tractable.parameters import Method, fit, randomise
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.eg import EG
 from tractable.parameters.pgd import PGD
@@ -77,7 +77,7 @@ def panels(options: argparse.Namespace, folder: Path) -> Iterator[Panel]:
     """Every table's panel, as soon as it is there."""
     for name in options.datasets.split(","):
         structure, table = problem(options, folder, name)
-        start = randomised(structure, np.random.default_rng(options.seed))
+        start = randomise(structure, np.random.default_rng(options.seed))
         train = {
             how.name: fit(start, table, how, np.random.default_rng(options.seed)).train
             for how in methods(options.iterations)

@@ -22,8 +22,8 @@ from training import data_folder, data_options, learned_structure, training_tabl
 from tractable.circuit import Graph, random_graph
 from tractable.data import Table, collapse
 from tractable.engine import log_values
-from tractable.parameters import METHODS, randomised
-from tractable.parameters.method import Rows
+from tractable.parameters import METHODS, randomise
+from tractable.parameters.method import WeightedRows
 from tractable.threads import use_threads
 
 SCORE = "score"
@@ -53,7 +53,7 @@ class Cost(NamedTuple):
 def learned_problem(folder: Path, name: str, quick: bool) -> Problem:
     """The structure of a benchmark table, with random parameters."""
     table = training_table(folder, name, QUICK_ROWS if quick else None)
-    return Problem(name, randomised(learned_structure(table, 0), np.random.default_rng(0)), table)
+    return Problem(name, randomise(learned_structure(table, 0), np.random.default_rng(0)), table)
 
 
 def random_problem(quick: bool) -> Problem:
@@ -64,13 +64,13 @@ def random_problem(quick: bool) -> Problem:
     return Problem("random", graph, Table(graph.schema, values))
 
 
-def distinct(table: Table) -> Rows:
+def distinct(table: Table) -> WeightedRows:
     """The rows that the methods sweep."""
     found, _ = collapse(table)
-    return Rows(found.values, found.row_weights)
+    return WeightedRows(found.values, found.row_weights)
 
 
-def calls(problem: Problem, rows: Rows) -> dict[str, Callable[[], object]]:
+def calls(problem: Problem, rows: WeightedRows) -> dict[str, Callable[[], object]]:
     """The score, and a step of every method: each call takes one iteration more."""
     found: dict[str, Callable[[], object]] = {SCORE: partial(log_values, problem.graph, rows.values)}
     for name, method in METHODS.items():

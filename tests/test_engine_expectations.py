@@ -10,10 +10,10 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.data.schema import discrete_schema
 from tractable.engine import expectations
-from tractable.engine.backward import turned
-from tractable.engine.compile import compiled
+from tractable.engine.backward import reverse_edges
+from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
-from tractable.engine.lean import lean
+from tractable.engine.lean import recompute_pairs
 
 STATES = [2, 2, 1, 3, 2, 2]
 
@@ -127,10 +127,10 @@ def test_counts_are_the_same_to_the_last_bit_whatever_the_number_of_threads() ->
 
 def test_sums_that_are_worked_out_again_count_as_those_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, rows, weights = _chain(2, STATES, zeros=True), _rows(STATES, 300, 0.1), np.ones(300)
-    program = compiled(graph, merge=False).program
-    assert lean(turned(program), program).pair.any()
+    program = compile_graph(graph, merge=False).program
+    assert recompute_pairs(reverse_edges(program), program).pair.any()
     again = Expecter(graph).expectations(graph, rows, weights)
-    monkeypatch.setattr(expectations, "lean", lambda back, _: back)
+    monkeypatch.setattr(expectations, "recompute_pairs", lambda back, _: back)
     kept = Expecter(graph).expectations(graph, rows, weights)
     assert close(again.edge, kept.edge, 1e-13)
 
@@ -141,8 +141,8 @@ def test_one_expecter_counts_under_parameters_that_need_exponents_and_under_thos
     expecter, kept = Expecter(graphs[0]), []
     for graph in graphs:
         own = Expecter(graph)
-        program = compiled(graph, merge=False).program
-        kept.append(int((~lean(turned(program), program).pair).sum()))
+        program = compile_graph(graph, merge=False).program
+        kept.append(int((~recompute_pairs(reverse_edges(program), program).pair).sum()))
         found, wanted = (x.expectations(graph, rows, weights) for x in (expecter, own))
         assert np.array_equal(found.edge, wanted.edge)
         assert close(found.edge, _slow(graph, rows, weights)[0], 1e-11)

@@ -10,7 +10,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.engine.compile import compiled
+from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
 from tractable.learners import LEARNERS
 from tractable.learners.hidden_chow_liu import hidden_tree
@@ -44,7 +44,7 @@ def test_the_circuit_is_a_distribution() -> None:
 
 
 def test_its_sums_are_found_to_be_matrices() -> None:
-    program = compiled(drawn(chain(), 5), merge=False).program
+    program = compile_graph(drawn(chain(), 5), merge=False).program
     sums = int((program.matrix * np.diff(program.start)).sum())
     assert sums == 5 * 5 * 5  # one block for each column but the root, whose sum is one alone
 

@@ -12,12 +12,12 @@ from strategies import circuits, deterministic_circuits, rows
 from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.engine.compile import compiled
+from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
-from tractable.parameters import METHODS, fit, randomised
+from tractable.parameters import METHODS, fit, randomise
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
-from tractable.parameters.indicators import contracted, expanded
+from tractable.parameters.indicators import contract_states, expand_states
 from tractable.progress import Watch
 from tractable.queries import log_partition_function, log_prob
 
@@ -103,33 +103,33 @@ def test_rows_that_weigh_nothing_are_refused() -> None:
 @given(circuits(), st.integers(0, 2**32 - 1))
 @settings(max_examples=40)
 def test_random_parameters_make_a_normalised_circuit(graph: Graph, seed: int) -> None:
-    found = randomised(graph, rng(seed))
+    found = randomise(graph, rng(seed))
     every = np.array(oracle.all_rows(graph.schema))
     assert np.exp(log_values(found, every)).sum() == pytest.approx(1.0)
 
 
 def test_random_parameters_leave_the_structure_as_it_is() -> None:
-    found = randomised(start(), rng())
+    found = randomise(start(), rng())
     assert np.array_equal(found.kind, start().kind)
     assert np.array_equal(found.child, start().child)
     assert not np.isclose(found.log_weight, start().log_weight)[found.log_weight != 0].any()
 
 
 def test_the_same_seed_gives_the_same_random_parameters() -> None:
-    first, second, other = (randomised(start(), rng(seed)) for seed in (1, 1, 2))
+    first, second, other = (randomise(start(), rng(seed)) for seed in (1, 1, 2))
     values = table().values
     assert np.array_equal(log_values(first, values), log_values(second, values))
     assert not np.isclose(log_values(first, values), log_values(other, values)).all()
 
 
 def test_random_probabilities_are_evenly_distributed() -> None:
-    odds = randomised(start(edges=20_000), rng()).leaves[0].params[:, 0]
+    odds = randomise(start(edges=20_000), rng()).leaves[0].params[:, 0]
     deciles = np.quantile(1 / (1 + np.exp(-odds)), np.arange(0.1, 1.0, 0.1))
     assert deciles == pytest.approx(np.arange(0.1, 1.0, 0.1), abs=0.05)
 
 
 def test_random_parameters_keep_leaves_over_numbers_and_change_those_over_states() -> None:
-    before, after = mixed_start(), randomised(mixed_start(), rng())
+    before, after = mixed_start(), randomise(mixed_start(), rng())
     for old, new in zip(before.leaves, after.leaves, strict=True):
         assert np.array_equal(old.params, new.params) == (old.family.name != "categorical")
 
@@ -151,7 +151,7 @@ def test_cccp_never_lowers_the_training_likelihood(graph: Graph, data: st.DataOb
 
 def is_constant(graph: Graph) -> bool:
     """Whether a circuit does not depend on the row, so that there is nothing to learn."""
-    return compiled(normalise(graph).graph, merge=False).constant
+    return compile_graph(normalise(graph).graph, merge=False).constant
 
 
 def test_cccp_climbs_higher_than_the_gradient_methods_from_one_random_start() -> None:
@@ -183,7 +183,7 @@ def test_expected_edge_use_is_the_slope_of_the_log_value_in_the_log_weight(
     row = np.array([data.draw(rows(graph.schema))])
     if local.edges == 0 or not np.isfinite(log_values(local, row)).all():
         return
-    if compiled(local, merge=False).constant:
+    if compile_graph(local, merge=False).constant:
         return
     expected = Expecter(local).expectations(local, row, np.ones(1))
     for edge in np.flatnonzero(local.kind[local.parent] == 2)[:6]:
@@ -200,8 +200,10 @@ def test_expected_edge_use_is_the_slope_of_the_log_value_in_the_log_weight(
 def test_leaves_as_sums_over_indicators_and_back_are_the_same_distribution(graph: Graph) -> None:
     every = np.array(oracle.all_rows(graph.schema))
     before = log_values(graph, every)
-    assert np.allclose(np.exp(log_values(expanded(graph), every)), np.exp(before), atol=1e-12)
-    assert np.allclose(np.exp(log_values(contracted(expanded(graph)), every)), np.exp(before), atol=1e-12)
+    assert np.allclose(np.exp(log_values(expand_states(graph), every)), np.exp(before), atol=1e-12)
+    assert np.allclose(
+        np.exp(log_values(contract_states(expand_states(graph)), every)), np.exp(before), atol=1e-12
+    )
 
 
 # ---- seed 004 -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from tractable.data import Table, discrete_schema
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.parameters.hard_em import HardEM
-from tractable.parameters.method import Rows
+from tractable.parameters.method import WeightedRows
 from tractable.queries import log_partition_function
 
 COLUMNS = 5
@@ -42,7 +42,7 @@ def weights(graph: Graph) -> Floats:
 
 def course(graph: Graph, some: Table, how: CCCP | HardEM, steps: int) -> list[tuple[Floats, float]]:
     """The weights at the beginning and after each step, with the mean log-likelihood under each."""
-    rows = Rows(some.values, some.row_weights)
+    rows = WeightedRows(some.values, some.row_weights)
     found = islice(how.steps(how.prepare(graph, some), rows, rng()), steps + 1)
     return [(weights(step.graph), step.train) for step in found]
 

@@ -16,14 +16,14 @@ from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.engine.compile import compiled
+from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
 from tractable.parameters import METHODS, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.entropy import first_omega, omega, spread, spread_one
-from tractable.parameters.method import Rows
+from tractable.parameters.entropy import first_omega, omega, spread_counts, spread_one
+from tractable.parameters.method import WeightedRows
 from tractable.parameters.online_em import OnlineEM
-from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.queries import log_prob
 
 
@@ -160,7 +160,7 @@ def leaf_entropy(graph: Graph, leaves: dict[int, oracle.Leaf], node: int) -> flo
 
 def objectives(graph: Graph, values: Floats, how: CCCP, steps: int) -> list[float]:
     """What the method maximises, step by step: the mean log-likelihood and the entropy at its price."""
-    some = Rows(values, np.ones(len(values)))
+    some = WeightedRows(values, np.ones(len(values)))
     course = islice(how.steps(normalise(graph).graph, some, rng()), steps)
     return [step.train + how.entropy * choice_entropy(step.graph) for step in course]
 
@@ -182,7 +182,7 @@ def how_plain(tau: float) -> CCCP:
 
 def is_constant(graph: Graph) -> bool:
     """Whether a circuit does not depend on the row, so that there is nothing to learn."""
-    return compiled(normalise(graph).graph, merge=False).constant
+    return compile_graph(normalise(graph).graph, merge=False).constant
 
 
 def shared_start() -> Graph:
@@ -271,17 +271,17 @@ def start() -> Graph:
 def test_without_entropy_the_counts_are_the_same_object() -> None:
     local = normalise(start()).graph
     expected = Expecter(local).expectations(local, table(50, 1).values, np.ones(50))
-    assert spread(local, expected, 0.0, 0.1, 0.1) is expected
+    assert spread_counts(local, expected, 0.0, 0.1, 0.1) is expected
 
 
 def test_a_hardly_felt_entropy_gives_the_closed_form() -> None:
     local, some = normalise(start()).graph, table(50, 1, missing=0.2).values
     expected = Expecter(local).expectations(local, some, np.ones(50))
-    counts = spread(local, expected, 1e-9, 0.1, 0.2)
+    counts = spread_counts(local, expected, 1e-9, 0.1, 0.2)
     plain, near = (smoothed_weights(local, c, 0.1) for c in (expected, counts))
     assert np.allclose(plain, near, rtol=1e-6, atol=1e-6)
     for one, other in zip(
-        refitted_leaves(local, expected, some, 0.2), refitted_leaves(local, counts, some, 0.2), strict=True
+        refit_leaves(local, expected, some, 0.2), refit_leaves(local, counts, some, 0.2), strict=True
     ):
         assert np.allclose(one.params, other.params, rtol=1e-6, atol=1e-6)
 

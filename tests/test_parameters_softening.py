@@ -9,9 +9,9 @@ from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.parameters import METHODS, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.method import Rows
+from tractable.parameters.method import WeightedRows
 from tractable.parameters.online_em import OnlineEM
-from tractable.parameters.softening import softened
+from tractable.parameters.softening import soften
 from tractable.queries import log_prob
 
 MIXED = Schema(
@@ -29,8 +29,8 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def rows(*values: list[float], weights: list[float] | None = None) -> Rows:
-    return Rows(np.array(values), np.ones(len(values)) if weights is None else np.array(weights))
+def rows(*values: list[float], weights: list[float] | None = None) -> WeightedRows:
+    return WeightedRows(np.array(values), np.ones(len(values)) if weights is None else np.array(weights))
 
 
 def expected_shares(schema: Schema, row: list[float], softness: float) -> dict[tuple[float, ...], float]:
@@ -46,13 +46,13 @@ def expected_shares(schema: Schema, row: list[float], softness: float) -> dict[t
 
 def test_without_softness_rows_are_as_they_were_and_nothing_is_drawn() -> None:
     some, draw = rows([0.0, 1.0, 3.0, 0.5, 2.0]), rng()
-    assert softened(some, MIXED, 0.0, draw, 4) is some
+    assert soften(some, MIXED, 0.0, draw, 4) is some
     assert draw.random() == rng().random()
 
 
 def test_each_softened_row_is_as_frequent_as_its_cells_say() -> None:
     schema, row = discrete_schema([2, 4, 1]), [1.0, 3.0, 0.0]
-    found = softened(rows(row, weights=[40_000.0]), schema, 0.3, rng(), 5)
+    found = soften(rows(row, weights=[40_000.0]), schema, 0.3, rng(), 5)
     shares = expected_shares(schema, row, 0.3)
     seen = {tuple(r): w / 40_000 for r, w in zip(found.values.tolist(), found.weights, strict=True)}
     assert seen.keys() <= shares.keys()
@@ -61,14 +61,14 @@ def test_each_softened_row_is_as_frequent_as_its_cells_say() -> None:
 
 
 def test_certain_softness_makes_every_state_equally_likely() -> None:
-    found = softened(rows([3.0], weights=[20_000.0]), discrete_schema([5]), 1.0, rng())
+    found = soften(rows([3.0], weights=[20_000.0]), discrete_schema([5]), 1.0, rng())
     assert np.bincount(found.values[:, 0].astype(int), found.weights) == pytest.approx(4000, rel=0.1)
 
 
 def test_numbers_and_missing_cells_stay() -> None:
     nan = float("nan")
     some = rows([0.0, nan, 2.0, 0.25, 7.0], [0.0, 1.0, nan, nan, 3.0], weights=[300.0, 200.0])
-    found = softened(some, MIXED, 1.0, rng())
+    found = soften(some, MIXED, 1.0, rng())
     first = found.values[:, 3] == 0.25
     assert np.isnan(found.values[first, 1]).all()
     assert np.isnan(found.values[~first][:, 2:4]).all()
@@ -80,14 +80,14 @@ def test_numbers_and_missing_cells_stay() -> None:
 
 @pytest.mark.parametrize("weights", [[0.2, 3.7], [1e9, 1e-9], [1.0, 2.0]])
 def test_rows_weigh_as_much_as_before_and_equal_ones_are_one(weights: list[float]) -> None:
-    found = softened(rows([0.0, 1.0], [1.0, 0.0], weights=weights), discrete_schema([2, 2]), 0.01, rng(), 3)
+    found = soften(rows([0.0, 1.0], [1.0, 0.0], weights=weights), discrete_schema([2, 2]), 0.01, rng(), 3)
     assert found.total == pytest.approx(sum(weights), rel=1e-9)
     assert len(np.unique(found.values, axis=0)) == len(found.values)
 
 
 def test_the_rows_handed_in_are_not_changed() -> None:
     some = rows([0.0, 1.0], [1.0, 0.0])
-    softened(some, discrete_schema([2, 2]), 1.0, rng())
+    soften(some, discrete_schema([2, 2]), 1.0, rng())
     assert np.array_equal(some.values, [[0.0, 1.0], [1.0, 0.0]])
 
 
@@ -161,6 +161,6 @@ def test_what_is_no_probability_is_refused(method: type[CCCP | OnlineEM], softne
 
 
 def test_softened_rows_are_the_distinct_rows_of_their_table() -> None:
-    found = softened(rows([0.0, 0.0], weights=[500.0]), discrete_schema([2, 3]), 0.5, rng())
+    found = soften(rows([0.0, 0.0], weights=[500.0]), discrete_schema([2, 3]), 0.5, rng())
     again, _ = collapse(Table(discrete_schema([2, 3]), found.values, found.weights))
     assert np.array_equal(again.values, found.values)

@@ -15,7 +15,7 @@ from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable, discrete_schema
-from tractable.data.evidence import joined
+from tractable.data.evidence import join_evidence
 
 
 def assert_close(found: Floats, expected: Floats | list[float]) -> None:
@@ -151,7 +151,7 @@ def test_a_conditional_is_a_ratio(graph: Graph, data: st.DataObject) -> None:
     query, given_ = draw_evidence(data, graph.schema), draw_evidence(data, graph.schema)
     below = log_total(graph, given_)
     assume(below > -math.inf)
-    both = joined(query, given_, graph.schema)
+    both = join_evidence(query, given_, graph.schema)
     expected = -math.inf if both is None else log_total(graph, both) - below
     assert queries.evidence_log_prob(graph, query, given_) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 

@@ -100,7 +100,7 @@ class Circuit:
         With rows: one array a column, (rows, states), of a number (rows, 2) with mean and standard deviation.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
-        values, regions = self._asked(given, rows)
+        values, regions = self._coded_rows(given, rows)
         found = {
             variable: posterior if variable.is_categorical else _mean_and_std(posterior)
             for variable, posterior in zip(
@@ -133,7 +133,7 @@ class Circuit:
         With `columns` only those are completed and the others summed out. With rows: one completion a row.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
-        values, regions = self._asked(given, rows)
+        values, regions = self._coded_rows(given, rows)
         chosen = None if columns is None else self._columns(columns)
         found = queries.most_probable(
             self.graph, values, regions, columns=chosen, method=method, seed=_seed(random_state)
@@ -228,7 +228,7 @@ class Circuit:
     def _evidence(self, given: Given) -> Evidence:
         return as_evidence(given, self.schema)
 
-    def _asked(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
+    def _coded_rows(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
         """Coded rows, or one that holds the evidence, and where the missing cells of that one lie."""
         if rows is not None:
             return self._values(rows), {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data import Evidence, Schema
-from tractable.data.evidence import Finding, joined, mask
+from tractable.data.evidence import Finding, join_evidence, mask
 from tractable.networks import Network, TableFactor
 from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.queries import Estimate
@@ -55,7 +55,7 @@ def estimate_probability(network: Network, query: Evidence, given: Evidence, how
     Raises:
         ValueError: if no chain finds a row of positive probability that agrees with what is given.
     """
-    both = joined(query, given, network.schema)
+    both = join_evidence(query, given, network.schema)
     if both is None:
         return Estimate(0.0)
     asked = _asked_states(both, given, network.schema)

@@ -20,13 +20,13 @@ class Edges(NamedTuple):
     child: Ints
     log_weight: Floats
 
-    def chosen(self, which: Bools) -> "Edges":
+    def select(self, which: Bools) -> "Edges":
         """Some of the edges."""
         return Edges(self.parent[which], self.child[which], self.log_weight[which])
 
 
-def joined(parts: Iterable[Edges]) -> Edges:
-    """Several lots of edges as one."""
+def concatenate_edges(parts: Iterable[Edges]) -> Edges:
+    """Several groups of edges as one."""
     return Edges(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -79,7 +79,7 @@ def state_leaves(states: Ints, log_constants: Floats) -> list[LeafBlock]:
 
 
 def _by_parent(parent: Ints) -> Ints | slice:
-    """The order that brings the edges of each parent together; most lots are in order already."""
+    """The order that brings the edges of each parent together; most groups are in order already."""
     return slice(None) if (np.diff(parent) >= 0).all() else np.argsort(parent, kind="stable")
 
 
@@ -88,11 +88,11 @@ def renumbered_blocks(blocks: Iterable[LeafBlock], number: Ints) -> tuple[LeafBl
     groups: dict[tuple[Family, int], list[LeafBlock]] = {}
     for block in blocks:
         groups.setdefault((block.family, block.params.shape[1]), []).append(block)
-    merged = (_merged(group, number) for group in groups.values())
+    merged = (_merge_blocks(group, number) for group in groups.values())
     return tuple(block for block in merged if block.node.size)
 
 
-def _merged(blocks: list[LeafBlock], number: Ints) -> LeafBlock:
+def _merge_blocks(blocks: list[LeafBlock], number: Ints) -> LeafBlock:
     node = number[np.concatenate([b.node for b in blocks])]
     order = np.argsort(node, kind="stable")
     order = order[node[order] >= 0]

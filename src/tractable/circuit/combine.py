@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.circuit.assemble import Edges, assemble, edges_of, joined
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.facts import remember
 from tractable.circuit.fold import constants, log_root
 from tractable.circuit.graph import PRODUCT, SUM, Graph, LeafBlock
@@ -31,7 +31,7 @@ def mixture(graphs: Sequence[Graph], weights: Sequence[float] | Floats | None = 
             raise ValueError(f"a mixture is over the same columns: {_difference(schema, graph.schema)}")
     with np.errstate(divide="ignore"):
         logs = np.log(share / share.sum())
-    return _joined(schema, graphs, SUM, logs - np.array([_log_scale(g) for g in graphs]))
+    return _join(schema, graphs, SUM, logs - np.array([_log_scale(g) for g in graphs]))
 
 
 def product(graphs: Sequence[Graph]) -> Graph:
@@ -43,7 +43,7 @@ def product(graphs: Sequence[Graph]) -> Graph:
     if not graphs:
         raise ValueError("a product is of at least one circuit")
     schema = Schema(tuple(v for graph in graphs for v in graph.schema))
-    return _joined(schema, graphs, PRODUCT, np.zeros(len(graphs)))
+    return _join(schema, graphs, PRODUCT, np.zeros(len(graphs)))
 
 
 def _log_scale(graph: Graph) -> float:
@@ -68,23 +68,23 @@ def _difference(one: Schema, other: Schema) -> str:
     return f"column '{names[0]}' is not the same in all circuits"
 
 
-class _Stacked(NamedTuple):
+class _Stack(NamedTuple):
     kind: Ints
     edges: Edges
     blocks: list[LeafBlock]
     roots: Ints
 
 
-def _joined(schema: Schema, graphs: Sequence[Graph], kind: int, log_weights: Floats) -> Graph:
+def _join(schema: Schema, graphs: Sequence[Graph], kind: int, log_weights: Floats) -> Graph:
     """All circuits below one more node; a single child of a product stands for itself."""
-    stack = _stacked(schema, graphs)
+    stack = _stack(schema, graphs)
     if kind == PRODUCT and len(graphs) == 1:
         return assemble(schema, stack.kind, stack.edges, stack.blocks)
     top = Edges(np.full(len(graphs), stack.kind.size), stack.roots, log_weights)
-    return assemble(schema, np.append(stack.kind, kind), joined([stack.edges, top]), stack.blocks)
+    return assemble(schema, np.append(stack.kind, kind), concatenate_edges([stack.edges, top]), stack.blocks)
 
 
-def _stacked(schema: Schema, graphs: Sequence[Graph]) -> _Stacked:
+def _stack(schema: Schema, graphs: Sequence[Graph]) -> _Stack:
     """The nodes of all circuits, one circuit after the other, under the columns of `schema`."""
     offset = np.cumsum([0, *(g.nodes for g in graphs)])
     edges, blocks = [], []
@@ -94,4 +94,4 @@ def _stacked(schema: Schema, graphs: Sequence[Graph]) -> _Stacked:
         place = np.array([*schema.columns(graph.schema.names), -1], dtype=np.int64)  # column -1 stays -1
         blocks += [LeafBlock(b.family, b.node + shift, place[b.column], b.params) for b in graph.leaves]
     kind = np.concatenate([g.kind for g in graphs]).astype(np.int64)
-    return _Stacked(kind, joined(edges), blocks, offset[1:] - 1)
+    return _Stack(kind, concatenate_edges(edges), blocks, offset[1:] - 1)

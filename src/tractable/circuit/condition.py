@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.circuit.fold import LeafNumbers, constants, folded, scaled
+from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
 from tractable.circuit.graph import Graph
 from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import explain_validity
@@ -35,7 +35,7 @@ def condition(
     _confine(graph, within, numbers)
     still_open = np.isnan(row)
     still_open[list(within)] = False
-    answer = scaled(folded(graph, numbers, np.flatnonzero(still_open)))
+    answer = apply_factor(fold_numbers(graph, numbers, np.flatnonzero(still_open)))
     return normalise(answer).graph if normalised else answer
 
 
@@ -55,7 +55,7 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
     numbers = constants(graph)
     for block in scoped_blocks(graph):
         numbers.known[block.node[~stays[block.column]]] = True
-    return scaled(folded(graph, numbers, np.flatnonzero(stays)))
+    return apply_factor(fold_numbers(graph, numbers, np.flatnonzero(stays)))
 
 
 def _observe(graph: Graph, row: Floats, numbers: LeafNumbers) -> None:

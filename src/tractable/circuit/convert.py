@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.circuit.assemble import Edges, assemble, joined, renumbered_features
-from tractable.circuit.fold import constants, folded, scaled, with_root_sum
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
+from tractable.circuit.fold import apply_factor, constants, fold_numbers, with_root_sum
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.circuit.supports import leaves_by_column, state_logs
@@ -29,7 +29,7 @@ def to_spn(graph: Graph) -> Graph:
     fault = explain_smooth(graph) or explain_decomposable(graph)
     if fault is not None:
         raise ValueError(f"the circuit is no sum-product network: {fault}")
-    answer = scaled(folded(graph, constants(graph), np.arange(len(graph.schema))))
+    answer = apply_factor(fold_numbers(graph, constants(graph), np.arange(len(graph.schema))))
     is_number = answer.nodes == 1 and answer.leaves[0].family.is_constant
     return answer if is_number or answer.kind[-1] == SUM else with_root_sum(answer)
 
@@ -53,7 +53,7 @@ def to_ac(graph: Graph) -> Graph:
     constant = _constant_block(weights, leaves)
     kept = [_moved(b, plan.number) for b in graph.leaves if not b.family.has_scope]
     features = None if graph.features is None else renumbered_features(graph.features, plan.number)
-    edges = joined([weights.edges, leaves.edges])
+    edges = concatenate_edges([weights.edges, leaves.edges])
     blocks = [indicators.block, constant, *kept]
     return assemble(graph.schema, kind, edges, blocks, int(plan.number[-1]), features)
 
@@ -131,7 +131,7 @@ def _weight_parts(graph: Graph, plan: _Plan) -> _Parts:
         _plain(product, below[edge]),
         _plain(product, constant),
     ]
-    return _Parts(constant, graph.log_weight[edge], product, joined(edges))
+    return _Parts(constant, graph.log_weight[edge], product, concatenate_edges(edges))
 
 
 def _leaf_parts(graph: Graph, plan: _Plan, indicators: _Indicators) -> _Parts:
@@ -145,7 +145,7 @@ def _leaf_parts(graph: Graph, plan: _Plan, indicators: _Indicators) -> _Parts:
     none = np.zeros(0, dtype=np.int64)
     parts.append(_Parts(none, np.zeros(0), none, _plain(none, none)))
     constant, log_value, product = (np.concatenate([p[i] for p in parts]) for i in range(3))
-    return _Parts(constant, log_value, product, joined(p.edges for p in parts))
+    return _Parts(constant, log_value, product, concatenate_edges(p.edges for p in parts))
 
 
 def _state_parts(block: LeafBlock, plan: _Plan, states: int, first: int) -> _Parts:
@@ -154,7 +154,7 @@ def _state_parts(block: LeafBlock, plan: _Plan, states: int, first: int) -> _Par
     product = top - states + state
     constant = product - states
     edges = [_plain(top, product), _plain(product, first + state), _plain(product, constant)]
-    return _Parts(constant, state_logs(block, states).ravel(), product, joined(edges))
+    return _Parts(constant, state_logs(block, states).ravel(), product, concatenate_edges(edges))
 
 
 def _plain(parent: Ints, child: Ints) -> Edges:

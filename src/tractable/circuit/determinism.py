@@ -38,17 +38,17 @@ def first_meeting(graph: Graph) -> Meeting | None:
     order = np.argsort(count[sums], kind="stable")
     few = sums[order[:FIRST_TRIED]]
     if sums.size > FIRST_TRIED and count[few].max() <= 64:  # most circuits that fail do so at once
-        culprit = _unseparated(graph, live, few)
+        culprit = _first_unseparated_pair(graph, live, few)
         if culprit is not None:
             return culprit
-    for some in _batches(*_undecided(graph, live, sums[order])):
-        culprit = _unseparated(graph, live, some)
+    for some in _batches(*_undecided_sums(graph, live, sums[order])):
+        culprit = _first_unseparated_pair(graph, live, some)
         if culprit is not None:
             return culprit
     return None
 
 
-def _undecided(graph: Graph, live: Bools, sums: Ints) -> tuple[Ints, Ints]:
+def _undecided_sums(graph: Graph, live: Bools, sums: Ints) -> tuple[Ints, Ints]:
     """The sums that no single column decides, and their numbers of pairs of children."""
     overlap = _Tally(sums.size)
     for fields, word in support_windows(graph, live) if sums.size else ():
@@ -72,7 +72,7 @@ def _batches(sums: Ints, pairs: Ints) -> Iterator[Ints]:
         yield sums[lot == i]
 
 
-def _unseparated(graph: Graph, live: Bools, sums: Ints) -> Meeting | None:
+def _first_unseparated_pair(graph: Graph, live: Bools, sums: Ints) -> Meeting | None:
     """The first pair of children in a lot of sums that no column tells apart."""
     pairs = _pairs(graph, live, sums)
     if pairs.max() > MOST_PAIRS:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.circuit.assemble import Edges, assemble, joined, renumbered_features
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, SUM, Graph, LeafBlock
 from tractable.circuit.kernels import fold
@@ -25,7 +25,7 @@ class LeafNumbers(NamedTuple):
     known: Bools  # (nodes,)
 
 
-class Folded(NamedTuple):
+class FoldedGraph(NamedTuple):
     """A simpler circuit; the one it came from is exp(log_factor) times this."""
 
     graph: Graph
@@ -49,9 +49,9 @@ def log_root(graph: Graph, log_value: Floats, log_weight: Floats) -> float:
     return float(factor[-1])
 
 
-def folded(
+def fold_numbers(
     graph: Graph, numbers: LeafNumbers, columns: Ints, *, normalise: bool = False, features: bool = False
-) -> Folded:
+) -> FoldedGraph:
     """The graph over the given columns, with the known numbers moved into weights and into one factor.
 
     Leaves over other columns must be known. With `normalise`, the weights of each sum add up to one. With
@@ -63,11 +63,11 @@ def folded(
     )
     schema = graph.schema.select(columns)
     if gone[-1]:
-        return Folded(constant_graph(schema, 0.0), float(factor[-1]))
+        return FoldedGraph(constant_graph(schema, 0.0), float(factor[-1]))
     keeper = ~gone & (alias == np.arange(graph.nodes)) & (graph.kind != LEAF)
     kept = stays & keeper[graph.parent]
     beside = np.flatnonzero(keeper & (rest > -np.inf) & (graph.kind == SUM))
-    edges = joined(
+    edges = concatenate_edges(
         [
             Edges(graph.parent[kept] + 1, alias[graph.child[kept]] + 1, weight[kept]),
             Edges(beside + 1, np.zeros_like(beside), rest[beside]),  # node 0 is a constant of one
@@ -81,7 +81,7 @@ def folded(
         int(alias[-1]) + 1,
         _shifted_features(graph, 1) if features else None,
     )
-    return Folded(simpler, float(factor[-1]))
+    return FoldedGraph(simpler, float(factor[-1]))
 
 
 def _shifted_features(graph: Graph, shift: int) -> FeatureTable | None:
@@ -89,7 +89,7 @@ def _shifted_features(graph: Graph, shift: int) -> FeatureTable | None:
     return None if graph.features is None else renumbered_features(graph.features, number)
 
 
-def scaled(simpler: Folded) -> Graph:
+def apply_factor(simpler: FoldedGraph) -> Graph:
     """The circuit times its factor, which goes to the weights of the root, or to a sum above it."""
     graph, factor = simpler
     if factor == 0.0:

@@ -3,12 +3,12 @@
 import numpy as np
 
 from tractable.circuit.facts import remember
-from tractable.circuit.fold import Folded, constants, folded, log_root
+from tractable.circuit.fold import FoldedGraph, constants, fold_numbers, log_root
 from tractable.circuit.graph import Graph
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 
 
-def normalise(graph: Graph) -> Folded:
+def normalise(graph: Graph) -> FoldedGraph:
     """The same distribution with the weights of every sum adding up to one, and log Z of the old circuit.
 
     Constants are moved into weights; what has weight zero goes.
@@ -17,7 +17,7 @@ def normalise(graph: Graph) -> Folded:
         ValueError: if the circuit is not smooth and decomposable, holds potentials, or is zero everywhere.
     """
     _check_summable(graph)
-    simpler = folded(graph, constants(graph), np.arange(len(graph.schema)), normalise=True)
+    simpler = fold_numbers(graph, constants(graph), np.arange(len(graph.schema)), normalise=True)
     if simpler.log_factor == -np.inf:
         raise ValueError("a circuit that is zero everywhere cannot be normalised")
     return simpler

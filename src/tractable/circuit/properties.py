@@ -76,12 +76,12 @@ def is_valid_over(graph: Graph, columns: Iterable[int]) -> bool:
 
 def explain_smooth(graph: Graph) -> str | None:
     """The first sum whose children are over different columns, in words; None when the circuit is smooth."""
-    return _explained_scopes(graph)[0]
+    return _scope_explanations(graph)[0]
 
 
 def explain_decomposable(graph: Graph) -> str | None:
     """The first product whose children share a column, in words; None when the circuit is decomposable."""
-    return _explained_scopes(graph)[1]
+    return _scope_explanations(graph)[1]
 
 
 def explain_validity(graph: Graph, columns: Iterable[int]) -> str | None:
@@ -91,7 +91,7 @@ def explain_validity(graph: Graph, columns: Iterable[int]) -> str | None:
     return both[0] or both[1]
 
 
-def _explained_scopes(graph: Graph) -> tuple[str | None, str | None]:
+def _scope_explanations(graph: Graph) -> tuple[str | None, str | None]:
     return remember(graph, "scopes", lambda g: _scope_culprits(g, range(len(g.schema))))
 
 

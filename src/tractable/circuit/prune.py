@@ -4,7 +4,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.assemble import Edges, assemble
-from tractable.circuit.fold import LeafNumbers, constants, folded, scaled
+from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
 from tractable.circuit.graph import Graph
 from tractable.circuit.kernels import merge_into
 
@@ -18,8 +18,8 @@ def prune(graph: Graph) -> Graph:
     """
     numbers = _dead_constants(graph) if graph.features is not None else constants(graph)
     columns = np.arange(len(graph.schema))
-    simpler = folded(graph, numbers, columns, features=True)
-    return flatten(scaled(simpler))
+    simpler = fold_numbers(graph, numbers, columns, features=True)
+    return flatten(apply_factor(simpler))
 
 
 def flatten(graph: Graph) -> Graph:

@@ -58,7 +58,7 @@ class _Drawing:
 
     def tree(self, variables: int) -> int:
         """A region tree over all variables; answers with its root."""
-        regions = _halved(self.rng.permutation(variables))
+        regions = _halve(self.rng.permutation(variables))
         made: list[Ints] = []
         for region in reversed(regions):
             if region.column >= 0:
@@ -91,14 +91,14 @@ class _Drawing:
 
     def _add_region(self, left: Ints, right: Ints, sums: int) -> Ints:
         count = max(self.fan_in, sums * self.fan_in // 2, left.size, right.size)
-        pairs = np.stack([self._each_used(left, count), self._each_used(right, count)], axis=1)
+        pairs = np.stack([self._use_each(left, count), self._use_each(right, count)], axis=1)
         products = self._add(PRODUCT, pairs, np.zeros(pairs.shape))
         if sums == 1:
             return self.add_sums(products[None, :])
         window = np.arange(sums)[:, None] * (count // sums) + np.arange(self.fan_in)[None, :]
         return self.add_sums(products[window % count])
 
-    def _each_used(self, nodes: Ints, count: int) -> Ints:
+    def _use_each(self, nodes: Ints, count: int) -> Ints:
         """`count` of the nodes in random order, each about equally often."""
         return self.rng.permutation(np.resize(nodes, count))
 
@@ -126,7 +126,7 @@ class _Region:
     whole: bool = False
 
 
-def _halved(columns: Ints) -> list[_Region]:
+def _halve(columns: Ints) -> list[_Region]:
     """A binary tree over the columns, parents before children."""
     regions: list[_Region] = []
     waiting = [columns]

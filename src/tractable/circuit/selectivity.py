@@ -12,7 +12,7 @@ from tractable.arrays import Ints, Words
 from tractable.circuit.graph import SUM, Graph, LeafBlock
 from tractable.circuit.kernels import differ_words, overlap_words, union_words
 from tractable.circuit.scopes import leaf_columns
-from tractable.circuit.supports import Field, leaves_by_column, packed, state_logs
+from tractable.circuit.supports import Field, leaves_by_column, pack_fields, state_logs
 
 
 class OverlapError(Exception):
@@ -33,8 +33,8 @@ def irregular_sum(graph: Graph) -> int | None:
     decided = np.zeros(sums.size, dtype=np.int64)  # by how many columns the children of each sum differ
     wrong = np.zeros(sums.size, dtype=np.bool_)
     differs, meets = np.zeros((2, sums.size), dtype=np.bool_)
-    for fields, word in _reached(graph):
-        differ, shared = _compared(graph, sums, word)
+    for fields, word in _reached_distributions(graph):
+        differ, shared = _compare_children(graph, sums, word)
         for field in fields:
             differs = (differ & field.mask != 0) | (differs & (field.first > 0))
             meets = (shared & field.mask != 0) | (meets & (field.first > 0))
@@ -45,7 +45,7 @@ def irregular_sum(graph: Graph) -> int | None:
     return int(sums[culprits[0]]) if culprits.size else None
 
 
-def _compared(graph: Graph, sums: Ints, word: Words) -> tuple[Words, Words]:
+def _compare_children(graph: Graph, sums: Ints, word: Words) -> tuple[Words, Words]:
     """The bits in which the children of each sum differ, and those that two of them share."""
     differ, shared = np.zeros((2, sums.size), dtype=np.uint64)
     differ_words(sums, graph.start, graph.child, word, differ)
@@ -53,13 +53,13 @@ def _compared(graph: Graph, sums: Ints, word: Words) -> tuple[Words, Words]:
     return differ, shared
 
 
-def _reached(graph: Graph) -> Iterator[tuple[list[Field], Words]]:
+def _reached_distributions(graph: Graph) -> Iterator[tuple[list[Field], Words]]:
     """The distributions reached from each node, word after word."""
     leaves = leaves_by_column(graph)
     columns = leaf_columns(graph)
     index = {column: _distinct(graph, column, leaves[column]) for column in columns.tolist()}
     counts = np.array([1 + max(int(i.max()) for i in index[c]) for c in columns.tolist()], dtype=np.int64)
-    for fields in packed(columns, counts):
+    for fields in pack_fields(columns, counts):
         word = np.zeros(graph.nodes, dtype=np.uint64)
         for field in fields:
             for block, number in zip(leaves[field.column], index[field.column], strict=True):

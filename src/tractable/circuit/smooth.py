@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Ints, Words
-from tractable.circuit.assemble import Edges, assemble, joined, renumbered_features
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.properties import is_smooth
 from tractable.circuit.scopes import Window, windows
@@ -23,12 +23,12 @@ def smooth(graph: Graph) -> Graph:
     """
     if is_smooth(graph):
         return graph
-    lacking = _lacking(graph)
+    lacking = _find_gaps(graph)
     fillers = _fillers(graph, np.unique(lacking.column))
-    return _filled(graph, lacking, fillers)
+    return _fill_gaps(graph, lacking, fillers)
 
 
-class _Lacking(NamedTuple):
+class _Gaps(NamedTuple):
     """Edges of sums, each with a column that their child lacks."""
 
     edge: Ints
@@ -44,21 +44,21 @@ class _Fillers(NamedTuple):
     node: Ints  # (columns of the schema,) -1 where there is none
 
 
-def _lacking(graph: Graph) -> _Lacking:
-    found = [_lacking_here(graph, w) for w in windows(graph, range(len(graph.schema)))]
+def _find_gaps(graph: Graph) -> _Gaps:
+    found = [_window_gaps(graph, w) for w in windows(graph, range(len(graph.schema)))]
     edge, column = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.argsort(edge, kind="stable")
-    return _Lacking(edge[order], column[order])
+    return _Gaps(edge[order], column[order])
 
 
-def _lacking_here(graph: Graph, window: Window) -> _Lacking:
+def _window_gaps(graph: Graph, window: Window) -> _Gaps:
     parent = graph.parent
     gap: Words = np.where(
         graph.kind[parent] == SUM, window.word[parent] & ~window.word[graph.child], np.uint64(0)
     )
     edges = np.flatnonzero(gap)
     each = [edges[gap[edges] >> np.uint64(bit) & np.uint64(1) == 1] for bit in range(window.columns.size)]
-    return _Lacking(np.concatenate(each), np.repeat(window.columns, [some.size for some in each]))
+    return _Gaps(np.concatenate(each), np.repeat(window.columns, [some.size for some in each]))
 
 
 def _fillers(graph: Graph, columns: Ints) -> _Fillers:
@@ -82,7 +82,7 @@ def _fillers(graph: Graph, columns: Ints) -> _Fillers:
     return _Fillers(kind, Edges(np.repeat(top, states), leaf, np.zeros(leaf.size)), block, node)
 
 
-def _filled(graph: Graph, lacking: _Lacking, fillers: _Fillers) -> Graph:
+def _fill_gaps(graph: Graph, lacking: _Gaps, fillers: _Fillers) -> Graph:
     """Number the fillers first, and each new product just before the sum that it stands below."""
     edge = np.unique(lacking.edge)
     new_below = np.zeros(graph.nodes, dtype=np.int64)
@@ -95,7 +95,7 @@ def _filled(graph: Graph, lacking: _Lacking, fillers: _Fillers) -> Graph:
     child = number[graph.child]
     child[edge] = product
     above = product[np.searchsorted(edge, lacking.edge)]
-    edges = joined(
+    edges = concatenate_edges(
         [
             fillers.edges,
             Edges(number[graph.parent], child, graph.log_weight),

@@ -34,7 +34,7 @@ class Field(NamedTuple):
         return (ALL >> np.uint64(64 - self.size)) << np.uint64(self.shift)
 
 
-def packed(columns: Ints, codes: Ints) -> list[list[Field]]:
+def pack_fields(columns: Ints, codes: Ints) -> list[list[Field]]:
     """Fields for columns with so many codes each, word by word; a long column has consecutive words."""
     words: list[list[Field]] = []
     room = 0
@@ -95,7 +95,7 @@ def support_windows(graph: Graph, live: Bools) -> Iterator[tuple[list[Field], Wo
     """The supports of all nodes, word after word."""
     columns = categorical_columns(graph)
     leaves = leaves_by_column(graph)
-    for fields in packed(columns, graph.schema.cardinalities[columns]):
+    for fields in pack_fields(columns, graph.schema.cardinalities[columns]):
         word = np.full(graph.nodes, ALL)
         for field in fields:
             for block in leaves[field.column]:

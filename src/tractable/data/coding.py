@@ -5,28 +5,28 @@ from collections.abc import Callable
 import numpy as np
 
 from tractable.arrays import Bools, Floats
-from tractable.data.columns import Column, Labels, Numbers
+from tractable.data.columns import Column, LabelColumn, NumericColumn
 from tractable.data.schema import Variable
 
 
-def coded(column: Column, variable: Variable) -> Floats:
+def code_column(column: Column, variable: Variable) -> Floats:
     """The column's cells as the variable codes them, NaN where missing. Shape (rows,).
 
     Raises:
         ValueError: if the variable cannot take a value; the row, the column and the value are named.
     """
-    if isinstance(column, Labels):
-        return _coded_labels(column, variable)
+    if isinstance(column, LabelColumn):
+        return _label_codes(column, variable)
     if variable.kind == "real":
         return column.values
     if variable.kind == "count":
-        return _coded_counts(column, variable)
+        return _count_codes(column, variable)
     if variable.states == tuple(range(variable.cardinality)):
-        return _coded_range(column, variable)
-    return _coded_distinct(column, variable)
+        return _range_codes(column, variable)
+    return _distinct_codes(column, variable)
 
 
-def _coded_labels(column: Labels, variable: Variable) -> Floats:
+def _label_codes(column: LabelColumn, variable: Variable) -> Floats:
     if variable.is_categorical and column.states == variable.states:
         return column.values
     codes = np.where(np.isnan(column.values), len(column.states), column.values).astype(np.int64)
@@ -52,21 +52,21 @@ def _coder(variable: Variable) -> Callable[[object], float]:
     return code_of
 
 
-def _coded_counts(column: Numbers, variable: Variable) -> Floats:
+def _count_codes(column: NumericColumn, variable: Variable) -> Floats:
     values = column.values
     bad = (values < 0) | (values != np.floor(values)) & column.seen
     _refuse(bad, column, variable)
     return values
 
 
-def _coded_range(column: Numbers, variable: Variable) -> Floats:
+def _range_codes(column: NumericColumn, variable: Variable) -> Floats:
     values = column.values
     bad = (values < 0) | (values >= variable.cardinality) | (values != np.floor(values)) & column.seen
     _refuse(bad, column, variable)
     return values
 
 
-def _refuse(bad: Bools, column: Numbers, variable: Variable) -> None:
+def _refuse(bad: Bools, column: NumericColumn, variable: Variable) -> None:
     if bad.any():
         row = int(np.argmax(bad))
         try:
@@ -75,7 +75,7 @@ def _refuse(bad: Bools, column: Numbers, variable: Variable) -> None:
             raise ValueError(f"row {row}: {fault}") from None
 
 
-def _coded_distinct(column: Numbers, variable: Variable) -> Floats:
+def _distinct_codes(column: NumericColumn, variable: Variable) -> Floats:
     """The codes of numbers under any states, found once for each distinct number."""
     seen = column.seen
     distinct, index = np.unique(column.values[seen], return_inverse=True)

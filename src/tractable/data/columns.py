@@ -14,7 +14,7 @@ LARGEST_EXACT = 2.0**53  # above this a double no longer tells neighbouring inte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class NumericColumn:
     """A column of finite numbers, NaN where a cell is missing."""
 
     values: Floats  # (rows,)
@@ -27,7 +27,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class LabelColumn:
     """A column of states: the position of each cell's state, NaN where the cell is missing.
 
     The states may include some that no cell has, when the owner of the column declared them.
@@ -37,10 +37,10 @@ class Labels:
     states: tuple[State, ...]
 
 
-Column: TypeAlias = Numbers | Labels
+Column: TypeAlias = NumericColumn | LabelColumn
 
 
-def numbers(name: str, values: AnyArray) -> Numbers:
+def numeric_column(name: str, values: AnyArray) -> NumericColumn:
     """The column of a numeric array.
 
     Raises:
@@ -53,12 +53,12 @@ def numbers(name: str, values: AnyArray) -> Numbers:
         row = int(np.flatnonzero(bad)[0])
         fault = "too large to be kept exactly" if whole else "not a finite number"
         raise ValueError(f"column '{name}', row {row}: {values[row]} is {fault}")
-    return Numbers(floats, whole)
+    return NumericColumn(floats, whole)
 
 
-def booleans(values: AnyArray) -> Labels:
+def boolean_column(values: AnyArray) -> LabelColumn:
     """The column of truth values; NaN where missing, if the array can hold it."""
-    return Labels(values.astype(np.float64), (False, True))
+    return LabelColumn(values.astype(np.float64), (False, True))
 
 
 def arrow_column(name: str, array: Any) -> Column:
@@ -74,19 +74,19 @@ def arrow_column(name: str, array: Any) -> Column:
     if types.is_dictionary(kind):
         return _dictionary(name, array)
     if types.is_boolean(kind):
-        return booleans(_filled(array.cast(pa.int8())))
+        return boolean_column(_arrow_numbers(array.cast(pa.int8())))
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return sorted_labels(_dictionary(name, array.cast(pa.large_string()).dictionary_encode()))
     if types.is_decimal(kind) or types.is_null(kind):
-        return numbers(name, _filled(array.cast(pa.float64())))
+        return numeric_column(name, _arrow_numbers(array.cast(pa.float64())))
     if types.is_integer(kind):
-        return Numbers(numbers(name, _filled(array)).values, whole=True)
+        return NumericColumn(numeric_column(name, _arrow_numbers(array)).values, whole=True)
     if types.is_floating(kind):
-        return numbers(name, _filled(array))
+        return numeric_column(name, _arrow_numbers(array))
     raise ValueError(f"column '{name}' holds {kind} values: turn them into numbers or text")
 
 
-def _filled(array: Any) -> AnyArray:
+def _arrow_numbers(array: Any) -> AnyArray:
     """The numbers of an arrow array; doubles with NaN for nulls where there are any."""
     import pyarrow as pa
 
@@ -95,36 +95,36 @@ def _filled(array: Any) -> AnyArray:
     return np.asarray(array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy())
 
 
-def _dictionary(name: str, array: Any) -> Labels:
+def _dictionary(name: str, array: Any) -> LabelColumn:
     """The labels of a dictionary-encoded arrow array, in the order of its dictionary."""
     import pyarrow as pa
 
     whole = array.unify_dictionaries().combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if isinstance(whole, pa.ChunkedArray):  # a chunked array without rows has no chunk to hand out
-        return Labels(np.empty(0), ())
+        return LabelColumn(np.empty(0), ())
     states = tuple(_state(name, s) for s in whole.dictionary.to_pylist())
-    return Labels(_filled(whole.indices).astype(np.float64), states)
+    return LabelColumn(_arrow_numbers(whole.indices).astype(np.float64), states)
 
 
-def sorted_labels(labels: Labels) -> Labels:
+def sorted_labels(labels: LabelColumn) -> LabelColumn:
     """The same column with its states in sorted order; states of different types stay apart."""
     order = sorted(range(len(labels.states)), key=lambda i: _sort_key(labels.states[i]))
     rank = np.empty(len(order) + 1)
     rank[order] = np.arange(len(order))
     rank[-1] = np.nan
     at = np.where(np.isnan(labels.values), len(order), labels.values).astype(np.int64)
-    return Labels(rank[at], tuple(labels.states[i] for i in order))
+    return LabelColumn(rank[at], tuple(labels.states[i] for i in order))
 
 
 def _sort_key(state: State) -> tuple[str, State]:
     return ("", state) if isinstance(state, int | float) else (type(state).__name__, state)
 
 
-def declared_labels(codes: AnyArray, categories: Iterable[object]) -> Labels:
+def declared_labels(codes: AnyArray, categories: Iterable[object]) -> LabelColumn:
     """The labels of a categorical series: codes with -1 for missing, and the categories in their order."""
     plain = [_plain(c) for c in categories]
     states = tuple(c if isinstance(c, str | int | float | bool) else str(c) for c in plain)
-    return Labels(np.where(codes < 0, np.nan, codes).astype(np.float64), states)
+    return LabelColumn(np.where(codes < 0, np.nan, codes).astype(np.float64), states)
 
 
 def object_column(name: str, cells: Sequence[object]) -> Column:
@@ -141,7 +141,7 @@ def object_column(name: str, cells: Sequence[object]) -> Column:
         return _mixed_labels(name, cells)  # values of several types
 
 
-def _mixed_labels(name: str, cells: Sequence[object]) -> Labels:
+def _mixed_labels(name: str, cells: Sequence[object]) -> LabelColumn:
     position: dict[tuple[type, State], int] = {}
     codes = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
@@ -150,7 +150,7 @@ def _mixed_labels(name: str, cells: Sequence[object]) -> Labels:
             continue
         state = _state(name, value, row)
         codes[row] = position.setdefault((type(state), state), len(position))
-    return sorted_labels(Labels(codes, tuple(state for _, state in position)))
+    return sorted_labels(LabelColumn(codes, tuple(state for _, state in position)))
 
 
 def _plain(value: object) -> object:

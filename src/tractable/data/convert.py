@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tractable.arrays import AnyArray, Floats
-from tractable.data.coding import coded
-from tractable.data.columns import Column, Numbers
+from tractable.data.coding import code_column
+from tractable.data.columns import Column, NumericColumn
 from tractable.data.frame import Frame, frame_of
 from tractable.data.infer import schema_of
 from tractable.data.schema import Kind, Schema
@@ -51,10 +51,10 @@ def as_table(
         schema = data.schema.select(data.schema.columns(frame.columns))
     elif schema is None:
         schema = schema_of(frame, kinds)
-    columns = _matched(frame, schema, extra, partial)
+    columns = _match_columns(frame, schema, extra, partial)
     values = np.empty((frame.rows, len(schema)))
     for i, (column, variable) in enumerate(zip(columns, schema, strict=True)):
-        values[:, i] = coded(column, variable)
+        values[:, i] = code_column(column, variable)
     return Table(schema, values, weight)
 
 
@@ -74,13 +74,13 @@ def _plain_table(array: AnyArray, schema: Schema, weights: npt.ArrayLike | None)
     return Table(schema, values, None if weights is None else np.asarray(weights, dtype=np.float64))
 
 
-def _matched(frame: Frame, schema: Schema, extra: str, partial: bool) -> list[Column]:
+def _match_columns(frame: Frame, schema: Schema, extra: str, partial: bool) -> list[Column]:
     """The frame's columns in the order of the schema."""
     if not frame.named:
         if len(frame.columns) != len(schema):
             raise ValueError(f"the array has {len(frame.columns)} columns, the schema has {len(schema)}")
         return list(frame.columns.values())
-    absent = Numbers(np.full(frame.rows, np.nan))
+    absent = NumericColumn(np.full(frame.rows, np.nan))
     for name in schema.names:
         if not partial and name not in frame.columns:
             raise ValueError(f"column '{name}' is missing from the table")
@@ -97,6 +97,6 @@ def _weights(frame: Frame, weights: Weights) -> Floats:
     if weights not in frame.columns:
         raise ValueError(f"there is no column '{weights}' to take weights from")
     column = frame.columns[weights]
-    if not isinstance(column, Numbers):
+    if not isinstance(column, NumericColumn):
         raise ValueError(f"column '{weights}' holds no numbers to take as weights")
     return column.values

@@ -143,18 +143,20 @@ def _numeric_states(variable: Variable) -> Floats:
     return np.array(variable.states, dtype=np.float64)
 
 
-def joined(first: Evidence, second: Evidence, schema: Schema) -> Evidence | None:
+def join_evidence(first: Evidence, second: Evidence, schema: Schema) -> Evidence | None:
     """What both say together; None when they contradict each other."""
     known: dict[int, Finding] = {}
     for column in sorted({*first.columns, *second.columns}):
         try:
-            known[column] = both(schema[column], _known(first, column), _known(second, column))
+            known[column] = both(
+                schema[column], _finding_about(first, column), _finding_about(second, column)
+            )
         except ValueError:
             return None
     return evidence_of(known, schema)
 
 
-def _known(evidence: Evidence, column: int) -> Finding:
+def _finding_about(evidence: Evidence, column: int) -> Finding:
     value = float(evidence.row[column])
     return evidence.regions.get(column) if isnan(value) else value
 

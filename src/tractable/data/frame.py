@@ -9,12 +9,12 @@ import numpy as np
 from tractable.arrays import AnyArray
 from tractable.data.columns import (
     Column,
-    Labels,
-    Numbers,
+    LabelColumn,
+    NumericColumn,
     arrow_column,
-    booleans,
+    boolean_column,
     declared_labels,
-    numbers,
+    numeric_column,
     object_column,
 )
 from tractable.data.table import Table
@@ -52,20 +52,20 @@ def _from_table(table: Table) -> Frame:
     columns: dict[str, Column] = {}
     for variable, values in zip(table.schema, table.values.T, strict=True):
         if variable.is_categorical:
-            columns[variable.name] = Labels(values, variable.states)
+            columns[variable.name] = LabelColumn(values, variable.states)
         else:
-            columns[variable.name] = Numbers(values, variable.kind == "count")
+            columns[variable.name] = NumericColumn(values, variable.kind == "count")
     return Frame(columns, len(table))
 
 
 def _from_array(array: AnyArray) -> Frame:
     if array.ndim != 2:
         raise ValueError(f"a table has two dimensions, rows and columns: this array has {array.ndim}")
-    columns = {f"x{i}": array_column(f"x{i}", column) for i, column in enumerate(_transposed(array))}
+    columns = {f"x{i}": array_column(f"x{i}", column) for i, column in enumerate(_transpose(array))}
     return Frame(columns, len(array), named=False)
 
 
-def _transposed(array: AnyArray) -> AnyArray:
+def _transpose(array: AnyArray) -> AnyArray:
     """A copy with contiguous columns, made in strips: a wide array is slow to walk through by column."""
     columns = np.empty(array.shape[::-1], dtype=array.dtype)
     for start in range(0, len(array), 64):
@@ -76,9 +76,9 @@ def _transposed(array: AnyArray) -> AnyArray:
 def array_column(name: str, values: AnyArray) -> Column:
     """The column of a numpy array of one dimension and any type."""
     if values.dtype.kind == "b":
-        return booleans(values)
+        return boolean_column(values)
     if values.dtype.kind in "iuf":
-        return numbers(name, values)
+        return numeric_column(name, values)
     if values.dtype.kind in "OUT":
         return object_column(name, values.tolist())
     raise ValueError(f"column '{name}' holds {values.dtype} values: turn them into numbers or text")

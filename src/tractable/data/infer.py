@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.data.columns import Column, Labels, Numbers
+from tractable.data.columns import Column, LabelColumn, NumericColumn
 from tractable.data.frame import Frame, frame_of
 from tractable.data.schema import Kind, Schema, State, Variable
 
@@ -49,23 +49,23 @@ def schema_of(frame: Frame, kinds: Mapping[str, Kind] | None = None) -> Schema:
 
 
 def _is_binary(column: Column) -> bool:
-    if not isinstance(column, Numbers):
+    if not isinstance(column, NumericColumn):
         return False
     zero_or_one = (column.values == 0) | (column.values == 1)
     return bool(zero_or_one.any() and (zero_or_one | np.isnan(column.values)).all())
 
 
 def _variable(name: str, column: Column, kind: Kind | None) -> Variable:
-    if np.isnan(column.values).all() and not (isinstance(column, Labels) and column.states):
+    if np.isnan(column.values).all() and not (isinstance(column, LabelColumn) and column.states):
         raise ValueError(f"column '{name}' has no value in any row: leave it out, or give a schema")
-    if isinstance(column, Numbers):
+    if isinstance(column, NumericColumn):
         return _numeric(name, column, kind)
     if kind in (None, "categorical"):
         return Variable(name, "categorical", column.states)
     return Variable(name, kind)  # coding the cells will say which of them is no number
 
 
-def _numeric(name: str, column: Numbers, kind: Kind | None) -> Variable:
+def _numeric(name: str, column: NumericColumn, kind: Kind | None) -> Variable:
     values = column.values[column.seen]
     if kind is None and (values != np.floor(values)).any():
         kind = "real"

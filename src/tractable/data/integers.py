@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.data.columns import Column, Labels, Numbers
+from tractable.data.columns import Column, LabelColumn, NumericColumn
 from tractable.data.schema import Schema, Variable, discrete_schema
 
 LARGEST_STATE = 65_535  # states are numbered from 0: a larger number is no state but a mistake
@@ -37,7 +37,7 @@ def read_integers(path: Path) -> Integers:
     values = np.empty((raw.count(b"\n") + 1, first.count(b",") + 1))
     rows, fault, place = parse_integers(text, weighted, values)
     if fault != NO_FAULT:
-        raise ValueError(f"{path}, {_explained(raw, fault, place, values.shape[1])}")
+        raise ValueError(f"{path}, {_explain_fault(raw, fault, place, values.shape[1])}")
     return Integers(values[:rows], _weights(path, raw) if weighted else None)
 
 
@@ -49,7 +49,7 @@ def _content(path: Path) -> bytes:
         raise ValueError(f"{path}: {fault}") from None
 
 
-def _explained(raw: bytes, fault: int, place: int, columns: int) -> str:
+def _explain_fault(raw: bytes, fault: int, place: int, columns: int) -> str:
     """One line on what is wrong at a place of the text."""
     from tractable.data.kernels import NO_WEIGHT, NOT_A_NUMBER
 
@@ -105,5 +105,5 @@ def integer_column(values: Floats, variable: Variable) -> Column:
             raise ValueError(
                 f"row {row}: column '{variable.name}' has {count} states, none is number {values[row]:g}"
             )
-        return Labels(values, variable.states)
-    return Numbers(values, whole=True)
+        return LabelColumn(values, variable.states)
+    return NumericColumn(values, whole=True)

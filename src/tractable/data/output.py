@@ -36,7 +36,7 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
     Raises:
         ValueError: if rows come without a schema, or `like` is no kind of table.
     """
-    table = rows if isinstance(rows, Table) else _checked(rows, schema)
+    table = rows if isinstance(rows, Table) else _check_rows(rows, schema)
     if like == "numpy":
         return _array(table)
     import narwhals as nw
@@ -51,7 +51,7 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
         raise ValueError(f"{like!r} is no kind of data frame") from None
 
 
-def _checked(rows: Floats, schema: Schema | None) -> Table:
+def _check_rows(rows: Floats, schema: Schema | None) -> Table:
     if schema is None:
         raise ValueError("coded rows need a schema to be read by")
     return Table(schema, rows)
@@ -86,7 +86,7 @@ def _array(table: Table) -> AnyArray:
     numbers = table.values.copy()
     for i, variable in enumerate(table.schema):
         if variable.is_categorical:
-            numbers[:, i] = _looked_up(np.array(variable.states, dtype=np.float64), table.values[:, i])
+            numbers[:, i] = _look_up(np.array(variable.states, dtype=np.float64), table.values[:, i])
     if float in kinds or holds_missing:
         return numbers
     return numbers.astype(np.bool_ if kinds == {bool} else np.int64)
@@ -116,5 +116,5 @@ def _object_array(table: Table) -> AnyArray:
     return cells
 
 
-def _looked_up(states: Floats, codes: Floats) -> Floats:
+def _look_up(states: Floats, codes: Floats) -> Floats:
     return np.where(np.isnan(codes), np.nan, states[np.nan_to_num(codes).astype(np.int64)])

@@ -74,14 +74,14 @@ def _evidence(text: str, quoted: list[str], schema: Schema) -> Evidence:
     for part in _split(text, ",") if text.strip() else []:
         operator = _OPERATOR.search(part)
         if operator is None:
-            raise ValueError(f"{_shown(part, quoted)!r} is no condition of the form name=value")
-        column = schema.column(_shown(part[: operator.start()], quoted))
+            raise ValueError(f"{_restore_quoted(part, quoted)!r} is no condition of the form name=value")
+        column = schema.column(_restore_quoted(part[: operator.start()], quoted))
         found = _condition(schema[column], operator[0], part[operator.end() :].strip(), quoted)
         known[column] = both(schema[column], known[column], found) if column in known else found
     return evidence_of(known, schema)
 
 
-def _shown(text: str, quoted: list[str]) -> str:
+def _restore_quoted(text: str, quoted: list[str]) -> str:
     """The text without spaces around it and with its quoted parts put back."""
     return _HELD.sub(lambda match: quoted[int(match[1])], text.strip())
 
@@ -93,17 +93,17 @@ def _condition(variable: Variable, operator: str, value: str, quoted: list[str])
         return _differs(variable, _equals(variable, value, quoted))
     if operator in ("=", "in"):
         return _equals(variable, value, quoted)
-    return _compared(variable, operator, _shown(value, quoted))
+    return _comparison(variable, operator, _restore_quoted(value, quoted))
 
 
 def _equals(variable: Variable, value: str, quoted: list[str]) -> Finding:
     """What `name=value` says: a state of that very text first, then a set, an interval, or a number."""
-    text = _shown(value, quoted)
+    text = _restore_quoted(value, quoted)
     if text in map(str, variable.states):
         return variable.code(text)
     if value[0] + value[-1] not in ("{}", "[]"):
         return _truth(variable, text)
-    items = [_shown(item, quoted) for item in _split(value[1:-1], ",")]
+    items = [_restore_quoted(item, quoted) for item in _split(value[1:-1], ",")]
     textual = any(isinstance(s, str) for s in variable.states)
     if variable.is_categorical and (value[0] == "{" or textual):
         return one_of(variable, items)
@@ -126,7 +126,7 @@ def _differs(variable: Variable, found: Finding) -> Finding:
     return allowed_states(variable, ~mask(variable, found))
 
 
-def _compared(variable: Variable, operator: str, text: str) -> Finding:
+def _comparison(variable: Variable, operator: str, text: str) -> Finding:
     try:
         bound = float(text)
     except ValueError:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tractable.data.coding import coded
+from tractable.data.coding import code_column
 from tractable.data.convert import as_table
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.schema import Kind, Schema
@@ -70,7 +70,7 @@ def _read_data(path: Path, schema: Schema | None) -> Table:
     values = np.empty_like(content.values)
     for i, (column, variable) in enumerate(zip(content.values.T, schema, strict=True)):
         try:
-            values[:, i] = coded(integer_column(column, variable), variable)
+            values[:, i] = code_column(integer_column(column, variable), variable)
         except ValueError as fault:
             raise ValueError(f"{path}: {fault}") from None
     return Table(schema, values, content.weights)

@@ -34,7 +34,7 @@ class Variable:
             raise ValueError(f"column '{self.name}' is categorical and has no states")
         if self.kind != "categorical" and self.states:
             raise ValueError(f"column '{self.name}' is {self.kind} and cannot have states")
-        if len(set(map(_typed, self.states))) < len(self.states):
+        if len(set(map(_typed_state, self.states))) < len(self.states):
             raise ValueError(f"column '{self.name}' has the same state twice")
 
     @property
@@ -67,7 +67,7 @@ class Variable:
         return int(code) if self.kind == "count" else float(code)
 
 
-def _typed(state: State) -> tuple[type, State]:
+def _typed_state(state: State) -> tuple[type, State]:
     """A key under which True, 1 and 1.0 are three states."""
     return type(state), state
 

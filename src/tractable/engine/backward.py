@@ -14,7 +14,7 @@ from tractable.arrays import Bools, Floats, Ints, UInt32s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
-from tractable.engine.program import PLAIN, Layout, Program, own_places
+from tractable.engine.program import PLAIN, Program, ValuePlaces, own_places
 
 STRETCH = 4096  # operations worked out together; with their tile they stay in cache
 WHOLE = 8192  # so many are not cut
@@ -25,8 +25,8 @@ class Backward(NamedTuple):
     """The edges by the operation below them, those from sums apart from those from products."""
 
     cuts: Ints  # (stretches + 1,) where the stretches begin
-    up: Layout  # on the way up
-    again: Layout  # when a stretch is worked out again
+    up: ValuePlaces  # on the way up
+    again: ValuePlaces  # when a stretch is worked out again
     places: int  # how many either needs
     slot: UInt32s  # (ops,) where the flow lies
     slots: int
@@ -53,10 +53,10 @@ class Flows(NamedTuple):
 
 def backward(graph: Graph, program: Program) -> Backward:
     """The program's edges by their lower ends, made at their first use."""
-    return remember(graph, "program, backward", lambda _: turned(program))
+    return remember(graph, "program, backward", lambda _: reverse_edges(program))
 
 
-def turned(program: Program) -> Backward:
+def reverse_edges(program: Program) -> Backward:
     """The program's edges by their lower ends."""
     size = program.kind.size
     above = np.repeat(np.arange(size), np.diff(program.start))
@@ -92,7 +92,7 @@ def _matrices(program: Program) -> Ints:
     return ends
 
 
-def reweighted(back: Backward, program: Program) -> Backward:
+def reweight_backward(back: Backward, program: Program) -> Backward:
     """The same with the weights of another program of the same structure."""
     return back._replace(
         weight=program.weight[back.edge],
@@ -108,7 +108,7 @@ def _careful(program: Program, edge: Ints, reader: UInt32s) -> Bools:
     return careful
 
 
-def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout, int]:
+def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[ValuePlaces, ValuePlaces, int]:
     """Places on the way up and when a stretch is worked out again: first what is kept, then the rest."""
     size = program.kind.size
     if cuts.size == 2:
@@ -124,7 +124,11 @@ def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[Layout, Layout,
         np.where(kept, number, first + x).astype(np.uint32) for x in (program.slot.astype(np.int64), passing)
     )
     places = 1 + int(max(up.max(), again.max()))
-    return Layout(up, up[program.operand], False), Layout(again, again[program.operand], False), places
+    return (
+        ValuePlaces(up, up[program.operand], False),
+        ValuePlaces(again, again[program.operand], False),
+        places,
+    )
 
 
 def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:

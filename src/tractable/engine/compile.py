@@ -8,12 +8,22 @@ from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
 from tractable.engine.blocks import LEAST, matrix_heads
 from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, Bottom, leaf_bounds, read_leaves
-from tractable.engine.program import CHECKED, DENSE, LOOKUP, ONE, PLAIN, WIDE, Compiled, LeafTables, Program
+from tractable.engine.program import (
+    CHECKED,
+    DENSE,
+    LOOKUP,
+    ONE,
+    PLAIN,
+    WIDE,
+    CompiledGraph,
+    LeafTables,
+    Program,
+)
 from tractable.engine.scaling import SAFE, split
 from tractable.engine.simplify import Operations, simplify
 
 
-def compiled(graph: Graph, merge: bool = True) -> Compiled:
+def compile_graph(graph: Graph, merge: bool = True) -> CompiledGraph:
     """The program of a circuit, made at its first use.
 
     With `merge` sums over leaves of one column become leaves; without it every sum that the circuit has
@@ -22,30 +32,30 @@ def compiled(graph: Graph, merge: bool = True) -> Compiled:
     return remember(graph, f"program, merge={merge}", lambda g: _compile(g, merge))
 
 
-def _compile(graph: Graph, merge: bool) -> Compiled:
+def _compile(graph: Graph, merge: bool) -> CompiledGraph:
     bottom = read_leaves(graph, merge)
     ops, leaves = simplify(graph, bottom, merge)
     return _assemble(bottom, bottom.tables.first(leaves), ops)
 
 
-def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> Compiled:
+def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> CompiledGraph:
     kind, identity, coefficient = (a[-1] for a in bottom.refs)
     low, high = leaf_bounds(tables)
     small = (tables.states <= 2) & (tables.states > 0) & (low > -SAFE) & (high < SAFE)
     listing = _Listing(ops, small, root_leaf=int(identity) if kind == TO_LEAF else -1)
     root = listing.number_of(int(kind), int(identity))
     if root < 0 or coefficient == -np.inf:
-        return Compiled(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node, _NONE, _NONE)
+        return CompiledGraph(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node, _NONE, _NONE)
     program, origin, leaf_origin = listing.program(root, low, high)
     slot, slots = schedule.slots(program.start, program.operand)
     places = slot.astype(np.uint32)
     program = program._replace(slot=places, operand_slot=places[program.operand])
-    return Compiled(
+    return CompiledGraph(
         program, tables, int(slots), float(coefficient), False, bottom.dense_node, origin, leaf_origin
     )
 
 
-def reweighted(code: Compiled, graph: Graph) -> Compiled:
+def reweight_program(code: CompiledGraph, graph: Graph) -> CompiledGraph:
     """The program of a circuit that differs from the one compiled in its parameters only.
 
     The program must have been made without merging, of a circuit without constants, with no weight that was
@@ -70,7 +80,7 @@ class _Listing:
         np.minimum.at(lightest, above, ops.log_weight)
         self.wide: Bools = lightest < -SAFE
         to_leaf = ops.edge_kind == TO_LEAF
-        alone = small & ~_shared(ops, above, small.size)
+        alone = small & ~_shared_leaves(ops, above, small.size)
         self.inline: Bools = to_leaf & alone[np.where(to_leaf, ops.edge, 0)] & ~self.wide[above]
         read = np.zeros(small.size, dtype=np.bool_)
         read[ops.edge[to_leaf & ~self.inline]] = True
@@ -142,7 +152,7 @@ class _Listing:
         return kinds, sources
 
 
-def _shared(ops: Operations, above: Ints, leaves: int) -> Bools:
+def _shared_leaves(ops: Operations, above: Ints, leaves: int) -> Bools:
     """The leaves that several sums read: to work them out once, and to make matrices of such sums, pays."""
     read = ops.edge[(ops.edge_kind == TO_LEAF) & (ops.kind[above] == SUM)]
     return np.bincount(read, minlength=leaves) >= LEAST
@@ -155,15 +165,15 @@ def _best_order(start: Ints, operand: Ints, root: int, kind: Bytes) -> Ints:
     """
     depth_first = schedule.depth_first(start, operand, schedule.needs(start, operand), root)
     numbered = np.sort(depth_first)
-    new_start, new_operand = _reordered(start, operand, numbered)
+    new_start, new_operand = _reorder(start, operand, numbered)
     heads = matrix_heads(kind[numbered], new_start, new_operand, np.zeros_like(new_start))
     if 2 * (heads * np.diff(new_start)).sum() > operand.size:
         return numbered
-    used = [schedule.slots(*_reordered(start, operand, order))[1] for order in (depth_first, numbered)]
+    used = [schedule.slots(*_reorder(start, operand, order))[1] for order in (depth_first, numbered)]
     return depth_first if used[0] <= used[1] else numbered
 
 
-def _reordered(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, UInt32s]:
+def _reorder(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, UInt32s]:
     position = np.full(start.size - 1, -1, dtype=np.int64)
     position[order] = np.arange(order.size)
     new_start, picked = _rows(start, order)

@@ -17,7 +17,7 @@ from tractable.engine.backward import Backward, Flows
 from tractable.engine.blocks import pull
 from tractable.engine.down import any_exponent, new_flows, pull_scaled
 from tractable.engine.program import DENSE, LOOKUP, WIDE, Program
-from tractable.engine.rows import CONTRACT, chosen, power, total_slots
+from tractable.engine.rows import CONTRACT, leaf_entry, power, total_slots
 from tractable.engine.tallies import (
     add_flows,
     divide_slot,
@@ -172,7 +172,7 @@ def _tally_terms(
         column, table = inputs.leaf_column[e], inputs.leaf_table
         for r in range(tile.value.shape[1]):
             state = tile.code[column, r]
-            x = flows.value[o, r] * chosen(state, table[e, 0], table[e, 1], table[e, 2])
+            x = flows.value[o, r] * leaf_entry(state, table[e, 0], table[e, 1], table[e, 2])
             if flows.scaled[o]:
                 x *= power(-flows.exponent[o, r])
             tally[e, min(state, 2)] += x

@@ -15,8 +15,8 @@ from tractable.engine.inputs import (
     every_column,
 )
 from tractable.engine.program import own_places
-from tractable.engine.sweep import SMALL_TILE, in_parts, new_tile, spread, threads_or_default, tile_width
-from tractable.engine.trace import Draws, Leaves, trace, trace_batch
+from tractable.engine.sweep import SMALL_TILE, in_parts, map_threads, new_tile, threads_or_default, tile_width
+from tractable.engine.trace import Draws, LeafWeights, trace, trace_batch
 from tractable.engine.up import sweep_up
 
 FEW_DRAWS = 200  # that another thread is not worth
@@ -44,10 +44,10 @@ def samples(
     def run(words: Words) -> Floats:
         draws = _empty_draws(words, len(row))
         trace(program, inputs, leaves, tile, draws, False)
-        return _filled(question, np.broadcast_to(row, (words.size, row.size)), draws)
+        return _fill_rows(question, np.broadcast_to(row, (words.size, row.size)), draws)
 
     workers = min(threads_or_default(threads), 1 + count // FEW_DRAWS)
-    return np.concatenate(spread(run, np.array_split(_words(seed, count), workers), workers))
+    return np.concatenate(map_threads(run, np.array_split(_words(seed, count), workers), workers))
 
 
 def completions(
@@ -77,7 +77,7 @@ def completions(
         draws = _empty_draws(words[part], rows.shape[1])
         inputs = batch(question, some, width)
         trace_batch(program, layout, inputs, leaves, tile, draws, seed is None)
-        return _filled(question, some, draws)
+        return _fill_rows(question, some, draws)
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads))
 
@@ -85,10 +85,10 @@ def completions(
 def _words(seed: int, count: int) -> Words:
     """The first state of each draw's random numbers, far from one another."""
     number: Words = np.arange(count, dtype=np.uint64)
-    return _mixed(number + _mixed(np.array([seed], dtype=np.uint64)))
+    return _mix_bits(number + _mix_bits(np.array([seed], dtype=np.uint64)))
 
 
-def _mixed(word: Words) -> Words:
+def _mix_bits(word: Words) -> Words:
     """Sixty-four bits that look unlike those they come from."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -102,13 +102,13 @@ def _empty_draws(words: Words, columns: int) -> Draws:
     )
 
 
-def _remembered_leaves(question: Question) -> Leaves:
+def _remembered_leaves(question: Question) -> LeafWeights:
     if question.regions:
         return _leaves(question)
     return remember(question.graph, "leaves to draw from", lambda _: _leaves(question))
 
 
-def _leaves(question: Question) -> Leaves:
+def _leaves(question: Question) -> LeafWeights:
     """The tables in plain numbers, forbidden states at zero, each leaf's largest at one."""
     program, tables = question.code.program, question.code.tables
     value = allowed_log_values(tables, question.regions)
@@ -123,10 +123,10 @@ def _leaves(question: Question) -> Leaves:
     offset = (tables.offset[:-1] + np.arange(tables.column.size))[program.leaf]
     binary = tables.states[program.leaf]
     states = tables.states[np.maximum(program.source, 0)] if tables.column.size else program.source
-    return Leaves(np.stack([lookup[offset], lookup[offset + 1]], axis=1), lookup, states, binary)
+    return LeafWeights(np.stack([lookup[offset], lookup[offset + 1]], axis=1), lookup, states, binary)
 
 
-def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
+def _fill_rows(question: Question, rows: Floats, draws: Draws) -> Floats:
     """The rows with missing cells filled: by the chosen states, and for numbers from the chosen leaves."""
     answer = np.where(np.isnan(rows), draws.state, rows)
     for block, lines in dense_blocks(question.graph, question.code):
@@ -141,7 +141,7 @@ def _filled(question: Question, rows: Floats, draws: Draws) -> Floats:
                 answer[here, column] = block.family.mode(params, region)
             else:
                 step = (2 * int(column) + 1) * 0xD1B54A32D192ED03 % 2**64  # another one for each column
-                words = _mixed(draws.random[here] + np.uint64(step))
+                words = _mix_bits(draws.random[here] + np.uint64(step))
                 uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
                 answer[here, column] = block.family.draw(params, uniform, region)
     return answer

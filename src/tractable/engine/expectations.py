@@ -6,16 +6,15 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM, Graph
-from tractable.engine.backward import Backward, turned
-from tractable.engine.backward import reweighted as reweighted_back
-from tractable.engine.compile import compiled, reweighted
+from tractable.engine.backward import Backward, reverse_edges, reweight_backward
+from tractable.engine.compile import compile_graph, reweight_program
 from tractable.engine.counts import Tally, sweep_counts
 from tractable.engine.hard import sweep_hard_counts
 from tractable.engine.inputs import Question, batch, dense_blocks, prepare
-from tractable.engine.lean import lean
+from tractable.engine.lean import recompute_pairs
 from tractable.engine.program import LeafTables, own_places
 from tractable.engine.scaling import join
-from tractable.engine.sweep import new_tile, question_log_values, spread, threads_or_default, tile_width
+from tractable.engine.sweep import map_threads, new_tile, question_log_values, threads_or_default, tile_width
 from tractable.engine.up import Tile
 
 LEAST_PART, MOST_PART = 512, 4096  # rows of one part
@@ -41,16 +40,16 @@ class Expecter:
     """A circuit's structure, compiled once, that counts under any of its parameters."""
 
     def __init__(self, graph: Graph) -> None:
-        self._structure = compiled(graph, merge=False)
+        self._structure = compile_graph(graph, merge=False)
         if self._structure.constant:
             raise ValueError("the circuit does not depend on the row: there is nothing to count")
-        self._back = turned(self._structure.program)
+        self._back = reverse_edges(self._structure.program)
         self._places = self._back.places + self._structure.slots  # enough whatever the parameters
         self._spare: list[Tile] = []  # tiles that no thread uses: fresh memory costs as much as a sweep
 
     def log_values(self, graph: Graph, rows: Floats, threads: int | None = None) -> Floats:
         """The circuit's log-value for each row, with the parameters of `graph`. Shape (rows,)."""
-        question = prepare(graph, reweighted(self._structure, graph), {})
+        question = prepare(graph, reweight_program(self._structure, graph), {})
         return question_log_values(question, rows, maximise=False, threads=threads)
 
     def expectations(
@@ -60,8 +59,8 @@ class Expecter:
 
         With `hard` a row counts for its best induced tree alone, and its log-value is that tree's.
         """
-        question = prepare(graph, reweighted(self._structure, graph), {})
-        back = lean(reweighted_back(self._back, question.code.program), question.code.program)
+        question = prepare(graph, reweight_program(self._structure, graph), {})
+        back = recompute_pairs(reweight_backward(self._back, question.code.program), question.code.program)
         workers = threads_or_default(threads)
         size = part_size(len(rows))
         parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
@@ -74,7 +73,7 @@ class Expecter:
             self._spare.append(tile)
             return tally
 
-        tallies = spread(run, parts, workers)
+        tallies = map_threads(run, parts, workers)
         return _read(question, back, tallies, [p.stop - p.start for p in parts])
 
     def _tile(self, question: Question, width: int) -> Tile:
@@ -162,12 +161,12 @@ def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCo
         if id(block) in lines:
             found.append(LeafCounts(np.zeros((size, 0)), dense[lines[id(block)]]))
         else:
-            found.append(LeafCounts(_padded(tables, states, leaf, size), np.zeros((size, 0))))
+            found.append(LeafCounts(_state_matrix(tables, states, leaf, size), np.zeros((size, 0))))
         leaf += size
     return tuple(found)
 
 
-def _padded(tables: LeafTables, states: Floats, leaf: int, size: int) -> Floats:
+def _state_matrix(tables: LeafTables, states: Floats, leaf: int, size: int) -> Floats:
     """The states of consecutive leaves as a matrix, zeros behind those of leaves that have fewer."""
     width = tables.states[leaf : leaf + size]
     answer = np.zeros((size, int(width.max())))

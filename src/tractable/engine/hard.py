@@ -6,14 +6,14 @@ from numba import njit
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
 from tractable.engine.counts import Tally
-from tractable.engine.program import DENSE, LOOKUP, Layout, Program
+from tractable.engine.program import DENSE, LOOKUP, Program, ValuePlaces
 from tractable.engine.trace import choose
 from tractable.engine.up import Inputs, Tile, sweep_up
 
 
 @njit(cache=True, nogil=True)
 def sweep_hard_counts(
-    program: Program, layout: Layout, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
+    program: Program, layout: ValuePlaces, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
     """Add a batch's numbers to the tally, whose edges are the program's. The tile holds all operations."""
     width, top = tile.value.shape[1], program.kind.size - 1

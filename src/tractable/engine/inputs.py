@@ -9,8 +9,8 @@ from tractable.arrays import Floats, Ints, UInt16s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.data.regions import Region, States
-from tractable.engine.compile import compiled
-from tractable.engine.program import DENSE, Compiled, LeafTables
+from tractable.engine.compile import compile_graph
+from tractable.engine.program import DENSE, CompiledGraph, LeafTables
 from tractable.engine.scaling import split
 from tractable.engine.up import Inputs
 
@@ -26,7 +26,7 @@ class Question:
     """
 
     graph: Graph
-    code: Compiled
+    code: CompiledGraph
     regions: Regions
     best: frozenset[int]
     leaf_table: Floats  # (leaf edges, 3)
@@ -50,7 +50,7 @@ def ask(
 
     Without regions, and with no column or all of them `best`, the preparation is kept with the circuit.
     """
-    code = compiled(graph, merge)
+    code = compile_graph(graph, merge)
     if regions or best not in (frozenset(), every_column(graph)):
         return prepare(graph, code, regions or {}, best)
     return remember(
@@ -63,10 +63,12 @@ def every_column(graph: Graph) -> frozenset[int]:
     return frozenset(range(len(graph.schema)))
 
 
-def prepare(graph: Graph, code: Compiled, regions: Regions, best: frozenset[int] = frozenset()) -> Question:
+def prepare(
+    graph: Graph, code: CompiledGraph, regions: Regions, best: frozenset[int] = frozenset()
+) -> Question:
     """The leaves' values for a circuit that was compiled already."""
     tables, program = code.tables, code.program
-    missing = _log_missing(tables, regions, best)
+    missing = _missing_log_values(tables, regions, best)
     entries = tables.offset[1:] + np.arange(tables.column.size)  # the place after a leaf's states
     full = np.empty(tables.log_value.size + missing.size)
     is_state = np.ones(full.size, dtype=np.bool_)
@@ -87,7 +89,7 @@ def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats)
     return np.ascontiguousarray(table * weight[:, None])
 
 
-def _log_missing(tables: LeafTables, regions: Regions, best: frozenset[int]) -> Floats:
+def _missing_log_values(tables: LeafTables, regions: Regions, best: frozenset[int]) -> Floats:
     """The log-value of each leaf where the cell is missing: over the states that its region allows."""
     missing = np.zeros(tables.column.size)
     filled = np.flatnonzero(tables.states > 0)
@@ -152,7 +154,7 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     return split(value) if lines else (value, value)
 
 
-def dense_blocks(graph: Graph, code: Compiled) -> list[tuple[LeafBlock, slice]]:
+def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, slice]]:
     """The blocks of leaves over numbers, each with its lines among the dense values."""
     found, first = [], 0
     if not code.dense_node.size:
@@ -168,14 +170,14 @@ def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
     """Log-values of a block's leaves: at the cell, or over its region if it is missing. (leaves, rows)."""
     x = rows.T[block.column]
     seen = ~np.isnan(x)
-    missing = _block_missing(question, block)
+    missing = _missing_block_values(question, block)
     if not seen.any():
         return np.broadcast_to(missing[:, None], x.shape)
     value = block.family.log_prob(block.params, np.where(seen, x, block.family.mode(block.params)[:, None]))
     return np.where(seen, value, missing[:, None])
 
 
-def _block_missing(question: Question, block: LeafBlock) -> Floats:
+def _missing_block_values(question: Question, block: LeafBlock) -> Floats:
     """The log-value of each leaf of a block where its cell is missing. Shape (leaves,)."""
     missing = np.zeros(block.node.size)
     if block.family.arrives_with_row:

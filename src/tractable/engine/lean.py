@@ -10,10 +10,10 @@ import numpy as np
 from tractable.arrays import Bools
 from tractable.circuit.graph import SUM
 from tractable.engine.backward import Backward
-from tractable.engine.program import PLAIN, Layout, Program
+from tractable.engine.program import PLAIN, Program, ValuePlaces
 
 
-def lean(back: Backward, program: Program) -> Backward:
+def recompute_pairs(back: Backward, program: Program) -> Backward:
     """The same, without places of their own for the sums that are worked out again."""
     if back.cuts.size > 2 or back.matrix.any():
         return back
@@ -21,7 +21,7 @@ def lean(back: Backward, program: Program) -> Backward:
     kept = int((~again).sum())
     # The values kept lie without gaps between them: with gaps nothing was gained.
     place = np.where(again, kept + program.slot.astype(np.int64), np.cumsum(~again) - 1).astype(np.uint32)
-    layout = Layout(place, place[program.operand], False)
+    layout = ValuePlaces(place, place[program.operand], False)
     return back._replace(up=layout, again=layout, places=int(place.max()) + 1, pair=again)
 
 

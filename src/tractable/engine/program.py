@@ -39,7 +39,7 @@ class Program(NamedTuple):
     )
 
 
-class Layout(NamedTuple):
+class ValuePlaces(NamedTuple):
     """Where values lie in a tile."""
 
     slot: UInt32s  # (ops,)
@@ -47,9 +47,9 @@ class Layout(NamedTuple):
     own: bool  # whether every operation keeps the place of its number
 
 
-def own_places(program: Program) -> Layout:
+def own_places(program: Program) -> ValuePlaces:
     """The layout in which every operation keeps a place of its own."""
-    return Layout(np.arange(program.kind.size, dtype=np.uint32), program.operand, True)
+    return ValuePlaces(np.arange(program.kind.size, dtype=np.uint32), program.operand, True)
 
 
 class LeafTables(NamedTuple):
@@ -82,7 +82,7 @@ class LeafTables(NamedTuple):
         )
 
 
-class Compiled(NamedTuple):
+class CompiledGraph(NamedTuple):
     """A program, the tables it reads and the factor that belongs to its root."""
 
     program: Program

@@ -14,7 +14,7 @@ CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would ups
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def chosen(code: int, zero: float, one: float, missing: float) -> float:
+def leaf_entry(code: int, zero: float, one: float, missing: float) -> float:
     """The entry of a binary leaf's table."""
     return zero if code == 0 else (one if code == 1 else missing)
 
@@ -128,13 +128,13 @@ def multiply_leaves(
         c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
         d0, d1, d2 = table[e + 1, 0], table[e + 1, 1], table[e + 1, 2]
         for r in range(width):
-            value[o, r] *= chosen(code[c, r], c0, c1, c2) * chosen(code[d, r], d0, d1, d2)
+            value[o, r] *= leaf_entry(code[c, r], c0, c1, c2) * leaf_entry(code[d, r], d0, d1, d2)
         e += 2
     if e < last:
         c = column[e]
         c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
         for r in range(width):
-            value[o, r] *= chosen(code[c, r], c0, c1, c2)
+            value[o, r] *= leaf_entry(code[c, r], c0, c1, c2)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
@@ -180,7 +180,7 @@ def add_leaves(
         c = column[e]
         c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
         for r in range(width):
-            value[o, r] += chosen(code[c, r], c0, c1, c2)
+            value[o, r] += leaf_entry(code[c, r], c0, c1, c2)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
@@ -261,7 +261,7 @@ def raise_leaves(
         c = column[e]
         c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
         for r in range(width):
-            x = chosen(code[c, r], c0, c1, c2)
+            x = leaf_entry(code[c, r], c0, c1, c2)
             value[o, r] = x if x > value[o, r] else value[o, r]
 
 

@@ -84,10 +84,10 @@ def in_parts(
     workers = threads_or_default(threads)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
     size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
-    return spread(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
+    return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
 
 
-def spread(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:
+def map_threads(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:
     """`run` over the parts, in order, on several threads."""
     if workers == 1 or len(parts) == 1:
         return [run(part) for part in parts]

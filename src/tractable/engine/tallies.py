@@ -176,7 +176,7 @@ def tally_states(
         tally[e + 1, 1] += d_one
         e += 2
     if e < last:
-        zero, one, _ = _shown(flow, o, state, column[e])
+        zero, one, _ = _flow_by_state(flow, o, state, column[e])
         tally[e, 0] += zero
         tally[e, 1] += one
 
@@ -187,14 +187,14 @@ def tally_shares(
 ) -> None:
     """Add what a sum hands to its leaves: its share, in proportion to their terms."""
     for e in range(first, last):
-        zero, one, missing = _shown(flow, o, state, column[e])
+        zero, one, missing = _flow_by_state(flow, o, state, column[e])
         tally[e, 0] += zero * table[e, 0]
         tally[e, 1] += one * table[e, 1]
         tally[e, 2] += missing * table[e, 2]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
-def _shown(flow: Floats, o: int, state: Floats, column: int) -> tuple[float, float, float]:
+def _flow_by_state(flow: Floats, o: int, state: Floats, column: int) -> tuple[float, float, float]:
     """How much of a flow falls on rows that show state 0, on those that show state 1, and on the others."""
     all_rows, zero, one = 0.0, 0.0, 0.0
     for r in range(flow.shape[1]):

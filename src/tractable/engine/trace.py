@@ -13,14 +13,14 @@ from numba import njit
 
 from tractable.arrays import Floats, Ints, UInt16s, UInt32s, Words
 from tractable.circuit.graph import SUM
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, Layout, Program
-from tractable.engine.rows import CONTRACT, chosen, power
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, ValuePlaces
+from tractable.engine.rows import CONTRACT, leaf_entry, power
 from tractable.engine.up import Inputs, Tile, sweep_up
 
 NOWHERE = -(2**62)  # no edge; those to binary leaves are -1, -2, ...
 
 
-class Leaves(NamedTuple):
+class LeafWeights(NamedTuple):
     """The weights among which a missing state is chosen, forbidden ones being zero."""
 
     edge: Floats  # (leaf edges, 2) of the two states
@@ -51,7 +51,13 @@ def uniform(random: Words, draw: int) -> float:
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def trace_batch(
-    program: Program, layout: Layout, inputs: Inputs, leaves: Leaves, tile: Tile, draws: Draws, best: bool
+    program: Program,
+    layout: ValuePlaces,
+    inputs: Inputs,
+    leaves: LeafWeights,
+    tile: Tile,
+    draws: Draws,
+    best: bool,
 ) -> None:
     """One draw for each row of a batch, tile after tile; with `best` along a sweep of largest terms."""
     width = tile.value.shape[1]
@@ -66,7 +72,9 @@ def trace_batch(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: Draws, best: bool) -> None:  # noqa: C901
+def trace(  # noqa: C901
+    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, best: bool
+) -> None:
     """Fill the draws: from the root down, all children of a product and one of a sum.
 
     A link is a draw at an operation: `who` it is and which link comes after it there. Unused ones are
@@ -91,13 +99,13 @@ def trace(program: Program, inputs: Inputs, leaves: Leaves, tile: Tile, draws: D
                 if care[op] != PLAIN:
                     e = choose(program, inputs, tile, op, r, u, best)
                 elif best:
-                    e = _best(value, r, operand, weight, first, last)
+                    e = _best_edge(value, r, operand, weight, first, last)
                     top = weight[e] * value[operand[e], r] if e >= 0 else 0.0
                     e = _best_leaf(code, r, edge_column, table, leaf_first, leaf_last, top, e)
                 else:
-                    e, left = _drawn(value, r, operand, weight, first, last, u * value[op, r])
+                    e, left = _draw_edge(value, r, operand, weight, first, last, u * value[op, r])
                     if left >= 0.0:
-                        e = _drawn_leaf(code, r, edge_column, table, leaf_first, leaf_last, left, e)
+                        e = _draw_leaf(code, r, edge_column, table, leaf_first, leaf_last, left, e)
                 first, last = (e, e + 1) if e >= 0 else (0, 0)
                 leaf_first, leaf_last = (-1 - e, -e) if NOWHERE < e < 0 else (0, 0)
             elif kind[op] == LOOKUP:
@@ -148,7 +156,7 @@ def _more_links(following: Ints, who: Ints) -> tuple[Ints, Ints, int]:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def _drawn(
+def _draw_edge(
     value: Floats, lane: int, operand: UInt32s, weight: Floats, first: int, last: int, left: float
 ) -> tuple[int, float]:
     """The edge at whose term `left` is used up, or the last one above zero; and what is left then."""
@@ -164,12 +172,12 @@ def _drawn(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def _drawn_leaf(
+def _draw_leaf(
     code: UInt16s, lane: int, column: Ints, table: Floats, first: int, last: int, left: float, answer: int
 ) -> int:
     """The same among leaf edges, `answer` being what there is to choose before them."""
     for e in range(first, last):
-        x = chosen(code[column[e], lane], table[e, 0], table[e, 1], table[e, 2])
+        x = leaf_entry(code[column[e], lane], table[e, 0], table[e, 1], table[e, 2])
         if x > 0.0:
             answer = -1 - e
             left -= x
@@ -179,7 +187,7 @@ def _drawn_leaf(
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def _best(value: Floats, lane: int, operand: UInt32s, weight: Floats, first: int, last: int) -> int:
+def _best_edge(value: Floats, lane: int, operand: UInt32s, weight: Floats, first: int, last: int) -> int:
     """The edge of the largest term above zero."""
     answer, top = NOWHERE, 0.0
     for e in range(first, last):
@@ -195,7 +203,7 @@ def _best_leaf(
 ) -> int:
     """The same among leaf edges, `answer` and `top` being the best there is before them."""
     for e in range(first, last):
-        x = chosen(code[column[e], lane], table[e, 0], table[e, 1], table[e, 2])
+        x = leaf_entry(code[column[e], lane], table[e, 0], table[e, 1], table[e, 2])
         if x > top:
             answer, top = -1 - e, x
     return answer
@@ -216,7 +224,7 @@ def choose(program: Program, inputs: Inputs, tile: Tile, op: int, lane: int, u: 
             leaf = program.leaf_start[op] + i - split
             entry = inputs.leaf_table[leaf]
             e = -1 - leaf
-            x = back * chosen(tile.code[inputs.leaf_column[leaf], lane], entry[0], entry[1], entry[2])
+            x = back * leaf_entry(tile.code[inputs.leaf_column[leaf], lane], entry[0], entry[1], entry[2])
         if x > top:
             answer, top = e, x if best else 0.0
             left -= x

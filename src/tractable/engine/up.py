@@ -12,13 +12,13 @@ from numba import njit
 from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.graph import PRODUCT, SUM
 from tractable.engine.blocks import multiply
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Layout, Program
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Program, ValuePlaces
 from tractable.engine.rows import (
     CONTRACT,
     add_leaves,
     add_slots,
-    chosen,
     has_exponent,
+    leaf_entry,
     look_up,
     multiply_leaves,
     multiply_seen_leaves,
@@ -58,7 +58,7 @@ class Tile(NamedTuple):
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def sweep_up(  # noqa: C901, PLR0912
     program: Program,
-    layout: Layout,
+    layout: ValuePlaces,
     inputs: Inputs,
     base: int,
     tile: Tile,
@@ -208,7 +208,7 @@ def _aligned_sum(
     for e in range(leaf_first, leaf_last):
         c = inputs.leaf_column[e]
         for r in range(width):
-            x = chosen(
+            x = leaf_entry(
                 tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2]
             )
             if x > 0.0:
@@ -240,7 +240,7 @@ def _largest_exponents(
     for e in range(leaf_first, leaf_last):
         c = inputs.leaf_column[e]
         for r in range(width):
-            x = chosen(
+            x = leaf_entry(
                 tile.code[c, r], inputs.leaf_table[e, 0], inputs.leaf_table[e, 1], inputs.leaf_table[e, 2]
             )
             exponent[o, r] = 0.0 if (x > 0.0) & (exponent[o, r] < 0.0) else exponent[o, r]
@@ -334,7 +334,7 @@ def sweep_roots(
     width = tile.value.shape[1]
     size = program.kind.size
     top = program.slot[size - 1]
-    layout = Layout(program.slot, program.operand_slot, False)
+    layout = ValuePlaces(program.slot, program.operand_slot, False)
     for base in range(0, root.size, width):
         sweep_up(program, layout, inputs, base, tile, maximise, 0, size)
         own = tile.scaled[top]

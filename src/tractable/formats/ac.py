@@ -11,7 +11,7 @@ import numpy as np
 from tractable.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.data.schema import Schema, discrete_schema
-from tractable.formats.ac_features import LONGEST, number, read_features, shown
+from tractable.formats.ac_features import LONGEST, number, quote_word, read_features
 from tractable.formats.document import Document
 from tractable.leaves import FAMILIES
 from tractable.networks.network import MOST_STATES
@@ -54,7 +54,7 @@ def _schema(line: bytes) -> Schema:
     sizes = words[1:-1].split()
     for size in sizes:
         if not size.isdigit() or not 0 < int(size[:LONGEST]) <= MOST_STATES:
-            raise ValueError(f"line 1: {shown(size)} is not a number of states")
+            raise ValueError(f"line 1: {quote_word(size)} is not a number of states")
     return discrete_schema(int(size) for size in sizes)
 
 
@@ -150,7 +150,7 @@ class _Lines:
         wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
         if wrong.size:
             line = int(np.flatnonzero(self.kind == ord("n"))[wrong[0]]) + 2
-            raise ValueError(f"line {line}: {shown(words[wrong[0]])} is not a finite number from 0 up")
+            raise ValueError(f"line {line}: {quote_word(words[wrong[0]])} is not a finite number from 0 up")
         return values
 
     def _check_bytes(self, wrong: Bools) -> None:

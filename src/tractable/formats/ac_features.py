@@ -31,7 +31,7 @@ def _feature(words: list[bytes], line: int) -> Row:
         raise ValueError(f"line {line}: a feature is the number of a node, a weight and conditions")
     weight = number(words[1])
     if not 0 <= weight < inf:
-        raise ValueError(f"line {line}: {shown(words[1])} is not a finite number from 0 up")
+        raise ValueError(f"line {line}: {quote_word(words[1])} is not a finite number from 0 up")
     return int(words[0]), log(weight) if weight else -inf, [_condition(word, line) for word in words[2:]]
 
 
@@ -40,7 +40,7 @@ def _condition(word: bytes, line: int) -> Condition:
     sign, (column, _, state) = word[:2], word[2:].partition(b"_")
     digits = column.isdigit() and state.isdigit() and max(len(column), len(state)) <= LONGEST
     if sign not in (b"+v", b"-v") or not digits:
-        raise ValueError(f"line {line}: {shown(word)} is not a condition like +v3_1")
+        raise ValueError(f"line {line}: {quote_word(word)} is not a condition like +v3_1")
     return int(column), int(state), sign == b"+v"
 
 
@@ -52,6 +52,6 @@ def number(word: bytes) -> float:
         return nan
 
 
-def shown(word: bytes) -> str:
+def quote_word(word: bytes) -> str:
     """A word as a message may show it."""
     return repr(word[:40].decode("latin-1"))

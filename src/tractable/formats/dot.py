@@ -19,7 +19,7 @@ def _lines(graph: Graph) -> Iterator[str]:
     yield "digraph circuit {"
     yield '  node [fontname="sans-serif"]; edge [arrowsize=0.6, fontsize=9, fontname="sans-serif"];'
     for node, (label, kind) in enumerate(zip(node_labels(graph), graph.kind.tolist(), strict=True)):
-        yield f"  n{node} [label={_quoted(label)}, shape={'box' if kind == LEAF else 'circle'}];"
+        yield f"  n{node} [label={_quote(label)}, shape={'box' if kind == LEAF else 'circle'}];"
     parents, children = graph.parent.tolist(), graph.child.tolist()
     for parent, child, weight in zip(parents, children, graph.log_weight.tolist(), strict=True):
         label = f' [label="{exp(min(weight, 700)):.3g}"]' if graph.kind[parent] == SUM and weight else ""
@@ -27,6 +27,6 @@ def _lines(graph: Graph) -> Iterator[str]:
     yield "}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -14,7 +14,7 @@ def node_labels(graph: Graph) -> list[str]:
     for block in graph.leaves:
         lines = zip(block.node.tolist(), block.column.tolist(), block.params.tolist(), strict=True)
         for node, column, params in lines:
-            labels[node] = shortened(_leaf_label(graph, block.family, column, params))
+            labels[node] = shorten(_leaf_label(graph, block.family, column, params))
     return labels
 
 
@@ -24,7 +24,7 @@ def _leaf_label(graph: Graph, family: Family, column: int, params: list[float]) 
     return family.describe(params, graph.schema[column])
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """The text on one line, cut where it is too long for a picture."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -58,7 +58,7 @@ def _top(graph: Graph) -> _Top:
         return _sum_of(parts, graph.log_weight[edges])
     # A product's constants only scale it, and a scaled circuit is the same distribution.
     scoped = [part for part in parts if root_columns(part).size]
-    return _Top("*", [_normalised(part, log_total(part)) for part in scoped], np.zeros(0))
+    return _Top("*", [_normalise_part(part, log_total(part)) for part in scoped], np.zeros(0))
 
 
 def _sum_of(parts: list[Graph], log_weights: Floats) -> _Top:
@@ -68,10 +68,10 @@ def _sum_of(parts: list[Graph], log_weights: Floats) -> _Top:
     if not kept.size:
         raise ValueError("the circuit is zero everywhere")
     shares = masses[kept] - np.logaddexp.reduce(masses[kept])
-    return _Top("+", [_normalised(parts[i], totals[i]) for i in kept], shares)
+    return _Top("+", [_normalise_part(parts[i], totals[i]) for i in kept], shares)
 
 
-def _normalised(part: Graph, total: float) -> Graph:
+def _normalise_part(part: Graph, total: float) -> Graph:
     if total == -np.inf:
         raise ValueError("the circuit is zero everywhere")
     if abs(total) < 1e-12:

@@ -60,7 +60,7 @@ def read_tract(path: Path) -> Document:
     Raises:
         ValueError: naming what is wrong with it.
     """
-    tensors, metadata = _opened(path)
+    tensors, metadata = _open_tensors(path)
     schema, about, entries = read_header(metadata.get("circuit", "{}"))
     families = entries.get("families")
     if not isinstance(families, list):
@@ -93,7 +93,7 @@ def _digest(header: str, tensors: Tensors) -> str:
     return digest.hexdigest()
 
 
-def _opened(path: Path) -> tuple[Tensors, dict[str, str]]:
+def _open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
     """The tensors and the metadata of a safetensors file."""
     with path.open("rb"):
         pass  # a file that cannot be opened is the system's error, not a damaged file

@@ -11,7 +11,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
-from tractable.circuit.assemble import Edges, assemble, joined
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
@@ -197,7 +197,7 @@ def hidden_tree(
         LeafBlock(FAMILIES[default_family(v)], leaf[c], np.full(states, c), params[c])
         for c, v in enumerate(encoding.schema)
     ]
-    return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), joined(groups), blocks)
+    return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), concatenate_edges(groups), blocks)
 
 
 def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:

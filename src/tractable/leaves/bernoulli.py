@@ -16,7 +16,7 @@ from tractable.leaves.categorical import (
     log_prob_of_states,
 )
 from tractable.leaves.family import Family
-from tractable.leaves.finite import log_total, quiet_log, restricted
+from tractable.leaves.finite import log_total, quiet_log, restrict_states
 
 
 @final
@@ -58,7 +58,7 @@ class Bernoulli(Family):
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The sum over the states allowed."""
-        return log_total(restricted(both_states(params), allowed_states(region)))
+        return log_total(restrict_states(both_states(params), allowed_states(region)))
 
     def mode(self, params: Floats, region: Region | None = None) -> Floats:
         """The more probable state allowed."""

@@ -14,9 +14,9 @@ from tractable.leaves.finite import (
     log_total,
     pick,
     quiet_log,
-    restricted,
+    restrict_states,
     shares,
-    smoothed,
+    smooth_counts,
     state_weights,
 )
 
@@ -51,7 +51,7 @@ class Categorical(Family):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """The relative frequencies."""
         counts = state_weights(x.astype(np.int64), weight, variable.cardinality)
-        return quiet_log(smoothed(counts, smoothing))
+        return quiet_log(smooth_counts(counts, smoothing))
 
     def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
         """The logarithms of probabilities drawn uniformly from all that sum to one."""
@@ -68,7 +68,7 @@ class Categorical(Family):
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The sum over the states allowed."""
-        return log_total(restricted(params, allowed_states(region)))
+        return log_total(restrict_states(params, allowed_states(region)))
 
     def mode(self, params: Floats, region: Region | None = None) -> Floats:
         """The most probable state allowed."""
@@ -108,7 +108,7 @@ def best_state(log_p: Floats, allowed: Bools | None) -> Floats:
 
     Shape (leaves,).
     """
-    best = restricted(log_p, allowed).argmax(axis=1)
+    best = restrict_states(log_p, allowed).argmax(axis=1)
     if allowed is not None:
         best = np.where(allowed[best], best, allowed.argmax())
     return best.astype(np.float64)
@@ -116,14 +116,14 @@ def best_state(log_p: Floats, allowed: Bools | None) -> Floats:
 
 def draw_state(log_p: Floats, uniform: Floats, allowed: Bools | None) -> Floats:
     """The code of a state allowed, drawn with `uniform`. Shape (leaves,)."""
-    log_p = restricted(log_p, allowed)
+    log_p = restrict_states(log_p, allowed)
     state = pick(log_p, uniform)[0].astype(np.float64)
     return np.where(np.isneginf(log_p).all(axis=1), best_state(log_p, allowed), state)
 
 
 def code_moments(log_p: Floats, allowed: Bools | None) -> tuple[Floats, Floats]:
     """The mean and the variance of the code of a state allowed. Shapes (leaves,)."""
-    log_p = restricted(log_p, allowed)
+    log_p = restrict_states(log_p, allowed)
     code = np.arange(log_p.shape[1], dtype=np.float64)
     p = shares(log_p)
     impossible = np.isneginf(log_p).all(axis=1)

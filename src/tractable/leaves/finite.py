@@ -26,7 +26,7 @@ def overall_shares(weight: Floats) -> Floats:
     return total / whole if whole > 0 else np.full(total.size, 1 / max(1, total.size))
 
 
-def smoothed(counts: Floats, smoothing: float) -> Floats:
+def smooth_counts(counts: Floats, smoothing: float) -> Floats:
     """Probabilities of maximum likelihood after `smoothing` more rows, spread evenly over the states.
 
     Where there is nothing to count, all states are equally probable. Shapes (leaves, states).
@@ -37,20 +37,20 @@ def smoothed(counts: Floats, smoothing: float) -> Floats:
     return np.where(empty, 1.0 / counts.shape[1], counts / np.where(empty, 1.0, total))
 
 
-def restricted(log_p: Floats, allowed: Bools | None) -> Floats:
+def restrict_states(log_p: Floats, allowed: Bools | None) -> Floats:
     """The same log-probabilities, -inf where a state is not allowed."""
     return log_p if allowed is None else np.where(allowed, log_p, -np.inf)
 
 
 def log_total(log_p: Floats) -> Floats:
     """The log of the sum of each line, -inf when it is all -inf. Shape (leaves,)."""
-    top, p = _scaled(log_p)
+    top, p = _scale_lines(log_p)
     return top + quiet_log(p.sum(axis=1))
 
 
 def shares(log_p: Floats) -> Floats:
     """Each line as probabilities that sum to one; zeros where it is all -inf. Shape (leaves, states)."""
-    p = _scaled(log_p)[1]
+    p = _scale_lines(log_p)[1]
     total = p.sum(axis=1, keepdims=True)
     return p / np.where(total == 0, 1.0, total)
 
@@ -72,7 +72,7 @@ def pick(log_p: Floats, uniform: Floats) -> tuple[Ints, Floats]:
     return state, np.clip(into, 0.0, 1.0)
 
 
-def _scaled(log_p: Floats) -> tuple[Floats, Floats]:
+def _scale_lines(log_p: Floats) -> tuple[Floats, Floats]:
     """A finite number near the top of each line, and the probabilities divided by its exponential."""
     top = log_p.max(axis=1)
     top = np.where(np.isfinite(top), top, 0.0)

@@ -48,7 +48,7 @@ class Gaussian(Family):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """Weighted mean and sd; the imaginary rows have the column's own mean and sd."""
         row_share = overall_shares(weight)
-        z, centre, scale = _standardised(x, row_share)
+        z, centre, scale = _standardise(x, row_share)
         overall = float(row_share @ z**2) if z.size else 1.0
         total = weight.sum(axis=1) + smoothing
         empty = total == 0
@@ -106,7 +106,7 @@ class Gaussian(Family):
         return params[:, 1] + 0.5 * log(2 * pi * e)
 
 
-def _standardised(x: Floats, row_share: Floats) -> tuple[Floats, float, float]:
+def _standardise(x: Floats, row_share: Floats) -> tuple[Floats, float, float]:
     """Values with mean zero and sd one, and the mean and sd they had; a constant column gets a sd of its own.
 
     Dividing by the largest value first keeps the squares of huge values finite. Rows that weigh nothing

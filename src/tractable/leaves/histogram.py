@@ -9,7 +9,7 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
 from tractable.leaves.family import Family
-from tractable.leaves.finite import log_total, pick, quiet_log, shares, smoothed, state_weights
+from tractable.leaves.finite import log_total, pick, quiet_log, shares, smooth_counts, state_weights
 from tractable.leaves.intervals import limits
 
 MAX_BINS = 64
@@ -55,7 +55,7 @@ class Histogram(Family):
         """
         edges = _fitted_edges(x, widen=smoothing > 0)
         bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)
-        mass = smoothed(state_weights(bins, weight, edges.size - 1), smoothing)
+        mass = smooth_counts(state_weights(bins, weight, edges.size - 1), smoothing)
         log_density = quiet_log(mass) - np.log(np.diff(edges))
         return np.hstack([np.broadcast_to(edges, (len(weight), edges.size)), log_density])
 
@@ -68,7 +68,7 @@ class Histogram(Family):
         inside = (x >= edges[:, :1]) & (x <= edges[:, -1:])
         mass = np.zeros(old.shape)
         np.add.at(mass, (np.arange(len(edges))[:, None], bins), np.where(inside, weight, 0.0))
-        log_density = quiet_log(smoothed(mass, smoothing)) - np.log(np.diff(edges, axis=1))
+        log_density = quiet_log(smooth_counts(mass, smoothing)) - np.log(np.diff(edges, axis=1))
         return np.hstack([edges, log_density])
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
@@ -92,7 +92,7 @@ class Histogram(Family):
         low, high = limits(region)
         edges, log_density = _parts(params)
         left, right = np.maximum(edges[:, :-1], low), np.minimum(edges[:, 1:], high)
-        best = np.where(_reached(edges, low, high), log_density, -np.inf).argmax(axis=1)[:, None]
+        best = np.where(_reached_bins(edges, low, high), log_density, -np.inf).argmax(axis=1)[:, None]
         middle = np.take_along_axis(left / 2 + right / 2, best, axis=1)[:, 0]
         return np.clip(middle, low, high)
 
@@ -145,7 +145,7 @@ def _log_masses(params: Floats, region: Region | None = None) -> Floats:
     return _parts(params)[1] + quiet_log(_overlap(params, region)[1])
 
 
-def _reached(edges: Floats, low: float, high: float) -> Bools:
+def _reached_bins(edges: Floats, low: float, high: float) -> Bools:
     """Which bins hold a point of the interval. Shape (leaves, bins)."""
     reached: Bools = (edges[:, :-1] <= high) & (edges[:, 1:] > low)
     reached[:, -1] |= edges[:, -1] == low
@@ -183,10 +183,12 @@ def _fitted_edges(x: Floats, widen: bool) -> Floats:
     first = np.arange(1, bins) * value.size // bins
     inner = value[first - 1] / 2 + value[first] / 2
     margin = np.array([MARGIN * span] if widen else [])
-    return np.concatenate([value[0] - margin, _spaced(value[0], inner, value[-1]), value[-1] + margin])
+    return np.concatenate(
+        [value[0] - margin, _drop_close_edges(value[0], inner, value[-1]), value[-1] + margin]
+    )
 
 
-def _spaced(low: float, inner: Floats, high: float) -> Floats:
+def _drop_close_edges(low: float, inner: Floats, high: float) -> Floats:
     """The edges from `low` to `high`, without those too close to the one before."""
     finest = (high - low) * FINEST
     edges = [low]

@@ -146,13 +146,13 @@ def _log_tail(params: Floats, split: Floats) -> Floats:
     slope = np.maximum(np.abs(split - rate), TINY)
     reach = _reach(rate, slope, sign)
     s = reach[:, None] * POINTS
-    fall = slope[:, None] * s + rate[:, None] * _curved(s, sign[:, None])
+    fall = slope[:, None] * s + rate[:, None] * _curvature(s, sign[:, None])
     integral = np.log(reach) + np.log(np.exp(-fall) @ SHARES)
     at_split = _log_prob(params, split[:, None])[:, 0] + np.log(split)
     return np.where(possible, np.minimum(at_split + integral, 0.0), -np.inf)
 
 
-def _curved(s: Floats, sign: Floats) -> Floats:
+def _curvature(s: Floats, sign: Floats) -> Floats:
     """exp(sign s) - 1 - sign s: what the exponent of the tail's integrand adds to a straight line."""
     return np.expm1(sign * s) - sign * s
 
@@ -166,7 +166,7 @@ def _reach(rate: Floats, slope: Floats, sign: Floats) -> Floats:
     down = (NEGLIGIBLE + np.sqrt(NEGLIGIBLE**2 + 8 * NEGLIGIBLE * rate)) / (2 * rate)
     s = np.minimum(NEGLIGIBLE / slope, np.where(sign < 0, down, np.sqrt(2 * NEGLIGIBLE / rate)))
     for _ in range(6):
-        surplus = slope * s + rate * _curved(s, sign) - NEGLIGIBLE
+        surplus = slope * s + rate * _curvature(s, sign) - NEGLIGIBLE
         s = s - surplus / (slope + rate * sign * np.expm1(sign * s))
     return s
 

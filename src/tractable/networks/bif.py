@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.schema import Schema, Variable
-from tractable.networks.network import MOST_ENTRIES, Network, TableFactor, normalised
+from tractable.networks.network import MOST_ENTRIES, Network, TableFactor, normalise_table
 from tractable.networks.tokens import Tokens
 
 _TOKEN = re.compile(
@@ -95,7 +95,7 @@ class _Parser(Tokens):
         names = []
         while (name := self.take()) != ")":
             if name != "|":
-                names.append(self.known(name))
+                names.append(self.declared_name(name))
         if not names:
             self.fail("a probability block names no variable")
         if names[0] in self.tables:
@@ -106,7 +106,7 @@ class _Parser(Tokens):
         self.expect("{")
         values = self.entries(names)
         try:
-            self.tables[names[0]] = TableFactor(columns, normalised(values))
+            self.tables[names[0]] = TableFactor(columns, normalise_table(values))
         except ValueError as error:
             self.fail(f"variable '{names[0]}': {error}")
 
@@ -176,7 +176,7 @@ class _Parser(Tokens):
         word = self.take()
         return self.fail(f"a name is expected, not '{word}'") if word in _MARKS else word
 
-    def known(self, name: str) -> str:
+    def declared_name(self, name: str) -> str:
         """The name of a variable that was declared."""
         return name if name in self.variables else self.fail(f"there is no variable '{name}'")
 

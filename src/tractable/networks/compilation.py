@@ -12,13 +12,13 @@ import numpy as np
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
-from tractable.networks.budget import Budget, TooLargeError
+from tractable.networks.circuit_layers import CircuitLayers
+from tractable.networks.compile_limit import CompileLimit, TooLargeError
 from tractable.networks.diagram import Diagram, combine, from_table, without_last
-from tractable.networks.growth import Growth
 from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
 from tractable.networks.order import min_fill_order
 from tractable.networks.rules import feature_box, from_boxes, tree_boxes
-from tractable.networks.terms import NOUGHT, PAD, Numbers, multiplied
+from tractable.networks.terms import NOUGHT, PAD, NumberTable, multiply_terms
 
 DEFAULT_LIMIT = 10_000_000  # entries; half a minute of work and some gigabytes
 
@@ -35,7 +35,7 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
     # Trees and features may be far smaller than their tables: there the real work is counted instead.
     dense = all(isinstance(f, TableFactor) for f in network.factors)
     order = _planned_order(network, limit if dense else None)
-    return _Elimination(network, order, Budget(None if dense else limit)).graph()
+    return _Elimination(network, order, CompileLimit(None if dense else limit)).graph()
 
 
 def _planned_order(network: Network, limit: int | None) -> list[int]:
@@ -56,30 +56,32 @@ def _planned_order(network: Network, limit: int | None) -> list[int]:
 class _Elimination:
     """One run of variable elimination."""
 
-    def __init__(self, network: Network, order: list[int], budget: Budget) -> None:
+    def __init__(self, network: Network, order: list[int], limit: CompileLimit) -> None:
         self.network = network
         self.schema = network.schema
         self.order = order
-        self.budget = budget
+        self.limit = limit
         self.position = {column: i for i, column in enumerate(order)}
         self.features = [f for f in network.factors if isinstance(f, FeatureFactor)]
-        self.numbers = Numbers()
-        self.growth = Growth(self.schema, np.array([f.log_weight for f in self.features]), self.numbers)
+        self.numbers = NumberTable()
+        self.layers = CircuitLayers(
+            self.schema, np.array([f.log_weight for f in self.features]), self.numbers
+        )
         self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *order)}
 
     def graph(self) -> Graph:
         """The circuit."""
         # A feature's weight stays a leaf of the circuit, so that it can be learned further.
-        carriers = iter(self.growth.constants.tolist())
+        carriers = iter(self.layers.constants.tolist())
         for factor in self.network.factors:
             carrier = next(carriers) if isinstance(factor, FeatureFactor) else -1
             self._place(self._diagram(factor, carrier))
         for column in self.order:
             whole = self._product(self.buckets.pop(column), column)
-            sums = self.growth.summed_out(column, whole.children[-1], whole.terminal)
+            sums = self.layers.sum_out(column, whole.children[-1], whole.terminal)
             self._place(without_last(whole, sums))
         rest = self._product(self.buckets.pop(-1), None)
-        return self.growth.graph(rest.terminal[0], self._feature_table())
+        return self.layers.graph(rest.terminal[0], self._feature_table())
 
     def _place(self, diagram: Diagram) -> None:
         """Put a diagram where the first of its columns to go will find it; -1 is for one without columns."""
@@ -93,7 +95,7 @@ class _Elimination:
             return from_table(columns, np.zeros(shape, dtype=np.int64), np.array([[PAD]]))
         whole, *others = sorted(diagrams, key=lambda d: d.size)
         for diagram in others:
-            whole = combine(whole, diagram, self.position, multiplied, self.budget)
+            whole = combine(whole, diagram, self.position, multiply_terms, self.limit)
         return whole
 
     def _diagram(self, factor: Factor, carrier: int) -> Diagram:
@@ -104,7 +106,7 @@ class _Elimination:
         if isinstance(factor, TreeFactor):
             return self._tree_diagram(factor, columns)
         value = np.array([[NOUGHT if factor.log_weight == -np.inf else carrier], [PAD]])
-        return from_boxes(columns, self.schema, [feature_box(factor, self.schema)], value, self.budget)
+        return from_boxes(columns, self.schema, [feature_box(factor, self.schema)], value, self.limit)
 
     def _tree_diagram(self, tree: TreeFactor, columns: tuple[int, ...]) -> Diagram:
         leaves = tree_boxes(tree, self.schema)
@@ -112,14 +114,14 @@ class _Elimination:
         boxes = [{**box, tree.child: one} for box, _ in leaves for one in one_state]
         index, terms = self.numbers.terms(tree.log_prob[[leaf for _, leaf in leaves]])
         value = np.concatenate([terms[index.ravel()], [[PAD]]])
-        return from_boxes(columns, self.schema, boxes, value, self.budget)
+        return from_boxes(columns, self.schema, boxes, value, self.limit)
 
     def _feature_table(self) -> FeatureTable | None:
         features = self.features
         if not features or len(features) < len(self.network.factors):
             return None
         return FeatureTable(
-            self.growth.constants,
+            self.layers.constants,
             np.array([f.log_weight for f in features]),
             np.concatenate([[0], np.cumsum([len(f.columns) for f in features])]).astype(np.int64),
             np.array([c for f in features for c in f.columns], dtype=np.int64),

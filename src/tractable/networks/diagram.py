@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tractable.arrays import Ints
-from tractable.networks.budget import Budget
+from tractable.networks.compile_limit import CompileLimit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ def from_table(columns: tuple[int, ...], index: Ints, terminal: Ints) -> Diagram
 
 
 def combine(
-    f: Diagram, g: Diagram, position: dict[int, int], join: Callable[[Ints, Ints], Ints], budget: Budget
+    f: Diagram, g: Diagram, position: dict[int, int], join: Callable[[Ints, Ints], Ints], limit: CompileLimit
 ) -> Diagram:
     """The diagram of `join(f, g)` over the columns of both, in descending order of `position`.
 
@@ -61,11 +61,11 @@ def combine(
         depth_f, depth_g = depth_f + in_f, depth_g + in_g
         width = _level_size(g, depth_g)
         keys = next_left * width + next_right
-        budget.spend(keys.size)
+        limit.spend(keys.size)
         pairs, index = np.unique(keys, return_inverse=True)
         levels.append(index.reshape(left.size, -1))
         left, right = pairs // width, pairs % width
-    return reduced(columns, levels, join(f.terminal[left], g.terminal[right]))
+    return reduce_diagram(columns, levels, join(f.terminal[left], g.terminal[right]))
 
 
 def _level_size(diagram: Diagram, level: int) -> int:
@@ -74,10 +74,10 @@ def _level_size(diagram: Diagram, level: int) -> int:
 
 def without_last(diagram: Diagram, terminal: Ints) -> Diagram:
     """The diagram without its deepest level, whose nodes become the given terminals."""
-    return reduced(diagram.columns[:-1], list(diagram.children[:-1]), terminal)
+    return reduce_diagram(diagram.columns[:-1], list(diagram.children[:-1]), terminal)
 
 
-def reduced(columns: tuple[int, ...], levels: list[Ints], values: Ints) -> Diagram:
+def reduce_diagram(columns: tuple[int, ...], levels: list[Ints], values: Ints) -> Diagram:
     """The same function with equal terminals and equal nodes made one, from the deepest level up."""
     terminal, number = distinct_terms(values)
     reduced: list[Ints] = []
@@ -90,17 +90,17 @@ def reduced(columns: tuple[int, ...], levels: list[Ints], values: Ints) -> Diagr
 def distinct_terms(lines: Ints) -> tuple[Ints, Ints]:
     """The different lines of a matrix of any numbers, and which of them each line is."""
     small = np.unique(lines, return_inverse=True)[1].reshape(lines.shape)
-    first, number = _grouped(small)
+    first, number = _group_lines(small)
     return lines[first], number
 
 
 def distinct_lines(lines: Ints) -> tuple[Ints, Ints]:
     """The different lines of a matrix of numbers from 0 up and not large, and which of them each line is."""
-    first, number = _grouped(lines)
+    first, number = _group_lines(lines)
     return lines[first], number
 
 
-def _grouped(lines: Ints) -> tuple[Ints, Ints]:
+def _group_lines(lines: Ints) -> tuple[Ints, Ints]:
     """The first of each group of equal lines, and the group of each line."""
     key = lines[:, 0]
     base = int(lines.max(initial=0)) + 1

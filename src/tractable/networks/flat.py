@@ -100,7 +100,7 @@ def _table_rule(table: TableFactor) -> Rules:
     )  # fmt: skip
 
 
-def flattened(network: Network) -> tuple[Features, Rules]:
+def flatten_factors(network: Network) -> tuple[Features, Rules]:
     """All factors of a network."""
     features = [f for f in network.factors if isinstance(f, FeatureFactor)]
     rules = [f for f in network.factors if not isinstance(f, FeatureFactor)]

@@ -22,7 +22,7 @@ from tractable.networks.network import (
     Network,
     TableFactor,
     TreeFactor,
-    normalised,
+    normalise_table,
 )
 from tractable.networks.tables import feature_table
 from tractable.networks.tokens import Tokens
@@ -81,9 +81,9 @@ class _Parser(Tokens):
             self.take()
             tree = self.tree()
             self.expect("}")
-            return self.checked(lambda: child_tree(tree, child, self.schema))
+            return self.with_line_number(lambda: child_tree(tree, child, self.schema))
         factors = self.factors()
-        return self.checked(lambda: _conditional_table(factors, child, self.schema))
+        return self.with_line_number(lambda: _conditional_table(factors, child, self.schema))
 
     def factors(self) -> list[TableFactor | FeatureFactor]:
         """Factors up to the end of their block."""
@@ -105,7 +105,7 @@ class _Parser(Tokens):
 
     def table(self, lines: list[FeatureFactor]) -> TableFactor:
         """The table of a block of lines."""
-        return self.checked(lambda: _table(lines, self.schema))
+        return self.with_line_number(lambda: _table(lines, self.schema))
 
     def lines(self) -> list[FeatureFactor]:
         """Weights with conditions, up to the end of their block."""
@@ -172,7 +172,7 @@ class _Parser(Tokens):
             value = np.nan
         return value if value < np.inf else self.fail(f"'{word[:40]}' is no logarithm of a finite number")
 
-    def checked(self, make: Callable[[], T]) -> T:
+    def with_line_number(self, make: Callable[[], T]) -> T:
         """What `make` answers; its complaint gets a line number."""
         try:
             return make()
@@ -222,4 +222,4 @@ def _conditional_table(
         features = [f for f in factors if isinstance(f, FeatureFactor)]
         others = tuple(dict.fromkeys(c for f in features for c in f.columns if c != child))
         values = feature_table(features, (child, *others), schema).log_values
-    return TableFactor((child, *others), normalised(np.exp(values)))
+    return TableFactor((child, *others), normalise_table(np.exp(values)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats
 from tractable.data.schema import Schema
-from tractable.networks.network import FeatureFactor, TreeFactor, normalised
+from tractable.networks.network import FeatureFactor, TreeFactor, normalise_table
 
 
 @dataclass(slots=True)
@@ -61,10 +61,10 @@ def child_tree(tree: Tree, child: int, schema: Schema) -> TreeFactor:
         at, known, (above, branch) = waiting.pop()
         if lines:
             lines[above][branch] = len(lines)
-        at = [_settled(tree, node, known, (child, k)) for k, node in enumerate(at)]
+        at = [_settle(tree, node, known, (child, k)) for k, node in enumerate(at)]
         asking = next((node for node in at if tree.column[node] >= 0), None)
         if asking is None:
-            leaves.append(normalised(np.exp([tree.value[node] for node in at])))
+            leaves.append(normalise_table(np.exp([tree.value[node] for node in at])))
             lines.append([-1, 0, 0, 0])
             continue
         column, state = tree.column[asking], tree.state[asking]
@@ -78,7 +78,7 @@ def child_tree(tree: Tree, child: int, schema: Schema) -> TreeFactor:
     return TreeFactor(child, asked, state_of, then, otherwise, np.array(leaves))
 
 
-def _settled(tree: Tree, node: int, known: dict[int, Bools], child: tuple[int, int]) -> int:
+def _settle(tree: Tree, node: int, known: dict[int, Bools], child: tuple[int, int]) -> int:
     """The first node from here on that is a leaf or asks what is not known; `child` has a known state."""
     while (column := tree.column[node]) >= 0:
         state = tree.state[node]

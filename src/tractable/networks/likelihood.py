@@ -4,7 +4,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Int32s
 from tractable.data.table import Table
-from tractable.networks.flat import flattened
+from tractable.networks.flat import flatten_factors
 from tractable.networks.network import Network
 
 
@@ -19,7 +19,7 @@ def log_prob_of_rows(network: Network, rows: Floats) -> Floats:
     from tractable.networks.kernels import add_log_values
 
     answer = np.zeros(len(rows))
-    add_log_values(*flattened(network), complete_codes(network, rows), answer)
+    add_log_values(*flatten_factors(network), complete_codes(network, rows), answer)
     return answer
 
 

@@ -169,7 +169,7 @@ def _sums_to_one(factor: TableFactor | TreeFactor) -> bool:
     return bool(np.allclose(np.exp(logs).sum(axis=0), 1, rtol=0, atol=1e-6))
 
 
-def normalised(probabilities: Floats, tolerance: float = 1e-2) -> Floats:
+def normalise_table(probabilities: Floats, tolerance: float = 1e-2) -> Floats:
     """The logarithms of distributions along the first axis, made to sum to one exactly.
 
     Files round their numbers, so sums within `tolerance` of one are taken to mean one.

@@ -12,23 +12,23 @@ PAD = np.iinfo(np.int64).max  # no part: it sorts behind all others
 NOUGHT = PAD - 1  # the only part of a product that is zero
 
 
-def multiplied(left: Ints, right: Ints) -> Ints:
+def multiply_terms(left: Ints, right: Ints) -> Ints:
     """The products of pairs of terms, line by line."""
     parts = np.sort(np.concatenate([left, right], axis=1), axis=1)
     zero = (parts == NOUGHT).any(axis=1)
     parts[zero, 1:] = PAD
     parts[zero, 0] = NOUGHT
-    return trimmed(parts)
+    return trim_terms(parts)
 
 
-def trimmed(parts: Ints) -> Ints:
+def trim_terms(parts: Ints) -> Ints:
     """Sorted lines without the columns that only fill up; one column stays in any case."""
     used = (parts != PAD).any(axis=0)
     used[0] = True
     return parts[:, used]
 
 
-class Numbers:
+class NumberTable:
     """The different numbers of a network, as parts of terms."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
-from tractable.networks.network import MOST_STATES, Network, TableFactor, normalised
+from tractable.networks.network import MOST_STATES, Network, TableFactor, normalise_table
 
 
 def read_uai(path: Path) -> Network:
@@ -53,7 +53,7 @@ def _factor(words: "_Words", schema: Schema, scope: tuple[int, ...], kind: str) 
         words.fail("a factor of a Bayesian network has a child")
     try:
         # The child stands last in the file and first in our factors.
-        return TableFactor((scope[-1], *scope[:-1]), normalised(np.moveaxis(values, -1, 0)))
+        return TableFactor((scope[-1], *scope[:-1]), normalise_table(np.moveaxis(values, -1, 0)))
     except ValueError as error:
         return words.fail(f"variable {scope[-1]}: {error}")
 

@@ -11,8 +11,8 @@ from tractable.circuit import Graph
 from tractable.circuit.check import check_graph
 from tractable.data import Table, collapse
 from tractable.engine import log_values
-from tractable.parameters.method import Course, Fitted, Method, Rows, is_over
-from tractable.parameters.start import randomised
+from tractable.parameters.method import Course, Fitted, Method, WeightedRows, is_over
+from tractable.parameters.start import randomise
 from tractable.progress import Watch
 from tractable.settings import Home, Registry
 
@@ -47,7 +47,7 @@ def fit(
     for name, some in (("training", table), ("validation", valid)):
         if some is not None and some.schema != graph.schema:
             raise ValueError(f"the {name} table has another schema than the circuit")
-    rows, held_out = _rows(table), None if valid is None else _rows(valid)
+    rows, held_out = _weighted_rows(table), None if valid is None else _weighted_rows(valid)
     start = how.prepare(graph, table)
     course = Course()
     with watch or Watch() as watching:
@@ -65,13 +65,13 @@ def fit(
     return Fitted(found, course.train, course.valid)
 
 
-def _rows(table: Table) -> Rows:
+def _weighted_rows(table: Table) -> WeightedRows:
     """The distinct rows that weigh anything."""
     distinct, _ = collapse(table)
     some = distinct.row_weights > 0
     if not some.any():
         raise ValueError("the table has no rows that weigh anything")
-    return Rows(distinct.values[some], distinct.row_weights[some])
+    return WeightedRows(distinct.values[some], distinct.row_weights[some])
 
 
-__all__ = ["METHODS", "Fitted", "Method", "fit", "randomised"]
+__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise"]

@@ -9,10 +9,10 @@ import numpy as np
 from tractable.circuit import Graph, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
-from tractable.parameters.entropy import spread
-from tractable.parameters.method import Method, Rows, Step
-from tractable.parameters.softening import softened
-from tractable.parameters.updates import refitted_leaves, smoothed_weights, sum_edges
+from tractable.parameters.entropy import spread_counts
+from tractable.parameters.method import Method, Step, WeightedRows
+from tractable.parameters.softening import soften
+from tractable.parameters.updates import refit_leaves, smoothed_weights, sum_edges
 from tractable.settings import redeclare, setting
 
 DRAWS = 4  # of each row that is softened, once for all steps
@@ -49,20 +49,20 @@ class ExpectationMaximisation(Method):
         """Locally normalised, constants moved into weights (equation 6)."""
         return normalise(graph).graph
 
-    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """One E and one M step each."""
         expecter = Expecter(graph)
-        rows = softened(rows, graph.schema, self.softness, rng, DRAWS)
+        rows = soften(rows, graph.schema, self.softness, rng, DRAWS)
         price = self.entropy * rows.total
         anchored = np.where(sum_edges(graph), self.anchor * np.exp(graph.log_weight), 0.0)
         while True:
             expected = expecter.expectations(graph, rows.values, rows.weights, hard=self.hard)
             yield Step(graph, rows.mean(expected.log_value))
             held = expected._replace(edge=expected.edge + anchored)
-            counts = spread(graph, held, price, self.smoothing, self.leaf_smoothing)
+            counts = spread_counts(graph, held, price, self.smoothing, self.leaf_smoothing)
             graph = graph.with_parameters(
                 log_weight=smoothed_weights(graph, counts, self.smoothing),
-                leaves=refitted_leaves(graph, counts, rows.values, self.leaf_smoothing),
+                leaves=refit_leaves(graph, counts, rows.values, self.leaf_smoothing),
             )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from tractable.circuit import Graph, explain_deterministic, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
-from tractable.parameters.method import Method, Rows, Step
-from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.parameters.method import Method, Step, WeightedRows
+from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.settings import redeclare, setting
 
 
@@ -41,13 +41,13 @@ class ClosedForm(Method):
             raise ValueError(f"column '{name}', row {row} is missing: the closed form needs complete rows")
         return normalise(graph).graph
 
-    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """The circuit as it comes, and the one of maximum likelihood."""
         expecter = Expecter(graph)
         expected = expecter.expectations(graph, rows.values, rows.weights)
         yield Step(graph, rows.mean(expected.log_value))
         graph = graph.with_parameters(
             log_weight=smoothed_weights(graph, expected, self.smoothing),
-            leaves=refitted_leaves(graph, expected, rows.values, self.leaf_smoothing),
+            leaves=refit_leaves(graph, expected, rows.values, self.leaf_smoothing),
         )
         yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))

@@ -15,6 +15,6 @@ class EG(GradientMethod):
     name: ClassVar[str] = "eg"
     title: ClassVar[str] = "exponentiated gradient"
 
-    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step."""
         return log_weight + step * gradient

@@ -19,7 +19,7 @@ _CLOSE = 1e-9  # how far the logarithm of a sum's weights in all may stay from z
 _DEEP = -40.0  # below this the omega of a number is its exponential, to the last digit
 
 
-def spread(
+def spread_counts(
     graph: Graph, expected: Expectations, entropy: float, smoothing: float, leaf_smoothing: float
 ) -> Expectations:
     """The counts whose closed-form parameters maximise the likelihood expected plus so much entropy.
@@ -110,7 +110,7 @@ def spread_one(count: Floats, below: Floats, pull: float) -> float:
     if pull <= _NEGLIGIBLE * total or count.size == 1:
         weight = count / total if total > 0 else np.full(count.size, 1 / count.size)
     else:
-        weight = _balanced(count / pull, below)
+        weight = _balance_weights(count / pull, below)
         count[:] = weight * (total if total > 0 else 1.0)
     answer = 0.0
     for c in range(count.size):
@@ -120,7 +120,7 @@ def spread_one(count: Floats, below: Floats, pull: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _balanced(ratio: Floats, below: Floats) -> Floats:
+def _balance_weights(ratio: Floats, below: Floats) -> Floats:
     """The weights, which add up to one, whose ratio / w - log w + below are all the same."""
     level = _least_level(ratio, below)
     weight, z, u = np.empty(ratio.size), np.empty(ratio.size), np.zeros(ratio.size)

@@ -11,8 +11,8 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
-from tractable.parameters.indicators import contracted, expanded
-from tractable.parameters.method import Method, Rows, Step
+from tractable.parameters.indicators import contract_states, expand_states
+from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.updates import sum_edges
 from tractable.settings import setting
 
@@ -43,17 +43,17 @@ class GradientMethod(Method):
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """Locally normalised, leaves over states as sums."""
-        return expanded(normalise(graph).graph)
+        return expand_states(normalise(graph).graph)
 
     def finish(self, graph: Graph) -> Graph:
         """Locally normalised, sums over states as leaves."""
-        return contracted(normalise(graph).graph)
+        return contract_states(normalise(graph).graph)
 
     @abstractmethod
-    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step. `gradient` is with respect to the weights themselves."""
 
-    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """One accepted step each; when none helps, the same circuit for ever."""
         expecter, edges = Expecter(graph), sum_edges(graph)
         missing = np.full((1, rows.values.shape[1]), np.nan)
@@ -66,14 +66,14 @@ class GradientMethod(Method):
             graph = self._line_search(expecter, graph, rows, slope, score)
 
     def _line_search(
-        self, expecter: Expecter, graph: Graph, rows: Rows, slope: Floats, score: float
+        self, expecter: Expecter, graph: Graph, rows: WeightedRows, slope: Floats, score: float
     ) -> Graph:
         """The circuit after the largest step tried that raises the log-likelihood; the same if none does."""
         edges = sum_edges(graph)
         step = self.first_step
         for _ in range(self.trials):
             log_weight = graph.log_weight.copy()
-            new = self.moved(log_weight[edges], slope, step)
+            new = self.move_weights(log_weight[edges], slope, step)
             log_weight[edges] = np.clip(
                 new, log_weight[edges] - LARGEST_CHANGE, log_weight[edges] + LARGEST_CHANGE
             )

@@ -6,27 +6,27 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, SUM, Graph, LeafBlock
-from tractable.circuit.assemble import Edges, assemble, edges_of, joined
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.leaves import FAMILIES
 
 
-def expanded(graph: Graph) -> Graph:
+def expand_states(graph: Graph) -> Graph:
     """The same circuit with every Bernoulli and categorical leaf as a weighted sum over shared indicators."""
     states = graph.schema.cardinalities
     first = np.cumsum(states) - states  # the indicators are numbered first, column by column
     shift = int(states.sum())
     old = edges_of(graph)
     kind = np.concatenate([np.full(shift, LEAF), graph.kind]).astype(np.int64)
-    lots = [Edges(old.parent + shift, old.child + shift, old.log_weight)]
+    groups = [Edges(old.parent + shift, old.child + shift, old.log_weight)]
     blocks = [_moved(block, shift) for block in graph.leaves if not block.family.over_states]
     for block in graph.leaves:
         if block.family.over_states:
             kind[block.node + shift] = SUM
-            lots.append(_state_edges(block, block.node + shift, first, states))
+            groups.append(_state_edges(block, block.node + shift, first, states))
     column = np.repeat(np.arange(states.size), states)
     state = (np.arange(shift) - first[column]).astype(np.float64)
     blocks.append(LeafBlock(FAMILIES["indicator"], np.arange(shift), column, state[:, None]))
-    return assemble(graph.schema, kind, joined(lots), blocks)
+    return assemble(graph.schema, kind, concatenate_edges(groups), blocks)
 
 
 def _moved(block: LeafBlock, shift: int) -> LeafBlock:
@@ -54,7 +54,7 @@ class _Simple(NamedTuple):
     column: Ints
 
 
-def contracted(graph: Graph) -> Graph:
+def contract_states(graph: Graph) -> Graph:
     """The same circuit with every sum over indicators of one column as a Bernoulli or categorical leaf.
 
     The weights of such sums add up to one.
@@ -63,7 +63,7 @@ def contracted(graph: Graph) -> Graph:
     is_simple = np.zeros(graph.nodes, dtype=np.bool_)
     is_simple[simple.node] = True
     kind = np.where(is_simple, LEAF, graph.kind).astype(np.int64)
-    edges = edges_of(graph).chosen(~is_simple[graph.parent])
+    edges = edges_of(graph).select(~is_simple[graph.parent])
     table = _tables(graph, simple)
     blocks = list(graph.leaves)
     for k in np.unique(graph.schema.cardinalities[simple.column]):

@@ -14,7 +14,7 @@ from tractable.progress import Watch
 from tractable.settings import Configurable, setting
 
 
-class Rows(NamedTuple):
+class WeightedRows(NamedTuple):
     """The distinct rows of a table and how many each stands for."""
 
     values: Floats  # (rows, columns)
@@ -81,7 +81,7 @@ class Method(Configurable, ABC):
         """
 
     @abstractmethod
-    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits with better and better parameters, without end; the first one is as good as `graph`."""
 
     def finish(self, graph: Graph) -> Graph:

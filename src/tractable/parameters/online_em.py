@@ -10,10 +10,10 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph, LeafBlock, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
-from tractable.parameters.entropy import spread
-from tractable.parameters.method import Method, Rows, Step
-from tractable.parameters.softening import softened
-from tractable.parameters.updates import refitted_leaves, smoothed_weights
+from tractable.parameters.entropy import spread_counts
+from tractable.parameters.method import Method, Step, WeightedRows
+from tractable.parameters.softening import soften
+from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.settings import redeclare, setting
 
 MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
@@ -64,7 +64,7 @@ class OnlineEM(Method):
         """Locally normalised."""
         return normalise(graph).graph
 
-    def steps(self, graph: Graph, rows: Rows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """One pass over all rows each; its score is the mean over the batches, each before its own step."""
         expecter = Expecter(graph)
         price = self.entropy * rows.total
@@ -75,14 +75,14 @@ class OnlineEM(Method):
             parts = _batches(rows, self.batch, rng)
             score = 0.0
             for i, (part, times) in enumerate(parts):
-                batch = Rows(rows.values[part], times)
-                values, weights = softened(batch, graph.schema, self.softness, rng)
+                batch = WeightedRows(rows.values[part], times)
+                values, weights = soften(batch, graph.schema, self.softness, rng)
                 expected = expecter.expectations(graph, values, weights)
                 score += float(weights @ expected.log_value)
                 pace = self._step((done + i / len(parts)) / max(1, self.iterations))
-                scaled = _scaled(expected, rows.total / float(weights.sum()))
-                running = scaled if running is None else _blended(running, scaled, pace)
-                counts = spread(graph, running, price, self.smoothing, self.leaf_smoothing)
+                scaled = _scale(expected, rows.total / float(weights.sum()))
+                running = scaled if running is None else _blend(running, scaled, pace)
+                counts = spread_counts(graph, running, price, self.smoothing, self.leaf_smoothing)
                 graph = graph.with_parameters(
                     log_weight=smoothed_weights(graph, counts, self.smoothing),
                     leaves=self._leaves(graph, counts, values, pace),
@@ -98,14 +98,14 @@ class OnlineEM(Method):
         self, graph: Graph, expected: Expectations, values: Floats, pace: float
     ) -> tuple[LeafBlock, ...]:
         """Leaves over states follow the running counts; those over numbers go a step towards the batch's."""
-        fitted = refitted_leaves(graph, expected, values, self.leaf_smoothing)
+        fitted = refit_leaves(graph, expected, values, self.leaf_smoothing)
         return tuple(
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
             for old, new, counts in zip(graph.leaves, fitted, expected.leaves, strict=True)
         )
 
 
-def _batches(rows: Rows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
+def _batches(rows: WeightedRows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
     """All rows in random order, some at a time: which distinct rows each batch has, and how often.
 
     Weights that are no whole numbers are drawn by instead. Batches of distinct rows would not do: a row that
@@ -120,12 +120,12 @@ def _batches(rows: Rows, size: int, rng: np.random.Generator) -> list[tuple[Ints
     return [(np.flatnonzero(times), times[times > 0].astype(np.float64)) for times in drawn]
 
 
-def _scaled(expected: Expectations, factor: float) -> Expectations:
+def _scale(expected: Expectations, factor: float) -> Expectations:
     leaves = tuple(LeafCounts(c.states * factor, c.flows * factor) for c in expected.leaves)
     return Expectations(expected.log_value, expected.edge * factor, leaves)
 
 
-def _blended(running: Expectations, latest: Expectations, pace: float) -> Expectations:
+def _blend(running: Expectations, latest: Expectations, pace: float) -> Expectations:
     """The running counts a step towards the latest; the flows of single rows are the latest's own."""
     leaves = tuple(
         LeafCounts((1 - pace) * old.states + pace * new.states, new.flows)

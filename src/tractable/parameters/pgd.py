@@ -20,6 +20,6 @@ class PGD(GradientMethod):
 
     margin: float = setting(0.01, "Lower limit of every weight after a step.", at_least=0)
 
-    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step."""
         return np.log(np.maximum(self.margin, np.exp(log_weight) + step * gradient))

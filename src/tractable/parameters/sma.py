@@ -17,6 +17,6 @@ class SMA(GradientMethod):
     name: ClassVar[str] = "sma"
     title: ClassVar[str] = "sequential monomial approximation"
 
-    def moved(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step."""
         return log_weight + step * np.exp(log_weight) * gradient

@@ -8,12 +8,14 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, collapse
-from tractable.parameters.method import Rows
+from tractable.parameters.method import WeightedRows
 
 MOST_DRAWN = 2_000_000  # rows that are written out for one set of draws; heavier ones are drawn more coarsely
 
 
-def softened(rows: Rows, schema: Schema, softness: float, rng: np.random.Generator, draws: int = 1) -> Rows:
+def soften(
+    rows: WeightedRows, schema: Schema, softness: float, rng: np.random.Generator, draws: int = 1
+) -> WeightedRows:
     """Each row `draws` times over, a cell of states being as it was or, with that probability, any state.
 
     Rows that stand for several are drawn one by one. Together they weigh what they weighed, equal ones are
@@ -24,7 +26,7 @@ def softened(rows: Rows, schema: Schema, softness: float, rng: np.random.Generat
     times = draws * np.ceil(rows.weights * min(1.0, MOST_DRAWN / rows.total)).astype(np.int64)
     values = _noisy(np.repeat(rows.values, times, axis=0), schema, softness, rng)
     distinct, _ = collapse(Table(schema, values, np.repeat(rows.weights / times, times)))
-    return Rows(distinct.values, distinct.row_weights)
+    return WeightedRows(distinct.values, distinct.row_weights)
 
 
 def _noisy(values: Floats, schema: Schema, softness: float, rng: np.random.Generator) -> Floats:

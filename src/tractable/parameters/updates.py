@@ -16,7 +16,7 @@ def sum_edges(graph: Graph) -> Bools:
     return remember(graph, "sum edges", lambda g: g.kind[g.parent] == SUM)
 
 
-def normalised(graph: Graph, weight: Floats) -> Floats:
+def normalise_weights(graph: Graph, weight: Floats) -> Floats:
     """Log weights of the edges below each sum, in proportion to non-negative numbers; zero below products.
 
     A sum whose numbers are all zero keeps the weights it has.
@@ -30,22 +30,24 @@ def normalised(graph: Graph, weight: Floats) -> Floats:
 def smoothed_weights(graph: Graph, expected: Expectations, smoothing: float) -> Floats:
     """Log weights of maximum likelihood; `smoothing` imaginary rows at each sum are spread over its edges."""
     degree = np.diff(graph.start)[graph.parent]
-    return normalised(graph, np.where(sum_edges(graph), expected.edge + smoothing / degree, 0.0))
+    return normalise_weights(graph, np.where(sum_edges(graph), expected.edge + smoothing / degree, 0.0))
 
 
-def refitted_leaves(
+def refit_leaves(
     graph: Graph, expected: Expectations, values: Floats, smoothing: float
 ) -> tuple[LeafBlock, ...]:
     """The leaves of maximum likelihood for what they were expected to see; `values` are the rows counted."""
     return tuple(
         block
         if block.family.is_fixed
-        else replace(block, params=_refitted(graph, block, counts, values, smoothing))
+        else replace(block, params=_refit_block(graph, block, counts, values, smoothing))
         for block, counts in zip(graph.leaves, expected.leaves, strict=True)
     )
 
 
-def _refitted(graph: Graph, block: LeafBlock, counts: LeafCounts, values: Floats, smoothing: float) -> Floats:
+def _refit_block(
+    graph: Graph, block: LeafBlock, counts: LeafCounts, values: Floats, smoothing: float
+) -> Floats:
     params = block.params.copy()
     for leaves, column in _alike(graph, block):
         variable = graph.schema[column]

@@ -6,7 +6,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.queries.closed_form import same_structure, structured_divergence
-from tractable.queries.information import DRAWS, MOST_STATES, Estimate, Method, count_states, estimated
+from tractable.queries.information import DRAWS, MOST_STATES, Estimate, Method, count_states, estimate_mean
 from tractable.queries.marginals import joint_marginal
 from tractable.queries.probability import log_prob
 from tractable.queries.requirements import require_known
@@ -28,7 +28,7 @@ def divergence(graph: Graph, other: Graph, method: Method = "exact", seed: int =
     nothing = Evidence(np.full(len(graph.schema), np.nan), {})
     if method == "sample":
         rows = sample(graph, DRAWS, nothing, seed)
-        return _drawn(log_prob(graph, rows), log_prob(other, rows))
+        return _estimate_divergence(log_prob(graph, rows), log_prob(other, rows))
     columns = range(len(graph.schema))
     if count_states(graph, columns) <= MOST_STATES:
         return Estimate(
@@ -42,9 +42,9 @@ def divergence(graph: Graph, other: Graph, method: Method = "exact", seed: int =
     )
 
 
-def _drawn(log_p: Floats, log_q: Floats) -> Estimate:
+def _estimate_divergence(log_p: Floats, log_q: Floats) -> Estimate:
     """The estimate from draws; a draw that the other circuit rules out settles it."""
-    return Estimate(np.inf) if np.isneginf(log_q).any() else estimated(log_p - log_q)
+    return Estimate(np.inf) if np.isneginf(log_q).any() else estimate_mean(log_p - log_q)
 
 
 def _table_divergence(p: Floats, q: Floats) -> float:

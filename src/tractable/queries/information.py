@@ -44,7 +44,7 @@ def entropy(
     """
     require_known(method, Method)
     if method == "sample":
-        return estimated(-_part_log_prob(graph, given, columns, sample(graph, DRAWS, given, seed)))
+        return estimate_mean(-_part_log_prob(graph, given, columns, sample(graph, DRAWS, given, seed)))
     if count_states(graph, columns) <= MOST_STATES:
         return Estimate(_table_entropy(joint_marginal(graph, columns, given)))
     everything = len(columns) == len(graph.schema) and not given.columns
@@ -77,7 +77,7 @@ def mutual_information(
     if method == "sample":
         rows = sample(graph, DRAWS, given, seed)
         joint, first, second = (_part_log_prob(graph, given, p, rows) for p in (together, one, other))
-        return estimated(joint - first - second)
+        return estimate_mean(joint - first - second)
     if count_states(graph, together) > MOST_STATES:
         raise ValueError("those columns have too many combinations of values; method='sample' estimates it")
     table = joint_marginal(graph, together, given)
@@ -92,7 +92,7 @@ def count_states(graph: Graph, columns: Sequence[int]) -> float:
     return float(np.prod(np.array(sizes, dtype=np.float64)))
 
 
-def estimated(values: Floats) -> Estimate:
+def estimate_mean(values: Floats) -> Estimate:
     """The mean of independent draws and its standard error."""
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)), exact=False)
 

@@ -51,17 +51,17 @@ def most_probable(
     require_known(method, Method)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
     require_possible(log_values(graph, rows, regions))
-    space = Space(graph, regions or {}, _chosen(graph, columns))
+    space = Space(graph, regions or {}, _columns_to_complete(graph, columns))
     guess = np.where(space.missing(rows), completions(graph, rows, None, regions), rows)
     sure = is_deterministic(graph) & ~(np.isnan(guess) & ~graph.schema.is_potential).any(axis=1)
     answer, exact = guess.copy(), np.array(sure, dtype=np.bool_)
     rest = np.flatnonzero(~sure) if method != "max-product" else np.zeros(0, dtype=np.int64)
     if rest.size:
-        answer[rest], exact[rest] = _improved(space, rows[rest], guess[rest], method, seed)
+        answer[rest], exact[rest] = _improve(space, rows[rest], guess[rest], method, seed)
     return Completion(answer, space.log_values(answer), exact)
 
 
-def _improved(space: Space, rows: Floats, guess: Floats, method: Method, seed: int) -> tuple[Floats, Bools]:
+def _improve(space: Space, rows: Floats, guess: Floats, method: Method, seed: int) -> tuple[Floats, Bools]:
     """Better completions than a guess, and whether they are known to be the best."""
     if method == "exact":
         best = branch_and_bound(space, rows, climb(space, rows, guess, seed))
@@ -73,7 +73,7 @@ def _improved(space: Space, rows: Floats, guess: Floats, method: Method, seed: i
     return answer, few
 
 
-def _chosen(graph: Graph, columns: Sequence[int] | None) -> Bools:
+def _columns_to_complete(graph: Graph, columns: Sequence[int] | None) -> Bools:
     """The columns to complete: those named, or all that are random. Shape (columns,)."""
     if columns is None:
         return ~graph.schema.is_given

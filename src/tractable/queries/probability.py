@@ -7,7 +7,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Graph, remember
 from tractable.data import Evidence, Region, States, Table, collapse
-from tractable.data.evidence import joined
+from tractable.data.evidence import join_evidence
 from tractable.engine import Regions, log_values
 from tractable.queries.requirements import require_possible, require_valid
 
@@ -83,7 +83,7 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
     Raises:
         ValueError: if what is given has probability zero.
     """
-    both = joined(query, given, graph.schema)
+    both = join_evidence(query, given, graph.schema)
     below, above = _evidence_values(graph, given, both)
     require_possible(np.array([below]))
     return above - below

@@ -10,7 +10,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
-from tractable.circuit.assemble import Edges, assemble, edges_of, joined
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.data import Schema, Table
 from tractable.leaves import FAMILIES
 from tractable.statistics.conditionals import forest_tables
@@ -132,7 +132,7 @@ class _Growth:
         root = factors[0] if len(factors) == 1 else int(self._products(np.array([factors]))[0])
         kind = np.concatenate(self.kinds)
         none = np.zeros(0, dtype=np.int64)
-        edges = joined([Edges(none, none, np.zeros(0)), *self.edges])
+        edges = concatenate_edges([Edges(none, none, np.zeros(0)), *self.edges])
         return assemble(self.schema, kind, edges, self.blocks, root, features)
 
     def _products(self, children: Ints) -> Ints:

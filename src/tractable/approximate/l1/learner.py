@@ -15,7 +15,7 @@ from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.approximate.pseudo_likelihood.weights import log_weights
 from tractable.arrays import Bools, Floats
 from tractable.data import Table
-from tractable.engine.sweep import spread, threads_or_default
+from tractable.engine.sweep import map_threads, threads_or_default
 from tractable.networks import FeatureFactor, Network
 from tractable.progress import Watch
 from tractable.settings import setting
@@ -83,7 +83,7 @@ class _Regressions:
                 self.indicators.occurrences, usable, target, penalty, tolerance, self.coefficients[column]
             )
 
-        spread(run, np.flatnonzero(self.owned).tolist(), threads_or_default(None))
+        map_threads(run, np.flatnonzero(self.owned).tolist(), threads_or_default(None))
 
     def features(self) -> list[FeatureFactor]:
         """A feature for each indicator alone, and for each pair with a weight in either of its regressions.

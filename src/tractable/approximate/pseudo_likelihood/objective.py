@@ -16,7 +16,7 @@ from tractable.approximate.pseudo_likelihood.kernels import (
 )
 from tractable.arrays import Floats, Int32s, Ints
 from tractable.data import Table, collapse
-from tractable.engine.sweep import spread, threads_or_default
+from tractable.engine.sweep import map_threads, threads_or_default
 from tractable.networks import FeatureFactor
 from tractable.networks.flat import flat_features
 from tractable.networks.literals import Literals, literals_of
@@ -52,7 +52,7 @@ class PseudoLikelihood:
             total = pseudo_likelihood(self._cells, self._literals, self._sign, own, *part, slope)
             return float(total), slope
 
-        parts = spread(run, self._parts, threads_or_default(None))
+        parts = map_threads(run, self._parts, threads_or_default(None))
         return sum(total for total, _ in parts), self._by_feature([slope for _, slope in parts])
 
     def curvatures(self, log_weight: Floats) -> Floats:
@@ -64,7 +64,7 @@ class PseudoLikelihood:
             add_curvatures(self._cells, self._literals, own, *part, curve)
             return curve
 
-        return self._by_feature(spread(run, self._parts, threads_or_default(None)))
+        return self._by_feature(map_threads(run, self._parts, threads_or_default(None)))
 
     def mean(self, log_weight: Floats) -> float:
         """The mean over rows."""
@@ -81,7 +81,7 @@ class PseudoLikelihood:
                 for row in range(*part)
             ]
 
-        parts = spread(run, self._parts, threads_or_default(None))
+        parts = map_threads(run, self._parts, threads_or_default(None))
         return np.array([value for part in parts for value in part])
 
     def _by_feature(self, parts: list[Floats]) -> Floats:

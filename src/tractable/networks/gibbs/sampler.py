@@ -8,8 +8,8 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Int32s, Ints, Words
 from tractable.data.table import Table
-from tractable.engine.sweep import spread, threads_or_default
-from tractable.networks.flat import flattened
+from tractable.engine.sweep import map_threads, threads_or_default
+from tractable.networks.flat import flatten_factors
 from tractable.networks.gibbs.blankets import markov_blankets
 from tractable.networks.gibbs.kernels import Factors, Query, Sums, run_chains
 from tractable.networks.likelihood import log_prob_of_rows
@@ -38,7 +38,7 @@ class GibbsSampler:
         self.network = network
         self.schema = network.schema
         self.slots: Ints = np.concatenate([[0], np.cumsum(network.schema.cardinalities)])
-        features, rules = flattened(network)
+        features, rules = flatten_factors(network)
         self._has_zeros = bool(np.isneginf(features.log_weight).any() or np.isneginf(rules.value).any())
         scopes = [f.scope for f in network.factors if not isinstance(f, FeatureFactor)]
         self._factors = Factors(
@@ -129,7 +129,7 @@ class GibbsSampler:
             run_chains(self._factors, codes[part], words[part], length, query, own)
 
         parts = [slice(i, i + rows_at_a_time) for i in range(0, len(codes), rows_at_a_time)]
-        spread(run, parts, threads_or_default(threads))
+        map_threads(run, parts, threads_or_default(threads))
         self._require_possible(codes)
         return sums
 

@@ -5,7 +5,7 @@ class TooLargeError(ValueError):
     """Compiling a network takes more than was allowed."""
 
 
-class Budget:
+class CompileLimit:
     """Counts the entries that diagrams take and refuses to go past a limit, if there is one."""
 
     def __init__(self, limit: int | None) -> None:

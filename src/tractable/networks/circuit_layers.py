@@ -3,18 +3,18 @@
 import numpy as np
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.assemble import Edges, assemble, joined, state_leaves
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges, state_leaves
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.data.schema import Schema
 from tractable.networks.diagram import distinct_terms
-from tractable.networks.terms import NOUGHT, PAD, Numbers, trimmed
+from tractable.networks.terms import NOUGHT, PAD, NumberTable, trim_terms
 
 
-class Growth:
+class CircuitLayers:
     """Nodes, children before parents: indicators of all states, then given constants, then what is made."""
 
-    def __init__(self, schema: Schema, log_constants: Floats, numbers: Numbers) -> None:
+    def __init__(self, schema: Schema, log_constants: Floats, numbers: NumberTable) -> None:
         self.schema = schema
         self.numbers = numbers
         self._first = np.concatenate([[0], np.cumsum(schema.cardinalities)])  # each column's first indicator
@@ -24,7 +24,7 @@ class Growth:
         self._kinds: list[Bytes] = [np.full(self.nodes, LEAF, dtype=np.uint8)]
         self._edges: list[Edges] = []
 
-    def summed_out(self, column: int, lines: Ints, terms: Ints) -> Ints:
+    def sum_out(self, column: int, lines: Ints, terms: Ints) -> Ints:
         """For each line, the term of a sum over the states of `column` of indicator times the line's term.
 
         `lines` is (sums, states) and holds numbers of `terms`; the answer is (sums, 1).
@@ -57,12 +57,12 @@ class Growth:
             child, root = root, int(self._new(SUM, 1)[0])
             self._edges.append(Edges(np.array([root]), np.array([child]), log_value))
         kind = np.concatenate(self._kinds).astype(np.int64)
-        return assemble(self.schema, kind, joined(self._edges), self._leaves, root, features)
+        return assemble(self.schema, kind, concatenate_edges(self._edges), self._leaves, root, features)
 
     def _products(self, terms: Ints, node: Ints) -> Ints:
         """The nodes of each term, multiplied by one node more; equal ones are made once. Shape (terms,)."""
         parts = np.where(terms < 0, PAD, terms)
-        parts = trimmed(np.sort(np.concatenate([node[:, None], parts], axis=1), axis=1))
+        parts = trim_terms(np.sort(np.concatenate([node[:, None], parts], axis=1), axis=1))
         lines, number = distinct_terms(parts)
         factors = (lines < NOUGHT).sum(axis=1)
         # A product that is zero gets no parent: let it stand for its first factor.
