@@ -31,7 +31,7 @@ from tractable.benchmark.questions import PERCENTAGES, Answers, answer, choose
 from tractable.benchmark.run_table import runs_grid, settings_text
 from tractable.benchmark.runs import Measured
 from tractable.benchmark.significance import paired_p_value, verdict
-from tractable.circuit import Builder
+from tractable.circuit import Builder, Graph
 from tractable.cli import run
 from tractable.data import clinic, discrete_schema
 from tractable.learners import LEARNERS
@@ -211,7 +211,7 @@ def test_settings_go_to_the_part_they_name() -> None:
     assert tree.settings["chow-liu"]["smoothing"] == 0.5
     assert both.settings["learnspn"]["clusters"] == 3
     assert both.settings["cccp"]["iterations"] == 7
-    assert both.settings["learnspn"]["threshold"] == list(both.learner.threshold)  # type: ignore[attr-defined]
+    assert both.settings["learnspn"]["threshold"] == list(LEARNERS.make("learnspn").threshold)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -271,6 +271,7 @@ def test_a_run_measures_what_the_learner_learns(data: Path, learner: str) -> Non
     found, tables = measure(job), dataset.tables()
     maker = contestant(learner, job.settings)
     graph = maker.learn(tables, np.random.default_rng(4), Watch())
+    assert isinstance(graph, Graph)
     assert found.log_prob == pytest.approx(log_prob(graph, tables.test.values).tolist())
     assert found.valid_ll == pytest.approx(log_prob(graph, tables.valid.values).mean())
     assert (found.nodes, found.edges, found.variables) == (graph.nodes, graph.edges, 3)
