@@ -298,7 +298,7 @@ def test_odd_tables_give_a_network_of_finite_weights(learner: str, table: Table)
     [
         (Variable("height", "real"), "column 'height' is real: .* learns from categorical columns only"),
         (Variable("visits", "count"), "column 'visits' is count: .* learns from categorical columns only"),
-        (Variable("net", "real", role="potential"), "column 'net' holds potentials"),
+        (Variable("net", "real", role="potential"), "column 'net' has the role 'potential'"),
     ],
     ids=["real", "count", "potential"],
 )

@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from tractable import benchmark
+from tractable.approximate import NETWORK_LEARNERS
+from tractable.approximate.cmll import conditional_marginal_log_likelihood
+from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
 from tractable.benchmark import DataSet, Job, Run, append_result, compare, find, read_results, run_all
 from tractable.benchmark import published as papers
 from tractable.benchmark.answer_tables import answers_grid, times_grid
@@ -27,14 +30,17 @@ from tractable.benchmark.grid import Grid
 from tractable.benchmark.likelihood_tables import likelihood_grid, wins_grid
 from tractable.benchmark.measure import measure
 from tractable.benchmark.memory import peak_memory
-from tractable.benchmark.questions import PERCENTAGES, Answers, answer, choose
+from tractable.benchmark.picture import picture
+from tractable.benchmark.questions import PERCENTAGES, Answers, answer, choose, sampled_answer
 from tractable.benchmark.run_table import runs_grid, settings_text
 from tractable.benchmark.runs import Measured
 from tractable.benchmark.significance import paired_p_value, verdict
-from tractable.circuit import Builder
+from tractable.circuit import Builder, Graph
 from tractable.cli import run
 from tractable.data import clinic, discrete_schema
 from tractable.learners import LEARNERS
+from tractable.networks import Network, compile_network
+from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.progress import Watch
 from tractable.queries import log_conditional, log_prob
 
@@ -80,6 +86,18 @@ def fake(learner: str, dataset: str = "nltcs", log_prob: list[float] | None = No
     )  # fmt: skip
     run = Run(dataset, "digest", learner, {learner: {}}, 0, None, 1000, "0", measured)
     return replace(run, **more)  # type: ignore[arg-type]
+
+
+def fake_network(
+    learner: str, dataset: str = "nltcs", logs: tuple[float, ...] = (-0.4, -0.6), **more: object
+) -> Run:
+    """A run of a learner of networks that nobody has run."""
+    run = fake(learner, dataset, list(logs), **more)
+    assert run.measured is not None
+    measured = replace(
+        run.measured, nodes=None, edges=None, valid_ll=None, log_prob=[], features=1234, valid_pll=sum(logs)
+    )
+    return replace(run, measured=measured)
 
 
 # ---- significance -------------------------------------------------------------------------------------
@@ -211,7 +229,7 @@ def test_settings_go_to_the_part_they_name() -> None:
     assert tree.settings["chow-liu"]["smoothing"] == 0.5
     assert both.settings["learnspn"]["clusters"] == 3
     assert both.settings["cccp"]["iterations"] == 7
-    assert both.settings["learnspn"]["threshold"] == list(both.learner.threshold)  # type: ignore[attr-defined]
+    assert both.settings["learnspn"]["threshold"] == list(LEARNERS.make("learnspn").threshold)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +240,9 @@ def test_settings_go_to_the_part_they_name() -> None:
         (["chow-liu"], ["smoothing=1"], r"learner\.name=value"),
         (["chow-liu"], ["acmn.smoothing=1"], "'acmn' is not among"),
         (["chow-liu"], ["chow-liu.smothing=1"], "no setting 'smothing'"),
+        (["l1-marov"], [], "did you mean 'l1-markov'"),
+        (["gssl"], ["gssl.candidate=1"], "gssl has no setting 'candidate'; did you mean 'candidates'"),
+        (["gssl+cccp"], [], "'gssl\\+cccp': gssl learns a network without a circuit, which cccp cannot fit"),
     ],
 )
 def test_what_is_unknown_is_refused_by_name(names: list[str], settings: list[str], fault: str) -> None:
@@ -271,6 +292,7 @@ def test_a_run_measures_what_the_learner_learns(data: Path, learner: str) -> Non
     found, tables = measure(job), dataset.tables()
     maker = contestant(learner, job.settings)
     graph = maker.learn(tables, np.random.default_rng(4), Watch())
+    assert isinstance(graph, Graph)
     assert found.log_prob == pytest.approx(log_prob(graph, tables.test.values).tolist())
     assert found.valid_ll == pytest.approx(log_prob(graph, tables.valid.values).mean())
     assert (found.nodes, found.edges, found.variables) == (graph.nodes, graph.edges, 3)
@@ -278,6 +300,42 @@ def test_a_run_measures_what_the_learner_learns(data: Path, learner: str) -> Non
     assert [one.percent for one in found.answers] == list(PERCENTAGES)
     assert all(len(one.log_prob) == 6 and one.alone_ms > 0 for one in found.answers)
     assert found.peak_mb > 20
+
+
+@pytest.mark.parametrize("learner", NETWORK_LEARNERS)
+def test_a_network_is_measured_by_its_pseudo_likelihood_and_its_sampled_answers(
+    data: Path, learner: str
+) -> None:
+    (dataset,) = find(data, ["own"])
+    settings = ("gssl.candidates=300",) if learner == "gssl" else ()
+    job = Job(dataset, learner, settings, seed=4, queries=6)
+    found, tables = measure(job), dataset.tables()
+    network = contestant(learner, settings).learn(tables, np.random.default_rng(4), Watch())
+    assert isinstance(network, Network)
+    assert found.is_network
+    assert (found.nodes, found.edges, found.valid_ll, found.test_ll, found.log_prob) == (None,) * 4 + ([],)
+    assert found.features == len(network.factors)
+    assert found.valid_pll == found.valid_score == mean_log_pseudo_likelihood(network, tables.valid)
+    assert [one.percent for one in found.answers] == list(PERCENTAGES)
+    rows, asked = choose(tables.test, 6, 90, 4)
+    sampled = conditional_marginal_log_likelihood(GibbsSampler(network), rows, asked, seed=4)
+    assert found.answers[-1].log_prob == pytest.approx((sampled / asked.sum(axis=1)).tolist())
+    run = Run.from_json(job.result(found).to_json())
+    assert run.measured is not None
+    assert run.measured.is_network
+    assert run.measured.valid_ll is None
+
+
+def test_a_sampled_answer_is_the_mean_over_cells_of_exact_conditionals_where_one_is_free(data: Path) -> None:
+    (dataset,) = find(data, ["own"])
+    tables = dataset.tables()
+    network = contestant("l1-markov").learn(tables, np.random.default_rng(0), Watch())
+    assert isinstance(network, Network)
+    rows, asked = choose(tables.test, 20, 10, 0)  # one cell of each row
+    exact = answer(compile_network(network), rows, asked)
+    np.testing.assert_allclose(sampled_answer(GibbsSampler(network), rows, asked, 0), exact, atol=1e-9)
+    rows[0, asked[0]] = np.nan
+    assert sampled_answer(GibbsSampler(network), rows, asked, 0)[0] == 0.0
 
 
 def test_a_budget_that_ends_learning_is_told(data: Path) -> None:
@@ -302,6 +360,19 @@ def test_a_run_is_the_same_after_its_line_is_read_again() -> None:
     assert Run.from_json(line) == run
     failed = replace(run, measured=None, reason="out of memory")
     assert Run.from_json(failed.to_json()) == failed
+
+
+def test_a_run_of_a_network_is_the_same_after_its_line_is_read_again() -> None:
+    for one in (fake_network("gssl"), fake_network("gssl", logs=(-0.5, -np.inf))):
+        line = one.to_json()
+        assert "Infinity" not in line
+        assert Run.from_json(line) == one
+
+
+def test_lines_from_before_networks_were_measured_are_read() -> None:
+    old = json.loads(fake("acmn").to_json())
+    del old["measured"]["features"], old["measured"]["valid_pll"]
+    assert Run.from_json(json.dumps(old)) == fake("acmn")
 
 
 def test_log_likelihoods_are_kept_to_a_millionth() -> None:
@@ -477,6 +548,55 @@ def test_an_impossible_row_makes_the_mean_minus_infinity_and_a_loss() -> None:
     assert likelihood_grid(found, []).lines[0][2] == "◦ -∞"
 
 
+def test_networks_have_empty_likelihoods_marked_answers_and_a_legend_for_both() -> None:
+    better, worse = [-1.0, -2.0, -3.0], [-1.5, -2.6, -3.4]
+    runs = [fake("idspn", log_prob=better), fake("acmn", log_prob=worse), fake_network("l1-markov")]
+    found = compare(runs, "idspn")
+    likelihoods = likelihood_grid(found, [])
+    assert likelihoods.lines == (("nltcs", "-2.000", "◦ -2.500", ""), ("better / worse", "", "0 / 1", ""))
+    assert "l1-markov: no figures" in likelihoods.note
+    assert "intractable" in likelihoods.note
+    assert wins_grid(found).header == ("", "idspn", "acmn")
+    answers = answers_grid(found)
+    assert ("nltcs", "l1-markov", *["≈ -0.5000"] * 5) in answers.lines
+    assert "by Gibbs sampling: the sum over cells of log marginals" in answers.note
+    assert "not the joint conditional log-likelihood" in answers.note
+    assert ("l1-markov", "alone", *["2 / 2"] * 5) in times_grid(found).lines
+    assert "l1-markov: by Gibbs sampling" in times_grid(found).note
+    (line,) = [line for line in runs_grid(found).lines if line[1] == "l1-markov"]
+    assert line[3:7] == ("✓ network of 1,234 features, valid PLL -1.000", "", "", "")
+    assert "pseudo-likelihood" in runs_grid(found).note
+    assert b"<svg" in picture(found)
+
+
+def test_without_networks_no_table_speaks_of_sampling() -> None:
+    found = compare([fake("idspn"), fake("acmn")], "idspn")
+    for grid in benchmark.grids(found, []):
+        assert "Gibbs" not in grid.text()
+        assert "network" not in grid.text()
+
+
+def test_networks_are_compared_with_each_other_and_not_with_circuits() -> None:
+    runs = [
+        fake_network("l1-markov", logs=(-1.0, -2.0, -3.0)),
+        fake_network("gssl", logs=(-1.5, -2.6, -3.4)),
+        fake("idspn", log_prob=[-5.0, -6.1, -7.0]),
+    ]
+    found = compare(runs, "l1-markov")
+    assert found.answer_verdict("nltcs", "gssl", 10) == "worse"
+    assert found.answer_verdict("nltcs", "idspn", 10) == ""
+    assert {found.verdict("nltcs", name) for name in ("gssl", "idspn", "l1-markov")} == {""}
+    likelihoods = likelihood_grid(found, [])
+    assert "l1-markov has no log-likelihood to compare with" in likelihoods.note
+    assert likelihoods.lines[1] == ("better / worse", "", "", "")
+    assert wins_grid(found).lines == ()
+
+
+def test_of_several_runs_of_a_network_the_best_pseudo_likelihood_stands() -> None:
+    runs = [fake_network("gssl"), fake_network("gssl", logs=(-0.1, -0.2), seed=1)]
+    assert compare(runs, "idspn").chosen["nltcs"]["gssl"].seed == 1
+
+
 def test_only_settings_that_are_not_the_default_are_told() -> None:
     job = Job(DataSet("clinic"), "chow-liu", ("chow-liu.smoothing=0.5",), seed=3, budget=90.0)
     assert settings_text(job.result(None)) == "chow-liu.smoothing=0.5 seed=3 budget=90s"
@@ -589,6 +709,24 @@ def test_json_tells_the_figures_of_each_run_and_the_verdict(
     assert (tree["test_rows"], tree["variables"], tree["chosen"]) == (50, 3, True)
     assert [one["percent"] for one in tree["questions"]] == list(PERCENTAGES)
     assert {"edges", "cpu_seconds", "peak_mb", "settings", "seed"} <= set(tree)
+
+
+@pytest.mark.usefixtures("in_process")
+def test_networks_run_beside_circuits_in_every_output(data: Path, tmp_path: Path, capsys: Shell) -> None:
+    learners = ["--learners", "chow-liu,l1-markov,gssl", "--set", "gssl.candidates=200"]
+    call = bench(tmp_path, "--data", str(data), "--datasets", "own", *learners)
+    assert run([*call, "--report", str(tmp_path / "page.md")]) == 0
+    shown = capsys.readouterr()
+    assert "≈ approximate, by Gibbs sampling" in shown.out
+    assert "features, approximate answers" in shown.err
+    assert "| own | gssl | gssl.candidates=200 | ✓ network of" in (tmp_path / "page.md").read_text()
+    assert run([*call, "--json", "--quiet"]) == 0
+    told = {one["learner"]: one for one in json.loads(capsys.readouterr().out)["runs"]}
+    assert (told["gssl"]["test_ll"], told["gssl"]["test_rows"], told["gssl"]["verdict"]) == (None, None, None)
+    assert {one["exact"] for one in told["gssl"]["questions"]} == {False}
+    assert {one["exact"] for one in told["chow-liu"]["questions"]} == {True}
+    assert told["l1-markov"]["valid_pll"] < 0
+    assert told["l1-markov"]["questions"][0]["log_prob"] < 0
 
 
 def test_results_can_be_shown_without_running(tmp_path: Path, capsys: Shell) -> None:

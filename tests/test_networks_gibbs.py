@@ -164,3 +164,47 @@ def test_complete_rows_are_worth_what_the_factors_say() -> None:
         np.testing.assert_allclose(log_prob_of_rows(network, rows), enumerated(network), atol=1e-12)
     with pytest.raises(ValueError, match="row 1 has no value in column 'x2'"):
         log_prob_of_rows(network, np.array([[0, 0, 0, 0], [0, 0, np.nan, 0]]))
+
+
+def test_batch_means_are_means_of_all_sweeps_together() -> None:
+    network, row = pairs_network(), np.array([1.0, *[np.nan] * 5])
+    sampler = GibbsSampler(network)
+    for samples in (1, 3, 10, 50):
+        means = sampler.batch_means(row, {}, burn_in=5, samples=samples, seed=3)
+        assert means.sizes.sum() == samples
+        whole = sampler.marginals(row[None, :], burn_in=5, samples=samples, seed=3)
+        np.testing.assert_allclose(np.average(means.marginals, axis=0, weights=means.sizes), whole[0])
+    several = sampler.batch_means(row, {}, samples=10, chains=4)
+    assert several.marginals.shape == (12, 15)
+    assert several.sizes.sum() == 40
+
+
+def test_a_query_of_all_but_the_given_columns_is_counted_in_every_sweep() -> None:
+    """What a query and its complement are worth together is one, sweep by sweep."""
+    network, row = table_network(), np.array([np.nan, 1.0, np.nan, np.nan])
+    sampler = GibbsSampler(network)
+    yes = sampler.batch_means(row, {0: np.array([True, False, True])}, samples=60, seed=1)
+    no = sampler.batch_means(row, {0: np.array([False, True, False])}, samples=60, seed=1)
+    np.testing.assert_allclose(yes.query + no.query, 1.0)
+    every = {0: np.ones(3, np.bool_), 2: np.ones(2, np.bool_)}
+    np.testing.assert_allclose(sampler.batch_means(row, every, samples=60).query, 1.0)
+    none = {0: np.zeros(3, np.bool_), 2: np.ones(2, np.bool_)}
+    assert not sampler.batch_means(row, none, samples=60).query.any()
+
+
+def test_drawn_rows_hold_the_evidence_and_a_seed_draws_the_same() -> None:
+    sampler, row = GibbsSampler(table_network()), np.array([2.0, np.nan, np.nan, 0.0])
+    drawn = sampler.draw(row, 200, seed=4)
+    assert set(map(tuple, drawn[:, [0, 3]].tolist())) == {(2.0, 0.0)}
+    assert {tuple(line) for line in drawn[:, 1:3].tolist()} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    np.testing.assert_array_equal(drawn, sampler.draw(row, 200, seed=4))
+    assert not np.array_equal(drawn, sampler.draw(row, 200, seed=5))
+    assert sampler.draw(row, 0).shape == (0, 4)
+
+
+def test_chains_that_find_nothing_possible_are_not_answered_from() -> None:
+    never = TableFactor((0, 1), np.array([[0.0, -np.inf], [0.3, -np.inf]]))
+    sampler = GibbsSampler(Network(discrete_schema([2, 2]), (never,), "markov"))
+    with pytest.raises(ValueError, match="no row of positive probability"):
+        sampler.marginals(np.array([[np.nan, 0.0], [np.nan, 1.0]]))
+    assert sampler.marginals(np.array([[np.nan, 0.0]])).shape == (1, 4)

@@ -13,7 +13,12 @@ from test_networks import enumerated, networks
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
-from tractable.formats.network_files import markov_network
+from tractable.formats.network_files import (
+    NetworkDocument,
+    markov_network,
+    read_network_document,
+    write_network_document,
+)
 from tractable.learners.bayesian.network import learn_network
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.networks import (
@@ -256,3 +261,66 @@ def test_what_cannot_be_a_network_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="logarithm 800 does not fit"):
         WRITERS[".uai"](huge)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_and_provenance_stand_in_a_comment_behind_the_network(tmp_path: Path) -> None:
+    schema = Schema(
+        (Variable("höhe", "categorical", ("tief", "hoch")), Variable("b", "categorical", (0, 1, 2)))
+    )
+    features = (FeatureFactor((0, 1), (1, 2), (True, False), 0.5),)
+    document = NetworkDocument(Network(schema, features, "markov"), {"learner": "l1-markov", "seed": 3})
+    path = tmp_path / "named.mn"
+    write_network_document(document, path)
+    plain, comment = path.read_text().split("}\n# ")
+    assert plain + "}\n" == libra_text(document.network)
+    assert comment.startswith('tractable {"schema": [{"name": "höhe"')
+    again = read_network_document(path)
+    assert again.network.schema == schema
+    assert again.about == document.about
+    circuit = tr.load(path)
+    assert circuit.about == {**document.about, "network": "markov"}
+    assert circuit.prob({"höhe": "hoch"}) == pytest.approx((2 * np.exp(0.5) + 1) / (2 * np.exp(0.5) + 4))
+
+
+def test_a_network_without_names_has_no_comment(tmp_path: Path) -> None:
+    network = Network(discrete_schema([2, 2]), (FeatureFactor((0,), (1,), (True,), 0.5),), "markov")
+    write_network_document(NetworkDocument(network), tmp_path / "plain.mn")
+    assert (tmp_path / "plain.mn").read_text() == libra_text(network)
+
+
+@pytest.mark.parametrize(
+    ("comment", "fault"),
+    [
+        ("# tractable {", "not well formed"),
+        ("# tractable []", "not an object"),
+        ('# tractable {"about": 3}', "is not a dictionary"),
+        ('# tractable {"schema": 3}', "not a list of columns"),
+        ('# tractable {"schema": []}', "does not fit the numbers of states"),
+    ],
+)
+def test_a_damaged_comment_is_refused(tmp_path: Path, comment: str, fault: str) -> None:
+    path = tmp_path / "damaged.mn"
+    path.write_text(f"{MARKOV}{comment}\n")
+    for read in (read_network_document, tr.load):
+        with pytest.raises(ValueError, match=rf"damaged\.mn: .*{fault}"):
+            read(path)
+
+
+def test_other_comments_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "noted.mn"
+    path.write_text(f"{MARKOV}# made by hand\n")
+    assert len(read_network_document(path).network.factors) == len(read_libra(path).factors) > 0
+
+
+def test_a_network_too_large_to_compile_is_refused_with_the_way_to_approximate_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(network: Network) -> Graph:
+        return compile_network(network, limit=5)
+
+    monkeypatch.setattr("tractable.formats.network_files.compile_network", too_large)
+    (tmp_path / "large.mn").write_text(MARKOV)
+    with pytest.raises(ValueError, match=r"large\.mn: compiling .* Gibbs sampling: tr\.MarkovNetwork\.load"):
+        tr.load(tmp_path / "large.mn")
+    with pytest.raises(ValueError, match="--approximate of `tractable query` and `tractable marginals`"):
+        tr.load(tmp_path / "large.mn")

@@ -1,4 +1,4 @@
-"""Markov networks learned by pseudo-likelihood: no circuit computes them, so sampling answers approximately.
+"""Markov networks learned by pseudo-likelihood, without a circuit: their answers are estimated by sampling.
 
 To add a learner: a file with a class that declares its settings, and a line in the table below. The command
 line, the benchmark, `tr.MarkovNetwork` and the reference page follow from these two.

@@ -4,7 +4,7 @@ from statistics import fmean
 
 from tractable.benchmark import published
 from tractable.benchmark.comparison import Comparison
-from tractable.benchmark.grid import MARKS, Grid, log_likelihood
+from tractable.benchmark.grid import MARKS, SAMPLED, Grid, log_likelihood
 from tractable.benchmark.questions import PERCENTAGES
 
 
@@ -28,7 +28,8 @@ def answers_grid(comparison: Comparison) -> Grid:
         tuple(lines) if any(not line[1].endswith("*") for line in lines) else (),
         "Of so many of the variables given the others, nats a variable asked about; marks as above."
         " * published, with other draws of the variables; ** the same, for one variable fewer than it was"
-        " divided by, which is what the figures fit where the percentage is a whole number of variables.",
+        " divided by, which is what the figures fit where the percentage is a whole number of variables."
+        + _sampled_legend(comparison),
         names=2,
     )
 
@@ -37,8 +38,18 @@ def _answer_cell(comparison: Comparison, dataset: str, learner: str, percent: in
     answers = comparison.answers(dataset, learner, percent)
     if answers is None:
         return ""
-    return MARKS[comparison.answer_verdict(dataset, learner, percent)] + log_likelihood(
-        fmean(answers.log_prob), 4
+    mark = MARKS[comparison.answer_verdict(dataset, learner, percent)]
+    sampled = SAMPLED if learner in comparison.networks else ""
+    return f"{mark}{sampled}{log_likelihood(fmean(answers.log_prob), 4)}"
+
+
+def _sampled_legend(comparison: Comparison) -> str:
+    """What the sign means that marks approximate answers."""
+    if not comparison.networks:
+        return ""
+    return (
+        " ≈ approximate, by Gibbs sampling: the sum over cells of log marginals (conditional marginal"
+        " log-likelihood), not the joint conditional log-likelihood, with which it is not compared."
     )
 
 
@@ -59,7 +70,8 @@ def times_grid(comparison: Comparison) -> Grid:
         ("learner", "asked", *(f"{percent} %" for percent in PERCENTAGES)),
         tuple(lines),
         "Mean / largest of the data sets' averages, on one core."
-        " * published: twenty data sets, a core of 2.67 GHz.",
+        " * published: twenty data sets, a core of 2.67 GHz."
+        + (f" {', '.join(comparison.networks)}: by Gibbs sampling." if comparison.networks else ""),
         names=2,
     )
 

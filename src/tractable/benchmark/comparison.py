@@ -34,6 +34,13 @@ class Comparison:
         names = {run.learner for run in self.runs}
         return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
+    @property
+    def networks(self) -> list[str]:
+        """The learners of networks, which have no log-likelihoods, and whose answers are approximate."""
+        runs = [run for of_set in self.chosen.values() for run in of_set.values()]
+        names = {run.learner for run in runs if run.measured is not None and run.measured.is_network}
+        return [name for name in self.learners if name in names]
+
     def measured(self, dataset: str, learner: str) -> Measured | None:
         """What was measured of a learner on a data set."""
         run = self.chosen[dataset].get(learner)
@@ -42,7 +49,7 @@ class Comparison:
     def verdict(self, dataset: str, learner: str, other: str | None = None) -> Verdict:
         """Whether a learner's test rows are significantly more probable than another's."""
         ours, theirs = self.measured(dataset, learner), self.measured(dataset, other or self.against)
-        if ours is None or theirs is None:
+        if ours is None or theirs is None or ours.is_network or theirs.is_network:
             return ""
         return verdict(np.array(ours.log_prob), np.array(theirs.log_prob))
 
@@ -57,13 +64,17 @@ class Comparison:
         return found[0] if found else None
 
     def answer_verdict(self, dataset: str, learner: str, percent: int) -> Verdict:
-        """Whether a learner's answers are significantly better; none where the questions were others."""
+        """Whether a learner's answers are significantly better than those of `against`.
+
+        There is no verdict where the questions were others, or only one of the two answers by sampling.
+        """
         ours = self.answers(dataset, learner, percent)
         theirs = self.answers(dataset, self.against, percent)
         if (
             ours is None
             or theirs is None
             or self._asked(dataset, learner) != self._asked(dataset, self.against)
+            or (learner in self.networks) != (self.against in self.networks)
         ):
             return ""
         return verdict(np.array(ours.log_prob), np.array(theirs.log_prob))
@@ -92,7 +103,7 @@ def _best(runs: list[Run]) -> dict[str, Run]:
     best: dict[str, tuple[float, Run]] = {}
     for run in runs:
         if run.measured is not None:
-            score = run.measured.valid_ll
+            score = run.measured.valid_score
             if run.learner not in best or score > best[run.learner][0]:
                 best[run.learner] = score, run
     return {learner: run for learner, (_, run) in best.items()}

@@ -1,4 +1,7 @@
-"""What is measured: a learner, and methods that improve its parameters, as in `learnspn+cccp`."""
+"""What is measured: a learner, and methods that improve its parameters, as in `learnspn+cccp`.
+
+Learners of networks are measured, too, by what Gibbs sampling answers; methods do not apply to them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from tractable.approximate import NetworkLearner
 from tractable.benchmark.datasets import Tables
 from tractable.benchmark.published import counterparts
 from tractable.circuit import Graph
 from tractable.learners import LEARNERS, Learner
+from tractable.networks import Network
 from tractable.parameters import METHODS, Method, fit
 from tractable.progress import Watch
 from tractable.settings import plain_settings
+from tractable.training import make_learner
 
 
 @dataclass(frozen=True)
@@ -37,18 +43,41 @@ class Contestant:
         return graph
 
 
-def contestant(name: str, settings: Sequence[str] = ()) -> Contestant:
+@dataclass(frozen=True)
+class NetworkContestant:
+    """A learner of networks with its settings."""
+
+    name: str
+    learner: NetworkLearner
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """All settings of the learner under its name, as a file can hold them."""
+        return {self.learner.name: plain_settings(self.learner)}
+
+    def learn(self, tables: Tables, rng: np.random.Generator, watch: Watch) -> Network:
+        """The network that comes of the training rows, its penalty chosen on the validation rows."""
+        return self.learner.learn(tables.train, rng, valid=tables.valid, watch=watch)
+
+
+def contestant(name: str, settings: Sequence[str] = ()) -> Contestant | NetworkContestant:
     """The contestant of a name; settings are texts `learner.name=value`, and those of others are let be.
 
     Raises:
         ValueError: naming the learner, the method or the setting that is unknown.
     """
     first, *rest = name.split("+")
-    learner = LEARNERS.make(first, _own(first, settings))
+    learner = make_learner(first, _own(first, settings))
+    if isinstance(learner, NetworkLearner):
+        if rest:
+            raise ValueError(
+                f"'{name}': {first} learns a network without a circuit, which {rest[0]} cannot fit"
+            )
+        return NetworkContestant(name, learner)
     return Contestant(name, learner, tuple(METHODS.make(part, _own(part, settings)) for part in rest))
 
 
-def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestant]:
+def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestant | NetworkContestant]:
     """Several contestants; each setting belongs to a part of one of them.
 
     Raises:

@@ -7,6 +7,7 @@ from math import isinf
 from tractable.benchmark.significance import Verdict
 
 MARKS: dict[Verdict, str] = {"better": "• ", "worse": "◦ ", "": ""}
+SAMPLED = "≈ "  # in front of what is estimated by Gibbs sampling
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def log_likelihood(value: float, digits: int) -> str:
-    """A mean log-likelihood as a cell; a model that finds a row impossible has none."""
+def log_likelihood(value: float | None, digits: int) -> str:
+    """A mean log-likelihood as a cell; empty where it is intractable, infinite where a row is impossible."""
+    if value is None:
+        return ""
     return "-∞" if isinf(value) else f"{value:.{digits}f}"

@@ -24,16 +24,29 @@ def likelihood_grid(comparison: Comparison, methods: Sequence[str]) -> Grid:
         ("data set", *comparison.learners, *(f"{method}*" for method in shown)),
         tuple(lines),
         _legend(comparison)
-        + (f" * published; its marks compare with {published.REFERENCE}*." if shown else ""),
+        + (f" * published; its marks compare with {published.REFERENCE}*." if shown else "")
+        + _network_legend(comparison),
     )
 
 
 def _legend(comparison: Comparison) -> str:
     if comparison.against not in comparison.learners:
         return f"Mean over test rows, nats. No run of {comparison.against} to compare with."
+    if comparison.against in comparison.networks:
+        return f"Mean over test rows, nats. {comparison.against} has no log-likelihood to compare with."
     return (
         f"Mean over test rows, nats. • significantly better than {comparison.against}, ◦ significantly worse"
         f" (paired t-test, p = {LEVEL:g})."
+    )
+
+
+def _network_legend(comparison: Comparison) -> str:
+    """Why some columns are empty."""
+    if not comparison.networks:
+        return ""
+    return (
+        f" {', '.join(comparison.networks)}: no figures, since the log-likelihood of a Markov network without"
+        " a circuit is intractable."
     )
 
 
@@ -51,8 +64,9 @@ def _published_cell(dataset: str, method: str) -> str:
 
 def _counts(comparison: Comparison) -> list[str]:
     against = comparison.against
+    compared = _with_likelihoods(comparison)
     return [
-        "" if learner == against or against not in comparison.learners
+        "" if learner == against or not {learner, against} <= set(compared)
         else f"{comparison.wins(learner, against)} / {comparison.wins(against, learner)}"
         for learner in comparison.learners
     ]  # fmt: skip
@@ -64,9 +78,15 @@ def _published_counts(method: str) -> str:
     return f"{wins[forth]} / {wins[back]}" if forth in wins else ""
 
 
+def _with_likelihoods(comparison: Comparison) -> list[str]:
+    """The learners whose log-likelihoods can be compared: those of circuits."""
+    return [learner for learner in comparison.learners if learner not in comparison.networks]
+
+
 def wins_grid(comparison: Comparison) -> Grid:
     """On how many data sets each learner is significantly better than each other (table 3.2)."""
-    learners = comparison.learners if len(comparison.learners) > 1 else []
+    compared = _with_likelihoods(comparison)
+    learners = compared if len(compared) > 1 else []
     lines = [
         (one, *("—" if one == other else _wins_cell(comparison, one, other) for other in learners))
         for one in learners

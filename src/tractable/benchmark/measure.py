@@ -2,15 +2,21 @@
 
 import time
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from tractable.benchmark.contestants import Contestant, contestant
+from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
+from tractable.benchmark.contestants import Contestant, NetworkContestant, contestant
 from tractable.benchmark.datasets import Tables
 from tractable.benchmark.memory import peak_memory
-from tractable.benchmark.questions import ask
+from tractable.benchmark.questions import answer, ask, sampled_answer
 from tractable.benchmark.runs import Job, Measured
+from tractable.circuit import Graph
 from tractable.data import Table, discrete_schema
+from tractable.networks import Network
+from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.progress import Watch
 from tractable.queries import log_prob
 
@@ -26,26 +32,54 @@ def measure(job: Job) -> Measured:
     _warm_up(maker)
     watch = Watch(seconds=job.budget)
     wall, cpu = time.perf_counter(), time.process_time()
-    graph = maker.learn(tables, np.random.default_rng(job.seed), watch)
+    model = maker.learn(tables, np.random.default_rng(job.seed), watch)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     finished = not watch.should_stop()
-    valid = np.average(log_prob(graph, tables.valid.values), weights=tables.valid.row_weights)
+    if isinstance(model, Network):
+        figures = network_figures(model, tables, job)
+    else:
+        figures = circuit_figures(model, tables, job)
     return Measured(
         finished=finished,
         variables=len(tables.train.schema),
         train_rows=len(tables.train),
-        nodes=graph.nodes,
-        edges=graph.edges,
         cpu_seconds=cpu,
         seconds=wall,
-        valid_ll=float(valid),
-        log_prob=log_prob(graph, tables.test.values).tolist(),
-        answers=ask(graph, tables.test, job.queries, job.seed),
+        **figures,
         peak_mb=peak_memory() / 2**20,
     )
 
 
-def _warm_up(maker: Contestant) -> None:
+def circuit_figures(graph: Graph, tables: Tables, job: Job) -> dict[str, Any]:
+    """The size of a circuit, its log-likelihoods, and its exact answers."""
+    valid = np.average(log_prob(graph, tables.valid.values), weights=tables.valid.row_weights)
+    return {
+        "nodes": graph.nodes,
+        "edges": graph.edges,
+        "valid_ll": float(valid),
+        "log_prob": log_prob(graph, tables.test.values).tolist(),
+        "answers": ask(partial(answer, graph), tables.test, job.queries, job.seed),
+    }
+
+
+def network_figures(network: Network, tables: Tables, job: Job) -> dict[str, Any]:
+    """The size of a network, its pseudo-likelihood, and its answers by Gibbs sampling.
+
+    It has no circuit, and its log-likelihoods are intractable.
+    """
+    answerer = partial(sampled_answer, GibbsSampler(network), seed=job.seed)
+    return {
+        "nodes": None,
+        "edges": None,
+        "valid_ll": None,
+        "log_prob": [],
+        "answers": ask(answerer, tables.test, job.queries, job.seed),
+        "features": len(network.factors),
+        "valid_pll": mean_log_pseudo_likelihood(network, tables.valid),
+    }
+
+
+def _warm_up(maker: Contestant | NetworkContestant) -> None:
     """Compile or load the learner's kernels, so that this is not counted as learning."""
     rows = np.random.default_rng(0).integers(2, size=(3, 20, 4)).astype(np.float64)
     tiny = Tables(*(Table(discrete_schema([2] * 4), part) for part in rows))

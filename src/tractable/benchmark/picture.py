@@ -53,8 +53,9 @@ def _likelihoods(axes: "Axes", comparison: Comparison, dataset: str) -> None:
     known = published.log_likelihoods()
     for place, learner in enumerate(comparison.learners):
         measured = comparison.measured(dataset, learner)
-        if measured is not None and isfinite(measured.test_ll):
-            axes.plot(measured.test_ll, place, "o", color=MEASURED)
+        test_ll = None if measured is None else measured.test_ll
+        if test_ll is not None and isfinite(test_ll):
+            axes.plot(test_ll, place, "o", color=MEASURED)
         figure = known.get((dataset, published.counterparts().get(learner, "")))
         if figure is not None:
             axes.plot(figure.mean, place, "o", mfc="none", ms=9, color=PUBLISHED)
@@ -82,7 +83,8 @@ def _times(axes: "Axes", comparison: Comparison) -> None:
     for learner in comparison.learners:
         asked = [_mean_time(comparison, learner, percent) for percent in PERCENTAGES]
         if all(asked):
-            axes.plot(PERCENTAGES, asked, ".-", label=learner)
+            sampled = " (Gibbs sampling)" if learner in comparison.networks else ""
+            axes.plot(PERCENTAGES, asked, ".-", label=learner + sampled)
             times += asked
     if times:
         axes.set_yscale("log")

@@ -1,17 +1,23 @@
 """Questions about test rows: some columns asked about, the others given (Rooshenas 2017, section 3.4)."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
+from tractable.approximate.cmll import conditional_marginal_log_likelihood
 from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph
 from tractable.data import Table
+from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.queries import log_prob
 
 PERCENTAGES = (10, 30, 50, 70, 90)  # of the columns, asked about
 ALONE = 20  # questions that are timed one by one
+
+Answerer: TypeAlias = Callable[[Floats, Bools], Floats]  # rows, cells asked about -> log-probability a cell
 
 
 @dataclass(frozen=True)
@@ -47,22 +53,32 @@ def answer(graph: Graph, rows: Floats, asked: Bools) -> Floats:
     return logs / np.maximum(cells, 1)
 
 
-def ask(graph: Graph, table: Table, count: int, seed: int) -> list[Answers]:
+def sampled_answer(sampler: GibbsSampler, rows: Floats, asked: Bools, seed: int) -> Floats:
+    """The sum of log P(cell | the cells not asked about) over the cells asked about, a cell, for each row.
+
+    Probabilities are estimated by Gibbs sampling. Each cell counts by itself (the conditional marginal
+    log-likelihood): the probability of all cells together, which `answer` gives, is out of reach.
+    """
+    cells = (asked & ~np.isnan(rows)).sum(axis=1)
+    return conditional_marginal_log_likelihood(sampler, rows, asked, seed=seed) / np.maximum(cells, 1)
+
+
+def ask(answerer: Answerer, table: Table, count: int, seed: int) -> list[Answers]:
     """The answers for every percentage of `PERCENTAGES`; none where nothing is to be asked."""
     if count == 0:
         return []
-    answer(graph, *choose(table, 1, 50, seed))  # kernels are loaded before the clock runs
-    return [_asked(graph, table, count, percent, seed) for percent in PERCENTAGES]
+    answerer(*choose(table, 1, 50, seed))  # kernels are loaded before the clock runs
+    return [_ask_percentage(answerer, table, count, percent, seed) for percent in PERCENTAGES]
 
 
-def _asked(graph: Graph, table: Table, count: int, percent: int, seed: int) -> Answers:
+def _ask_percentage(answerer: Answerer, table: Table, count: int, percent: int, seed: int) -> Answers:
     rows, asked = choose(table, count, percent, seed)
     begin = time.perf_counter()
-    logs = answer(graph, rows, asked)
+    logs = answerer(rows, asked)
     batch = (time.perf_counter() - begin) / len(rows)
     alone = min(ALONE, len(rows))
     begin = time.perf_counter()
     for i in range(alone):  # one by one is what is measured here
-        answer(graph, rows[i : i + 1], asked[i : i + 1])
+        answerer(rows[i : i + 1], asked[i : i + 1])
     each = (time.perf_counter() - begin) / alone
     return Answers(percent, logs.tolist(), 1000 * each, 1000 * batch)

@@ -5,7 +5,12 @@ from typing import Any
 from tractable.benchmark.comparison import Comparison
 from tractable.benchmark.contestants import contestant
 from tractable.benchmark.grid import Grid, log_likelihood
-from tractable.benchmark.runs import Run
+from tractable.benchmark.runs import Measured, Run
+
+NETWORKS = (
+    " A network has no circuit, and no log-likelihood: PLL is the mean log pseudo-likelihood, which chooses"
+    " between runs of its learner."
+)
 
 
 def runs_grid(comparison: Comparison) -> Grid:
@@ -16,7 +21,8 @@ def runs_grid(comparison: Comparison) -> Grid:
         ("data set", "learner", "settings", "outcome", "valid LL", "test LL", "edges", "CPU s", "MB"),
         tuple(_run_line(run, run.key in chosen) for run in comparison.runs),
         "CPU seconds of learning, peak memory of the whole process, on one core. ✓ stands in the tables"
-        " above: of several runs of a learner on a data set the best on validation rows.",
+        " above: of several runs of a learner on a data set the best on validation rows."
+        + (NETWORKS if comparison.networks else ""),
         names=4,
     )
 
@@ -26,13 +32,21 @@ def _run_line(run: Run, is_chosen: bool) -> tuple[str, ...]:
     measured = run.measured
     if measured is None:
         return (*head, f"failed: {run.reason}", "", "", "", "", "")
-    outcome = ("✓ " if is_chosen else "") + ("" if measured.finished else "stopped by budget")
+    parts = ["stopped by budget"] * (not measured.finished) + _network_words(measured)
+    outcome = ("✓ " if is_chosen else "") + ", ".join(parts)
     figures = (
         log_likelihood(measured.valid_ll, 3),
         log_likelihood(measured.test_ll, 3),
-        f"{measured.edges:,}",
+        "" if measured.edges is None else f"{measured.edges:,}",
     )
     return (*head, outcome.strip(), *figures, f"{measured.cpu_seconds:.1f}", f"{measured.peak_mb:,.0f}")
+
+
+def _network_words(measured: Measured) -> list[str]:
+    """What a network has in place of edges and log-likelihoods."""
+    if measured.features is None:
+        return []
+    return [f"network of {measured.features:,} features, valid PLL {log_likelihood(measured.valid_pll, 3)}"]
 
 
 def settings_text(run: Run) -> str:

@@ -59,24 +59,41 @@ class Job:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of a run that went well."""
+    """What came of a run that went well: of a circuit, or of a network that has none.
+
+    The log-likelihoods of a network are intractable; its answers are by Gibbs sampling, a cell at a time.
+    """
 
     finished: bool  # False where the budget ended learning early
     variables: int
     train_rows: int
-    nodes: int
-    edges: int
+    nodes: int | None  # of a circuit
+    edges: int | None  # of a circuit
     cpu_seconds: float  # of learning, on all cores together
     seconds: float  # of learning, by the clock
     peak_mb: float  # the most memory that the whole process held, with the interpreter and the tables
-    valid_ll: float
-    log_prob: list[float]  # of each test row
+    valid_ll: float | None  # of a circuit
+    log_prob: list[float]  # of each test row; none for a network
     answers: list[Answers]
+    features: int | None = None  # of a network
+    valid_pll: float | None = None  # the mean log pseudo-likelihood of the validation rows, for a network
 
     @property
-    def test_ll(self) -> float:
-        """The mean log-likelihood of the test rows."""
-        return float(np.mean(self.log_prob))
+    def is_network(self) -> bool:
+        """Whether a network without a circuit was measured, whose answers are approximate."""
+        return self.features is not None
+
+    @property
+    def valid_score(self) -> float:
+        """What says which of several runs of a learner is the best, on the validation rows."""
+        score = self.valid_pll if self.is_network else self.valid_ll
+        assert score is not None
+        return score
+
+    @property
+    def test_ll(self) -> float | None:
+        """The mean log-likelihood of the test rows; None for a network, where it is intractable."""
+        return None if self.is_network else float(np.mean(self.log_prob))
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,9 @@ class Run:
         """The run on one line; the logarithm of zero is null."""
         told = asdict(self)
         if self.measured is not None:
-            told["measured"]["valid_ll"] = _kept([self.measured.valid_ll])[0]
+            for name in ("valid_ll", "valid_pll"):
+                value = getattr(self.measured, name)
+                told["measured"][name] = None if value is None else _kept([value])[0]
             told["measured"]["log_prob"] = _kept(self.measured.log_prob)
             told["measured"]["answers"] = [
                 asdict(one) | {"log_prob": _kept(one.log_prob)} for one in self.measured.answers
@@ -127,7 +146,8 @@ class Run:
 
 def _measured(told: dict[str, Any]) -> Measured:
     answers = [Answers(**(one | {"log_prob": _found(one["log_prob"])})) for one in told["answers"]]
-    logs = {"valid_ll": _found([told["valid_ll"]])[0], "log_prob": _found(told["log_prob"])}
+    score = "valid_ll" if told.get("features") is None else "valid_pll"
+    logs = {score: _found([told[score]])[0], "log_prob": _found(told["log_prob"])}
     return Measured(**(told | logs | {"answers": answers}))
 
 

@@ -128,8 +128,10 @@ def _outcome(run: "Run") -> str:
     found = run.measured
     if found is None:
         return f"failed: {run.reason}"
-    cost = f"{count(found.edges, 'edge')}, {found.cpu_seconds:.1f} CPU s, {found.peak_mb:,.0f} MB"
-    return f"{found.test_ll:.4f} nats, {cost}"
+    cost = f"{found.cpu_seconds:.1f} CPU s, {found.peak_mb:,.0f} MB"
+    if found.edges is None or found.test_ll is None:
+        return f"{count(found.features or 0, 'feature')}, approximate answers, {cost}"
+    return f"{found.test_ll:.4f} nats, {count(found.edges, 'edge')}, {cost}"
 
 
 def _runs(comparison: "Comparison") -> list[dict[str, Any]]:
@@ -150,9 +152,11 @@ def _facts(run: "Run", label: str | None, comparison: "Comparison") -> dict[str,
         return facts
     rows = ("log_prob", "answers")
     facts |= {name: value for name, value in vars(run.measured).items() if name not in rows}
-    facts |= {"test_ll": run.measured.test_ll, "test_rows": len(run.measured.log_prob)}
+    facts |= {"test_ll": run.measured.test_ll, "test_rows": len(run.measured.log_prob) or None}
+    exact = not run.measured.is_network
     facts["questions"] = [
-        asdict(one) | {"log_prob": sum(one.log_prob) / len(one.log_prob)} for one in run.measured.answers
+        asdict(one) | {"log_prob": sum(one.log_prob) / len(one.log_prob), "exact": exact}
+        for one in run.measured.answers
     ]
     if label is not None:
         facts["verdict"] = comparison.verdict(label, run.learner) or None

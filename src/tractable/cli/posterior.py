@@ -10,8 +10,8 @@ from tractable.cli import options
 from tractable.cli.output import SAMPLED, answer, lines, probability
 
 if TYPE_CHECKING:
-    from tractable.approximate.answers import Sampling
     from tractable.data import Variable
+    from tractable.queries.gibbs import Sampling
 
 
 def marginals(
@@ -31,7 +31,7 @@ def marginals(
     Example: tractable marginals clinic.tract --given 'cough=heavy'
     """
     if approximate:
-        from tractable.approximate.answers import Sampling
+        from tractable.queries.gibbs import Sampling
 
         found = _estimates(model, given, Sampling(samples=samples, seed=seed))
         told = lines([(name, _estimate_words(one)) for name, one in found.items()])
@@ -48,9 +48,9 @@ def marginals(
 
 def _estimates(model: Path, given: str | None, how: "Sampling") -> dict[str, dict[str, list[Any]]]:
     """For each column its states, their probabilities and the standard errors, by Gibbs sampling."""
-    from tractable.approximate.answers import estimate_marginals, split_by_column
     from tractable.formats.network_files import read_network_document
     from tractable.model import as_evidence
+    from tractable.queries.gibbs import estimate_marginals, split_by_column
 
     network = read_network_document(model).network
     found = estimate_marginals(network, as_evidence(given, network.schema), how)

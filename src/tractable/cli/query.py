@@ -11,10 +11,10 @@ from tractable.cli import options
 from tractable.cli.output import SAMPLED, answer, probability
 
 if TYPE_CHECKING:
-    from tractable.approximate.answers import Sampling
     from tractable.model import Circuit
     from tractable.networks import Network
     from tractable.queries import Estimate
+    from tractable.queries.gibbs import Sampling
 
 
 def query(
@@ -36,7 +36,7 @@ def query(
     Example: tractable query clinic.tract 'P(lung_cancer=yes | smoker=yes, x_ray=shadow)'
     """
     if approximate:
-        from tractable.approximate.answers import Sampling
+        from tractable.queries.gibbs import Sampling
 
         found = estimated_answers(model, questions, Sampling(samples=samples, seed=seed))
         told = [f"{a['question']} ≈ {a['probability']:.6g} ± {a['std_error']:.2g}" for a in found]
@@ -83,8 +83,8 @@ def estimated_answer(network: "Network", question: str, how: "Sampling") -> "Est
     Raises:
         ValueError: if it cannot be understood, or no chain agrees with what is given.
     """
-    from tractable.approximate.answers import estimate_probability
     from tractable.data import parse_question
+    from tractable.queries.gibbs import estimate_probability
 
     asked, given = parse_question(question, network.schema)
     try:

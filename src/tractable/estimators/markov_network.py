@@ -10,14 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.approximate import NETWORK_LEARNERS
-from tractable.approximate.answers import (
-    Sampling,
-    draw_rows,
-    estimate_marginals,
-    estimate_probability,
-    estimate_row_marginals,
-    split_by_column,
-)
 from tractable.approximate.pseudo_likelihood.scores import log_pseudo_likelihoods
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, as_table, frame_kind, to_frame
@@ -29,6 +21,14 @@ from tractable.model import Given, as_evidence, evidence_or_rows, rows_table
 from tractable.networks import Network
 from tractable.progress import Watch
 from tractable.queries import Estimate
+from tractable.queries.gibbs import (
+    Sampling,
+    draw_rows,
+    estimate_marginals,
+    estimate_probability,
+    estimate_row_marginals,
+    split_by_column,
+)
 from tractable.training import provenance, train_network
 
 

@@ -17,7 +17,7 @@ from tractable.data import Evidence, Schema
 from tractable.data.evidence import Finding, join_evidence, mask
 from tractable.networks import Network, TableFactor
 from tractable.networks.gibbs.sampler import GibbsSampler
-from tractable.queries import Estimate
+from tractable.queries.information import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
