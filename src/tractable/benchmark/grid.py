@@ -23,10 +23,10 @@ class Grid:
     def text(self) -> str:
         """The table with aligned columns."""
         widths = [max(map(len, column)) for column in zip(self.header, *self.lines, strict=True)]
-        body = "\n".join(self._aligned(line, widths) for line in (self.header, *self.lines))
+        body = "\n".join(self._align(line, widths) for line in (self.header, *self.lines))
         return "\n".join(part for part in (self.title, body, self.note) if part)
 
-    def _aligned(self, line: Sequence[str], widths: Sequence[int]) -> str:
+    def _align(self, line: Sequence[str], widths: Sequence[int]) -> str:
         cells = [
             cell.ljust(width) if i < self.names else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))

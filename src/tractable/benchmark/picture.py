@@ -1,4 +1,4 @@
-"""The picture of a comparison, drawn with matplotlib: published figures beside measured ones."""
+"""The picture of a comparison, draw_comparison with matplotlib: published figures beside measured ones."""
 
 from io import BytesIO
 from math import ceil, floor, isfinite, log10
@@ -19,11 +19,11 @@ COLUMNS = 4  # panels side by side
 def picture(comparison: Comparison) -> bytes:
     """An SVG file: a panel of test log-likelihoods for each data set, then what learning and answers cost."""
     buffer = BytesIO()
-    drawn(comparison).savefig(buffer, format="svg")
+    draw_comparison(comparison).savefig(buffer, format="svg")
     return buffer.getvalue()
 
 
-def drawn(comparison: Comparison) -> "Figure":
+def draw_comparison(comparison: Comparison) -> "Figure":
     """The picture as matplotlib has it."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

@@ -123,10 +123,10 @@ class Run:
         if self.measured is not None:
             for name in ("valid_ll", "valid_pll"):
                 value = getattr(self.measured, name)
-                told["measured"][name] = None if value is None else _kept([value])[0]
-            told["measured"]["log_prob"] = _kept(self.measured.log_prob)
+                told["measured"][name] = None if value is None else _round_logs([value])[0]
+            told["measured"]["log_prob"] = _round_logs(self.measured.log_prob)
             told["measured"]["answers"] = [
-                asdict(one) | {"log_prob": _kept(one.log_prob)} for one in self.measured.answers
+                asdict(one) | {"log_prob": _round_logs(one.log_prob)} for one in self.measured.answers
             ]
         return json.dumps(told, allow_nan=False)
 
@@ -145,16 +145,16 @@ class Run:
 
 
 def _measured(told: dict[str, Any]) -> Measured:
-    answers = [Answers(**(one | {"log_prob": _found(one["log_prob"])})) for one in told["answers"]]
+    answers = [Answers(**(one | {"log_prob": _read_logs(one["log_prob"])})) for one in told["answers"]]
     score = "valid_ll" if told.get("features") is None else "valid_pll"
-    logs = {score: _found([told[score]])[0], "log_prob": _found(told["log_prob"])}
+    logs = {score: _read_logs([told[score]])[0], "log_prob": _read_logs(told["log_prob"])}
     return Measured(**(told | logs | {"answers": answers}))
 
 
-def _kept(logs: list[float]) -> list[float | None]:
+def _round_logs(logs: list[float]) -> list[float | None]:
     """Logarithms as a file holds them."""
     return [None if x == -np.inf else x for x in np.round(logs, DECIMALS).tolist()]
 
 
-def _found(logs: list[float | None]) -> list[float]:
+def _read_logs(logs: list[float | None]) -> list[float]:
     return [-np.inf if x is None else x for x in logs]

@@ -12,7 +12,7 @@ from tractable.cli.bench import bench
 from tractable.cli.check import check
 from tractable.cli.convert import convert, plot
 from tractable.cli.demo import demo
-from tractable.cli.faults import guarded
+from tractable.cli.faults import run_guarded
 from tractable.cli.info import info
 from tractable.cli.learn import learn
 from tractable.cli.learners import learners
@@ -54,7 +54,7 @@ def start(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of a command line: 0, 1 where a check fails, 2 for a mistake, 130 when interrupted."""
-    return guarded(lambda: app(args=arguments, prog_name="tractable", standalone_mode=False))
+    return run_guarded(lambda: app(args=arguments, prog_name="tractable", standalone_mode=False))
 
 
 def main() -> None:

@@ -136,10 +136,10 @@ def _outcome(run: "Run") -> str:
 
 def _runs(comparison: "Comparison") -> list[dict[str, Any]]:
     """The runs as JSON tells them: figures, not rows."""
-    return [_facts(run, label, comparison) for run, label in _labelled(comparison)]
+    return [_facts(run, label, comparison) for run, label in _label_runs(comparison)]
 
 
-def _labelled(comparison: "Comparison") -> list[tuple["Run", str | None]]:
+def _label_runs(comparison: "Comparison") -> list[tuple["Run", str | None]]:
     """All runs, each with the data set for which it stands in the tables, if it does."""
     standing = {run.key: label for label, runs in comparison.chosen.items() for run in runs.values()}
     return [(run, standing.get(run.key)) for run in comparison.runs]

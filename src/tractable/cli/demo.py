@@ -65,8 +65,8 @@ def demo(
     circuit = _learn("naive-bayes", table, valid)
     seconds = time.perf_counter() - started
     gain = _gain(circuit, _learn("independent", table, None), test)
-    asked = [_answered(circuit, table, question) for question in QUESTIONS]
-    files = _saved(circuit, folder)
+    asked = [_answer_question(circuit, table, question) for question in QUESTIONS]
+    files = _save(circuit, folder)
     facts = {
         "table": "clinic",
         "rows": len(table),
@@ -75,7 +75,7 @@ def demo(
         "nodes": circuit.graph.nodes,
     }
     facts |= {"answers": asked, "files": files}
-    answer(facts, "\n\n".join([_about(circuit, facts), *map(_told, QUESTIONS, asked)]), as_json)
+    answer(facts, "\n\n".join([_about(circuit, facts), *map(_answer_words, QUESTIONS, asked)]), as_json)
     note("\nSaved " + ", ".join(map(str, files)), quiet or as_json)
     note(f"Ask on: tractable query {files[0]} '{QUESTIONS[1].formula}'", quiet or as_json)
 
@@ -97,11 +97,11 @@ def _gain(circuit: "Circuit", other: "Circuit", test: "Table") -> float:
     return mean_log_likelihood(circuit, test) - mean_log_likelihood(other, test)
 
 
-def _answered(circuit: "Circuit", table: "Table", question: Question) -> dict[str, Any]:
+def _answer_question(circuit: "Circuit", table: "Table", question: Question) -> dict[str, Any]:
     """The model's answer, and the share that counting rows gives, where there are rows to count."""
     from math import exp
 
-    matching, among = _counted(table, question.formula)
+    matching, among = _count_rows(table, question.formula)
     return {
         "words": question.words,
         "question": question.formula,
@@ -111,7 +111,7 @@ def _answered(circuit: "Circuit", table: "Table", question: Question) -> dict[st
     }
 
 
-def _counted(table: "Table", formula: str) -> tuple[int, int]:
+def _count_rows(table: "Table", formula: str) -> tuple[int, int]:
     """How many rows agree with all of a question, and how many with what it takes for given."""
     import numpy as np
 
@@ -140,7 +140,7 @@ def _about(circuit: "Circuit", facts: dict[str, Any]) -> str:
     )
 
 
-def _told(question: Question, found: dict[str, Any]) -> str:
+def _answer_words(question: Question, found: dict[str, Any]) -> str:
     counting = "no row to count" if found["counted"] is None else f"{found['counted']:.1%}"
     return (
         f"{question.words}\n  {question.formula}\n  {question.told(found['probability'])}"
@@ -148,7 +148,7 @@ def _told(question: Question, found: dict[str, Any]) -> str:
     )
 
 
-def _saved(circuit: "Circuit", folder: Path) -> list[Path]:
+def _save(circuit: "Circuit", folder: Path) -> list[Path]:
     """The model, its picture and, where matplotlib is installed, a chart of what evidence does."""
     from importlib.util import find_spec
 

@@ -26,10 +26,10 @@ def note(text: str, quiet: bool) -> None:
 def lines(rows: Sequence[tuple[str, object]]) -> str:
     """Names and values under each other, the values aligned."""
     width = max((len(name) for name, _ in rows), default=0)
-    return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in rows)
+    return "\n".join(f"{name:<{width}}  {_value_text(value)}" for name, value in rows)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

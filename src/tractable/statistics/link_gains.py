@@ -60,14 +60,14 @@ def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Given]]:
     for column in layout.categorical[wide].tolist():
         yield (
             np.array([column]),
-            _given(encoding, _sparse_one_hot(encoding, column), np.zeros(1, dtype=np.int64)),
+            _state_statistics(encoding, _sparse_one_hot(encoding, column), np.zeros(1, dtype=np.int64)),
         )
     narrow = layout.categorical[~wide]
     strip = np.cumsum(states[narrow]) // room
     for columns in np.split(narrow, np.flatnonzero(np.diff(strip)) + 1):
         if columns.size:
             first = np.cumsum(states[columns]) - states[columns]
-            yield columns, _given(encoding, _one_hot(encoding, columns), first)
+            yield columns, _state_statistics(encoding, _one_hot(encoding, columns), first)
 
 
 def _one_hot(encoding: Encoding, columns: Ints) -> Floats:
@@ -85,7 +85,7 @@ def _sparse_one_hot(encoding: Encoding, column: int) -> "sparse.csr_array":
     return sparse.csr_array((encoding.weights[row], (row, codes[row].astype(np.int64))), shape=shape)
 
 
-def _given(encoding: Encoding, one_hot: Matrix, first: Ints) -> _Given:
+def _state_statistics(encoding: Encoding, one_hot: Matrix, first: Ints) -> _Given:
     sums: Any = encoding.matrix.T @ one_hot
     sums = np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray(), dtype=np.float64)
     return _Given(sums, sums[encoding.layout.seen], first)

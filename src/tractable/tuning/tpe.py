@@ -43,7 +43,7 @@ def tpe_settings(
     distributions = {name: _distribution(choice) for name, choice in space.items()}
     with _silence():
         study = create_study(direction="maximize", sampler=TPESampler(seed=own_seed))
-    study.add_trials([_told(trial, space, distributions) for trial in earlier if not trial.fault])
+    study.add_trials([_as_optuna_trial(trial, space, distributions) for trial in earlier if not trial.fault])
     asked = study.ask(distributions).params
     return {name: _from_optuna(choice, asked[name]) for name, choice in space.items()}
 
@@ -58,7 +58,9 @@ def _distribution(choice: Choice) -> "BaseDistribution":
     return FloatDistribution(choice.low, choice.high, log=choice.log)
 
 
-def _told(trial: Trial, space: Space, distributions: dict[str, "BaseDistribution"]) -> "FrozenTrial":
+def _as_optuna_trial(
+    trial: Trial, space: Space, distributions: dict[str, "BaseDistribution"]
+) -> "FrozenTrial":
     from optuna.trial import create_trial
 
     params = {name: _to_optuna(choice, trial.settings[name]) for name, choice in space.items()}

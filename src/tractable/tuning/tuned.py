@@ -105,12 +105,12 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     problem = Problem(kind=kind, fixed=fixed, train=table, valid=held_out, seed=random_state, sampler=sampler)
     with Watch(tell, seconds=plan.seconds) as watch:
         if storage is None:
-            return _searched(problem, frame_kind(train), _place(output, None), None, watch, plan)
+            return _search(problem, frame_kind(train), _place(output, None), None, watch, plan)
         with Journal(Path(storage), problem.header) as journal:
-            return _searched(problem, frame_kind(train), _place(output, storage), journal, watch, plan)
+            return _search(problem, frame_kind(train), _place(output, storage), journal, watch, plan)
 
 
-def _searched(
+def _search(
     problem: Problem, frame: str, place: Path | None, journal: Journal | None, watch: Watch, plan: SearchPlan
 ) -> Tuned:
     known = [] if journal is None else journal.trials

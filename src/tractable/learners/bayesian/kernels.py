@@ -41,7 +41,7 @@ def unusual_cells(codes: Codes, slots: Ints, usual: Ints) -> tuple[Ints, Codes]:
 
 
 @njit(cache=True, nogil=True)
-def parted(rows: Codes, codes: Codes, states: int) -> tuple[Codes, Ints]:
+def partition_rows(rows: Codes, codes: Codes, states: int) -> tuple[Codes, Ints]:
     """The rows in order of a column's code, and where those of each state begin; missing ones come last."""
     start = np.zeros(states + 2, dtype=np.int64)
     for r in rows:
@@ -71,7 +71,7 @@ def split_gains(
     number[seen] = np.arange(seen.size)
     total, own, new = total[seen], before[seen], after[seen]
     own_mass, new_mass = before.sum(), after.sum()
-    table = _tallied(rows, number[state[rows]], weight, entries, seen.size)
+    table = _tally(rows, number[state[rows]], weight, entries, seen.size)
     whole = _log_likelihood(total, own, own_mass)
     gain = np.empty(entries.usual.size)
     rest = np.empty(seen.size)
@@ -100,7 +100,7 @@ def _totals(rows: Codes, state: Codes, weight: Floats, states: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _tallied(rows: Codes, number: Ints, weight: Floats, entries: Entries, states: int) -> Floats:
+def _tally(rows: Codes, number: Ints, weight: Floats, entries: Entries, states: int) -> Floats:
     """The weight of the rows with each unusual cell and each state of the child. Shape (slots, states)."""
     table = np.zeros((entries.slots[-1], states))
     for i in range(rows.size):

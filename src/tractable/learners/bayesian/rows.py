@@ -10,7 +10,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, collapse
-from tractable.learners.bayesian.kernels import Codes, Entries, parted, unusual_cells
+from tractable.learners.bayesian.kernels import Codes, Entries, partition_rows, unusual_cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class CodedRows:
     def parts(self, rows: Codes, column: int) -> list[Codes]:
         """The rows that have each state of a column."""
         states = self.schema[column].cardinality
-        order, start = parted(rows, self.codes[column], states)
+        order, start = partition_rows(rows, self.codes[column], states)
         return [order[start[k] : start[k + 1]] for k in range(states)]
 
     def counts(self, rows: Codes, column: int) -> Floats:

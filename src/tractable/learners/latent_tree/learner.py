@@ -90,7 +90,7 @@ class LatentTreeLearner(Learner):
         facts = _prepare(table, valid)
         best, best_score = None, -np.inf
         for tree, states in self._candidates(facts, watch):
-            graph, train = self._fitted(tree, states, facts, rng, watch)
+            graph, train = self._fit_tree(tree, states, facts, rng, watch)
             score = (
                 train - bic_penalty(graph, facts.encoding) if valid is None else mean_log_prob(graph, valid)
             )
@@ -113,7 +113,7 @@ class LatentTreeLearner(Learner):
                 seen.add(tree.hidden)
                 yield from product([tree], self.states or (None,))
 
-    def _fitted(
+    def _fit_tree(
         self, tree: Tree, states: int | None, facts: _Problem, rng: np.random.Generator, watch: Watch
     ) -> tuple[Graph, float]:
         """The circuit after EM and its mean training log-likelihood."""

@@ -148,7 +148,7 @@ def region_circuit(schema: Schema, regions: Sequence[TableRegion], size: int) ->
     builder = Builder(schema)
     ends = [region.kind == "leaf" or region.weight < size for region in regions]
     node: dict[int, int] = {}
-    for number in _used(regions, ends)[::-1]:
+    for number in _reachable_regions(regions, ends)[::-1]:
         region = regions[number]
         if ends[number]:
             assert region.leaf is not None
@@ -163,7 +163,7 @@ def region_circuit(schema: Schema, regions: Sequence[TableRegion], size: int) ->
     return builder.freeze(node[0])
 
 
-def _used(regions: Sequence[TableRegion], ends: Sequence[bool]) -> list[int]:
+def _reachable_regions(regions: Sequence[TableRegion], ends: Sequence[bool]) -> list[int]:
     """The regions that a circuit holds, parents before children."""
     used = [0]
     for number in used:
