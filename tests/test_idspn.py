@@ -17,7 +17,7 @@ from tractable.circuit import PRODUCT, Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learned, Learner
-from tractable.learners.idspn.growth import Dividing, Growth
+from tractable.learners.idspn.growth import ExtensionSearch, ExtensionSettings
 from tractable.learners.idspn.learner import ANCHORS, IDSPNLearner
 from tractable.learners.idspn.race import FAIR_CHANCE, RaceWatch
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
@@ -71,12 +71,14 @@ def grown(
     valid: Table | None = None,
     extensions: int = 5,
     leaf_learner: Callable[[float], Learner] = lambda share: IndependentLearner(),
-    around: float = 0.0,
+    parent_rows: float = 0.0,
 ) -> Node:
     """A tree whose leaves are products, unless said otherwise."""
     clustering = Clustering(clusters=5, penalty=0.2)
-    how = Dividing(clustering=clustering, dependence=0.01, extensions=extensions, around=around, jobs=1)
-    return Growth(how, leaf_learner, table, valid).run(rng(), Watch())
+    how = ExtensionSettings(
+        clustering=clustering, dependence=0.01, extensions=extensions, parent_rows=parent_rows, jobs=1
+    )
+    return ExtensionSearch(how, leaf_learner, table, valid).run(rng(), Watch())
 
 
 def alone(graph: Graph, rows: Floats, column: int) -> Floats:
@@ -128,7 +130,7 @@ def test_a_replaced_leaf_changes_all_values_above_and_leaves_the_old_tree_as_it_
     rest = leaf(table, [2], slice(0, 200))
     old = ProductNode([SumNode([one, two], np.array([0.4, 0.6])), rest])
     before = old.log_values.copy()
-    found = old.replaced(two, new)
+    found = old.replace_leaf(two, new)
     wanted = rest.log_values + np.log(0.4 * np.exp(one.log_values) + 0.6 * np.exp(new.log_values))
     np.testing.assert_allclose(found.log_values, wanted)
     np.testing.assert_allclose(log_prob_in(found.graph(), table), wanted)
@@ -238,7 +240,7 @@ def test_what_was_divided_counts_for_a_few_rows_in_each_part() -> None:
     """The chances in a leaf, by hand: its own rows, all rows as so many as are said, and a pseudo-count."""
     table = clustered(400)
     distinct, _ = collapse(table)
-    leaves = [one for one in grown(table, None, 1, around=7.0).circuits() if not one.final]
+    leaves = [one for one in grown(table, None, 1, parent_rows=7.0).circuits() if not one.final]
     assert len(leaves) > 1
     for one in leaves:
         weight = distinct.row_weights * 7.0 / len(table)
@@ -269,9 +271,11 @@ class Restless(Learner):
 @pytest.mark.parametrize("jobs", [1, 2, None])
 def test_all_leaves_of_an_extension_share_the_time_that_is_left(jobs: int | None) -> None:
     clustering = Clustering(clusters=5, penalty=0.2)
-    how = Dividing(clustering=clustering, dependence=0.01, extensions=5, around=3.0, jobs=jobs)
+    how = ExtensionSettings(clustering=clustering, dependence=0.01, extensions=5, parent_rows=3.0, jobs=jobs)
     watch = Watch(seconds=1.0)
-    growth = Growth(how, lambda share: Restless() if share < 1 else IndependentLearner(), clustered(), None)
+    growth = ExtensionSearch(
+        how, lambda share: Restless() if share < 1 else IndependentLearner(), clustered(), None
+    )
     begin = time.monotonic()
     with parallel_config(backend="threading"):
         root = growth.run(rng(), watch)
@@ -282,8 +286,10 @@ def test_all_leaves_of_an_extension_share_the_time_that_is_left(jobs: int | None
 def test_an_interrupt_reaches_the_leaf_that_is_being_learned() -> None:
     watch = Watch()
     Timer(0.2, lambda: setattr(watch, "interrupted", True)).start()
-    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=None)
-    root = Growth(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
+    how = ExtensionSettings(
+        clustering=Clustering(), dependence=0.01, extensions=5, parent_rows=0.0, jobs=None
+    )
+    root = ExtensionSearch(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
     assert sum(one.columns.size for one in root.circuits()) >= len(clustered().schema)  # it ended at all
 
 
@@ -297,9 +303,9 @@ def test_leaves_learned_side_by_side_report_and_are_interrupted(backend: str) ->
             raise KeyboardInterrupt
 
     watch = Watch(interrupt)
-    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=2)
+    how = ExtensionSettings(clustering=Clustering(), dependence=0.01, extensions=5, parent_rows=0.0, jobs=2)
     with parallel_config(backend=backend):
-        root = Growth(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
+        root = ExtensionSearch(how, lambda share: Restless(), clustered(), None).run(rng(), watch)
     assert watch.interrupted
     assert len(list(root.circuits())) > 2
     assert any(p.stage.startswith("circuit 1 of ") and p.score is None for p in told)
@@ -320,8 +326,8 @@ def test_processes_that_are_killed_are_a_want_of_memory_or_an_interrupt(
             raise BrokenProcessPool
 
     monkeypatch.setattr("tractable.learners.idspn.growth.Parallel", Broken)
-    how = Dividing(clustering=Clustering(), dependence=0.01, extensions=5, around=0.0, jobs=2)
-    growth = Growth(how, lambda share: Restless(), clustered(), None)
+    how = ExtensionSettings(clustering=Clustering(), dependence=0.01, extensions=5, parent_rows=0.0, jobs=2)
+    growth = ExtensionSearch(how, lambda share: Restless(), clustered(), None)
     if interrupted:
         assert len(list(growth.run(rng(), watch).circuits())) > 2
     else:

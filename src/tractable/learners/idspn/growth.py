@@ -1,4 +1,4 @@
-"""The growth of a sum-product of circuits: which leaf is extended, by what, and whether it stays so."""
+"""The search for a sum-product of circuits: which leaf is extended, by what, and whether that is kept."""
 
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
@@ -23,18 +23,20 @@ from tractable.statistics.dependence import pair_gains
 from tractable.statistics.encoding import encode
 from tractable.threads import default_threads, use_threads
 
-FEWEST_COLUMNS, FEWEST_ROWS = 5, 50  # of a circuit that is extended
+MIN_COLUMNS, MIN_ROWS = 5, 50  # of a leaf that is extended
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dividing:
+class ExtensionSettings:
     """How leaves are extended."""
 
     clustering: Clustering
-    dependence: float  # nats of mutual information above which two columns are not independent
-    extensions: int  # leaves that are tried, at most
-    around: float  # rows that what was divided counts for in each part, beside the part's own
-    jobs: int | None  # circuits learned side by side; None leaves it to joblib's settings
+    dependence: float  # nats of mutual information above which two columns are dependent
+    extensions: int  # maximum number of leaves that are tried
+    parent_rows: (
+        float  # weight, in rows, of the parent's rows in each of its parts: shrinkage towards the parent
+    )
+    jobs: int | None  # leaves learned in parallel; None leaves it to joblib's configuration
 
 
 class _Part(Protocol):
@@ -51,45 +53,49 @@ class _Part(Protocol):
 
 
 class _Task(NamedTuple):
-    """A circuit to be learned: on which rows and columns, and whether it is never extended."""
+    """A leaf to be learned: its rows and columns, and whether it is never extended."""
 
     rows: Ints
     valid_rows: Ints
     columns: Ints
-    around: Ints  # the rows that were divided
+    parent_rows: Ints  # the rows that its own were divided from
     final: bool = False
 
 
 class _Job(NamedTuple):
-    """What learns a circuit, here or in another process."""
+    """A learner with its tables, for this process or another one."""
 
-    name: str  # under which progress is reported
+    name: str  # for progress reports
     learner: Learner
     part: Table
     valid: Table | None
 
     def learn(self, watch: Watch, goal: float = -np.inf) -> Graph:
-        """The circuit; it may be given up when it will not come to score `goal`."""
+        """The circuit; learning may be given up when its score will not reach `goal`."""
         race = RaceWatch(watch, goal, self.name)
         return self.learner.learn(self.part, np.random.default_rng(0), valid=self.valid, watch=race)
 
 
-class Growth:
-    """One run: rows, and the ways to learn and to divide."""
+class ExtensionSearch:
+    """One run of the search, on a training table and, if there is one, a validation table."""
 
     def __init__(
-        self, how: Dividing, leaf_learner: Callable[[float], Learner], table: Table, valid: Table | None
+        self,
+        how: ExtensionSettings,
+        leaf_learner: Callable[[float], Learner],
+        table: Table,
+        valid: Table | None,
     ) -> None:
         self._how = how
-        self._leaf_learner = leaf_learner  # for a leaf with that part of all cells
-        self._table = encode(table).table  # equal rows are one
+        self._leaf_learner = leaf_learner  # of a leaf with a given share of the table's cells
+        self._table = encode(table).table  # its distinct rows
         self._valid = valid
-        self._judge = self._table if valid is None else valid
+        self._scoring_table = self._table if valid is None else valid
 
     def run(self, rng: np.random.Generator, watch: Watch) -> Node:
-        """The tree, extended leaf by leaf, those with most rows first."""
+        """The tree after leaves were extended one after the other, those with most rows first."""
         watch.report("extensions", 0, self._how.extensions)
-        root, tried = self._first(rng, watch), set[CircuitNode]()
+        root, tried = self._choose_root(rng, watch), set[CircuitNode]()
         for step in range(1, self._how.extensions):
             watch.report("extensions", step, self._how.extensions, self._score(root))
             leaves = [leaf for leaf in root.circuits() if leaf not in tried and self._may_extend(leaf)]
@@ -97,53 +103,55 @@ class Growth:
                 break
             leaf = max(leaves, key=self._weight)
             tried.add(leaf)
-            extended = self._extended(leaf, rng, watch)
-            whole = root if extended is None else root.replaced(leaf, extended)
+            extended = self._extend(leaf, rng, watch)
+            whole = root if extended is None else root.replace_leaf(leaf, extended)
             root = whole if self._score(whole) > self._score(root) else root
         watch.report("extensions", self._how.extensions, self._how.extensions, self._score(root))
         return root
 
-    def _first(self, rng: np.random.Generator, watch: Watch) -> Node:
-        """A circuit of everything, or what extends it if that is better.
+    def _choose_root(self, rng: np.random.Generator, watch: Watch) -> Node:
+        """A single circuit over all rows and columns, or its extension if that scores better.
 
-        The extension is learned first, so that the circuit can be given up when it will not be as good: it
-        takes longer than all parts together.
+        The extension is learned first, so that the circuit, which takes longer than all parts of the
+        extension together, can be given up when it will not score as well.
         """
         rows = np.arange(len(self._table))
         valid_rows = np.arange(0 if self._valid is None else len(self._valid))
         everything = _Task(rows, valid_rows, np.arange(len(self._table.schema)), rows)
         extended = None
         if self._how.extensions > 0 and self._may_extend(everything):
-            extended = self._extended(everything, rng, watch)
+            extended = self._extend(everything, rng, watch)
         if extended is None:
             return self._learn_tasks([everything], watch)[0]
         score = self._score(extended)
-        tells_score = all(v.is_categorical for v in self._table.schema.variables)  # numbers come in later
+        tells_score = all(
+            v.is_categorical for v in self._table.schema.variables
+        )  # the scores reported by a leaf learner leave out numeric columns
         goal = score if tells_score else -np.inf
         whole = self._learn_tasks([everything._replace(final=True)], watch, goal)[0]
         return whole if self._score(whole) > score else extended
 
     def _score(self, node: Node) -> float:
-        weights = self._judge.row_weights
+        weights = self._scoring_table.row_weights
         return float(weights @ node.log_values) / max(float(weights.sum()), 1e-300)
 
     def _may_extend(self, leaf: _Part) -> bool:
-        many = leaf.columns.size >= FEWEST_COLUMNS and self._weight(leaf) >= FEWEST_ROWS
+        many = leaf.columns.size >= MIN_COLUMNS and self._weight(leaf) >= MIN_ROWS
         return many and not leaf.final
 
     def _weight(self, leaf: _Part) -> float:
         return float(self._table.row_weights[leaf.rows].sum())
 
-    def _extended(self, leaf: _Part, rng: np.random.Generator, watch: Watch) -> Node | None:
-        """A product of sums of circuits in the place of a leaf; None if there is nothing to divide."""
-        lots = []
+    def _extend(self, leaf: _Part, rng: np.random.Generator, watch: Watch) -> Node | None:
+        """A product of sums of circuits in place of a leaf; None if it cannot be divided."""
+        groups = []
         for columns, final in self._groups(leaf):
             whole = _Task(leaf.rows, leaf.valid_rows, columns, leaf.rows, final)
-            lots.append([whole] if final else self._clusters(whole, rng))
-        if sum(map(len, lots)) == 1:
+            groups.append([whole] if final else self._clusters(whole, rng))
+        if sum(map(len, groups)) == 1:
             return None
-        learned = iter(self._learn_tasks([task for lot in lots for task in lot], watch))
-        parts = [self._sum([next(learned) for _ in lot]) for lot in lots]
+        learned = iter(self._learn_tasks([task for group in groups for task in group], watch))
+        parts = [self._sum([next(learned) for _ in group]) for group in groups]
         return parts[0] if len(parts) == 1 else ProductNode(parts)
 
     def _sum(self, parts: list[CircuitNode]) -> Node:
@@ -151,7 +159,7 @@ class Growth:
         return parts[0] if len(parts) == 1 else SumNode(parts, weights / weights.sum())
 
     def _groups(self, leaf: _Part) -> list[tuple[Ints, bool]]:
-        """The columns in groups that tell nothing about each other; single ones are one final group."""
+        """Groups of columns that are independent of each other; all single columns form one final group."""
         encoding = encode(self._table.take(leaf.rows).select(leaf.columns))
         information = pair_gains(encoding, 0.0) / encoding.rows
         linked = np.maximum(information, information.T) > self._how.dependence
@@ -162,7 +170,7 @@ class Growth:
         return [*groups, (single, True)] if single.size else groups
 
     def _clusters(self, whole: _Task, rng: np.random.Generator) -> list[_Task]:
-        """A task for each cluster of the rows, by the products of leaves that the clusters are."""
+        """A task for each cluster of rows; a row belongs to the cluster under which it is most likely."""
         part = self._table.take(whole.rows).select(whole.columns)
         encoding = encode(part)  # rows that are equal in these columns are one row of it
         label = cluster_rows(encoding, rng, self._how.clustering)
@@ -171,58 +179,61 @@ class Growth:
             for one in range(label.max() + 1)
         ]
         share = np.log(np.bincount(label, weights=encoding.weights))
-        mine = _likeliest(centres, share, part)
+        mine = _most_likely_circuit(centres, share, part)
         used = np.unique(mine)
         theirs = np.zeros(0, dtype=np.int64)
         if self._valid is not None:
             rows = self._valid.take(whole.valid_rows).select(whole.columns)
-            theirs = used[_likeliest([centres[one] for one in used], share[used], rows)]
+            theirs = used[_most_likely_circuit([centres[one] for one in used], share[used], rows)]
         return [
             _Task(whole.rows[mine == one], whole.valid_rows[theirs == one], whole.columns, whole.rows)
             for one in used
         ]
 
     def _learn_tasks(self, tasks: list[_Task], watch: Watch, goal: float = -np.inf) -> list[CircuitNode]:
-        """The circuits of tasks, each the same whether it is learned alone or beside others.
+        """The circuits of tasks, each the same whether it is learned alone or in parallel with others.
 
-        One that is alone may be given up when it will not come to score `goal`.
+        A single one may be given up when its score will not reach `goal`.
         """
         jobs = [self._job(task, f"circuit {i} of {len(tasks)}") for i, task in enumerate(tasks, start=1)]
         if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
             graphs = [job.learn(watch, goal) for job in jobs]
         else:
-            graphs = _learn_side_by_side(jobs, self._how.jobs, watch)
+            graphs = _learn_in_parallel(jobs, self._how.jobs, watch)
         return [
-            CircuitNode(graph, task.rows, task.valid_rows, self._judge, final=task.final)
+            CircuitNode(graph, task.rows, task.valid_rows, self._scoring_table, final=task.final)
             for graph, task in zip(graphs, tasks, strict=True)
         ]
 
     def _job(self, task: _Task, name: str) -> _Job:
-        """What learns the circuit of a task, and the rows it learns from and is judged by."""
+        """The learner of a task's circuit, with its training and validation rows."""
         weights = self._table.row_weights
         cells = float(weights[task.rows].sum()) * task.columns.size
-        part_of_all = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
+        cell_share = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
         valid = None
         if self._valid is not None and task.valid_rows.size:
             valid = self._valid.take(task.valid_rows).select(task.columns)
-        rows, _ = collapse(self._with_around(task))  # here, so that nothing in the learner has to do it again
-        return _Job(name, self._leaf_learner(part_of_all), rows, valid)
+        rows, _ = collapse(
+            self._with_parent_rows(task)
+        )  # here, so that nothing in the learner has to do it again
+        return _Job(name, self._leaf_learner(cell_share), rows, valid)
 
-    def _with_around(self, task: _Task) -> Table:
-        """The rows of a task with those that were divided beside them, which count for a few rows in all.
+    def _with_parent_rows(self, task: _Task) -> Table:
+        """The rows of a task, with the parent's rows at a small total weight: shrinkage towards the parent.
 
-        So what is rare in a small part is as rare as it was in the whole, not as pseudo-counts have it.
+        States that are rare in a small part are then as rare as in the parent, rather than as pseudo-counts
+        have them.
         """
-        if self._how.around == 0 or task.rows.size == task.around.size:
+        if self._how.parent_rows == 0 or task.rows.size == task.parent_rows.size:
             return self._table.take(task.rows).select(task.columns)
         weight = self._table.row_weights
-        beside = self._how.around * weight / max(float(weight[task.around].sum()), 1e-300)
+        beside = self._how.parent_rows * weight / max(float(weight[task.parent_rows].sum()), 1e-300)
         beside[task.rows] += weight[task.rows]
-        return self._table.take(task.around).reweight(beside[task.around]).select(task.columns)
+        return self._table.take(task.parent_rows).reweight(beside[task.parent_rows]).select(task.columns)
 
 
-def _learn_side_by_side(jobs: list[_Job], workers: int | None, watch: Watch) -> list[Graph]:
-    """The circuits of jobs, learned by processes or whatever joblib is set up to use."""
+def _learn_in_parallel(jobs: list[_Job], workers: int | None, watch: Watch) -> list[Graph]:
+    """The circuits of jobs, learned in parallel as joblib is configured."""
     threads = max(1, default_threads() // min(len(jobs), effective_n_jobs(workers)))
     try:
         with share(watch) as shared:
@@ -240,7 +251,7 @@ def _learn_there(job: _Job, threads: int, shared: SharedWatch) -> Graph:
         return job.learn(watch)
 
 
-def _likeliest(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
-    """The circuit that each row most likely comes from."""
+def _most_likely_circuit(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
+    """The circuit under which each row is most likely."""
     logs = np.stack([log_values(graph, rows.values) for graph in graphs])
     return np.asarray((logs + log_share[:, None]).argmax(axis=0), dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.idspn.growth import Dividing, Growth
+from tractable.learners.idspn.growth import ExtensionSearch, ExtensionSettings
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.markov.acmn import ACMNLearner
 from tractable.learners.markov.eacmn import EACMNLearner
@@ -132,14 +132,14 @@ class IDSPNLearner(Learner):
             raise ValueError(f"setting jobs of {self.name} is a number from 1 up, or -1 for all cores, not 0")
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        dividing = Dividing(
+        settings = ExtensionSettings(
             clustering=Clustering(clusters=self.clusters, penalty=self.cluster_cost),
             dependence=self.dependence,
             extensions=self.extensions,
-            around=self.parent_rows,
+            parent_rows=self.parent_rows,
             jobs=self.jobs,
         )
-        root = Growth(dividing, self._leaf_learner, table, valid).run(rng, watch)
+        root = ExtensionSearch(settings, self._leaf_learner, table, valid).run(rng, watch)
         graph = _reorder_columns(root.graph(), table)
         if valid is not None and self.refit:
             graph = _refit_sums(graph, table, rng, valid, watch)
@@ -159,7 +159,7 @@ class IDSPNLearner(Learner):
 def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
     """The circuit with the weights of all sums fitted by EM, anchored as validation rows choose."""
     if not (table.total_weight > 0 and valid.total_weight > 0):
-        return graph  # no rows to fit to, or none to judge by
+        return graph  # no rows to fit to, or none to scoring_table by
     best, best_score = graph, mean_log_prob(graph, valid)
     for anchor in ANCHORS:
         if watch.should_stop():

@@ -14,51 +14,53 @@ from tractable.engine import log_values
 
 
 class Node(ABC):
-    """A part of the tree. It knows the log-values of all rows that decide about the tree."""
+    """A node of the tree, with the log-likelihoods of the rows that models are compared on."""
 
     log_values: Floats  # (rows,)
 
     @abstractmethod
     def graph(self) -> Graph:
-        """The circuit of this part."""
+        """The circuit of this node and all below it."""
 
     @abstractmethod
     def circuits(self) -> Iterator["CircuitNode"]:
-        """The leaves below."""
+        """The leaves at or below this node."""
 
     @abstractmethod
-    def replaced(self, old: "CircuitNode", new: "Node") -> "Node":
-        """The same part with another in the place of a leaf."""
+    def replace_leaf(self, old: "CircuitNode", new: "Node") -> "Node":
+        """This node with another one in place of a leaf."""
 
 
 @final
 class CircuitNode(Node):
     """A circuit over some columns, learned on some rows."""
 
-    def __init__(self, graph: Graph, rows: Ints, valid_rows: Ints, judge: Table, *, final: bool) -> None:
+    def __init__(
+        self, graph: Graph, rows: Ints, valid_rows: Ints, scoring_table: Table, *, final: bool
+    ) -> None:
         self._graph = graph
         self.rows = rows
         self.valid_rows = valid_rows
-        self.final = final  # whether it is not to be extended
-        self.columns = np.array(judge.schema.columns(graph.schema.names))
-        self.log_values = log_values(graph, judge.values[:, self.columns])
+        self.final = final  # whether it is never extended
+        self.columns = np.array(scoring_table.schema.columns(graph.schema.names))
+        self.log_values = log_values(graph, scoring_table.values[:, self.columns])
 
     def graph(self) -> Graph:
         """The circuit itself."""
         return self._graph
 
     def circuits(self) -> Iterator["CircuitNode"]:
-        """The leaves below."""
+        """The leaves at or below this node."""
         yield self
 
-    def replaced(self, old: "CircuitNode", new: Node) -> Node:
-        """The same part with another in the place of a leaf."""
+    def replace_leaf(self, old: "CircuitNode", new: Node) -> Node:
+        """This node with another one in place of a leaf."""
         return new if self is old else self
 
 
 @final
 class ProductNode(Node):
-    """Parts over different columns."""
+    """A product of nodes over different columns."""
 
     def __init__(self, parts: Sequence[Node]) -> None:
         self._parts = list(parts)
@@ -69,18 +71,18 @@ class ProductNode(Node):
         return product([p.graph() for p in self._parts])
 
     def circuits(self) -> Iterator[CircuitNode]:
-        """The leaves below."""
+        """The leaves at or below this node."""
         for part in self._parts:
             yield from part.circuits()
 
-    def replaced(self, old: CircuitNode, new: Node) -> Node:
-        """The same part with another in the place of a leaf."""
-        return ProductNode([p.replaced(old, new) for p in self._parts])
+    def replace_leaf(self, old: CircuitNode, new: Node) -> Node:
+        """This node with another one in place of a leaf."""
+        return ProductNode([p.replace_leaf(old, new) for p in self._parts])
 
 
 @final
 class SumNode(Node):
-    """Parts over the same columns, one of which a row comes from."""
+    """A mixture of nodes over the same columns."""
 
     def __init__(self, parts: Sequence[Node], weights: Floats) -> None:
         self._parts = list(parts)
@@ -93,10 +95,10 @@ class SumNode(Node):
         return mixture([p.graph() for p in self._parts], self._weights)
 
     def circuits(self) -> Iterator[CircuitNode]:
-        """The leaves below."""
+        """The leaves at or below this node."""
         for part in self._parts:
             yield from part.circuits()
 
-    def replaced(self, old: CircuitNode, new: Node) -> Node:
-        """The same part with another in the place of a leaf."""
-        return SumNode([p.replaced(old, new) for p in self._parts], self._weights)
+    def replace_leaf(self, old: CircuitNode, new: Node) -> Node:
+        """This node with another one in place of a leaf."""
+        return SumNode([p.replace_leaf(old, new) for p in self._parts], self._weights)
