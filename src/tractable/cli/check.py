@@ -57,7 +57,7 @@ def _culprits(graph: "Graph") -> dict[str, str | None]:
 def _fault(graph: "Graph", culprits: dict[str, str | None]) -> str | None:
     """What keeps the circuit from being a (conditional) distribution, in words."""
     from tractable.circuit import explain_validity
-    from tractable.queries import log_partition_function
+    from tractable.queries import require_distribution
 
     if graph.schema.is_given.any():
         return explain_validity(graph, graph.schema.targets)
@@ -65,7 +65,7 @@ def _fault(graph: "Graph", culprits: dict[str, str | None]) -> str | None:
     if fault is not None:
         return fault
     try:
-        log_partition_function(graph)
+        require_distribution(graph)
     except ValueError as zero:
         return str(zero)
     return None

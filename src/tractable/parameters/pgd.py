@@ -12,7 +12,7 @@ from tractable.parameters.gradient import GradientMethod
 @final
 @dataclass(frozen=True, kw_only=True)
 class PGD(GradientMethod):
-    """Weights move along the gradient and are kept above a margin."""
+    """Every step moves the weights along the gradient and keeps them above a margin."""
 
     name: ClassVar[str] = "pgd"
     title: ClassVar[str] = "projected gradient"
@@ -20,5 +20,5 @@ class PGD(GradientMethod):
     margin: float = 0.01  # no weight falls below this
 
     def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
-        """The log weights after a step."""
+        """The log weights after a step of a given length."""
         return np.log(np.maximum(self.margin, np.exp(log_weight) + step * gradient))
