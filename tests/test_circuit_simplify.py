@@ -31,7 +31,7 @@ from tractable.circuit import (
     to_spn,
 )
 from tractable.data.schema import Schema, Variable, discrete_schema
-from tractable.queries import log_partition_function
+from tractable.engine import log_partition_function
 
 close = pytest.approx
 

@@ -11,7 +11,7 @@ import oracle
 from strategies import circuits, deterministic_circuits, rows
 from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
 from tractable.data import Schema, Table, Variable, discrete_schema
-from tractable.engine import log_values
+from tractable.engine import log_partition_function, log_values
 from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
 from tractable.parameters import METHODS, fit, randomise
@@ -19,7 +19,7 @@ from tractable.parameters.cccp import CCCP
 from tractable.parameters.closed_form import ClosedForm
 from tractable.parameters.indicators import contract_states, expand_states
 from tractable.progress import Watch
-from tractable.queries import log_partition_function, log_prob
+from tractable.queries import log_prob
 
 COLUMNS = 6
 

@@ -95,9 +95,10 @@ class Circuit:
         return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
-        """Every column's posterior: `{column: {state: probability}}`, a number's `{"mean": ..., "std": ...}`.
+        """The posterior of every column: `{column: {state: probability}}`.
 
-        With rows: one array a column, (rows, states), of a number (rows, 2) with mean and standard deviation.
+        A numeric column has `{"mean": ..., "std": ...}` instead. With rows there is an array for each column:
+        (rows, states) or, for a numeric one, (rows, 2) with mean and standard deviation.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         values, regions = self._coded_rows(given, rows)

@@ -51,7 +51,7 @@ def to_ac(graph: Graph) -> Graph:
     kind[plan.number[(graph.kind == SUM) | (plan.states > 0)]] = SUM
     kind[np.concatenate([weights.product, leaves.product])] = PRODUCT
     constant = _constant_block(weights, leaves)
-    kept = [_moved(b, plan.number) for b in graph.leaves if not b.family.has_scope]
+    kept = [b.renumber(plan.number[b.node]) for b in graph.leaves if not b.family.has_scope]
     features = None if graph.features is None else renumbered_features(graph.features, plan.number)
     edges = concatenate_edges([weights.edges, leaves.edges])
     blocks = [indicators.block, constant, *kept]
@@ -166,7 +166,3 @@ def _constant_block(weights: _Parts, leaves: _Parts) -> LeafBlock:
     node = np.concatenate([weights.constant, leaves.constant])
     params = np.concatenate([weights.log_value, leaves.log_value])[:, None]
     return LeafBlock(FAMILIES["constant"], node, np.full(node.size, -1), params)
-
-
-def _moved(block: LeafBlock, number: Ints) -> LeafBlock:
-    return LeafBlock(block.family, number[block.node], block.column, block.params)

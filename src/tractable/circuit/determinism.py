@@ -11,10 +11,8 @@ from tractable.circuit.kernels import mark_separated, meet_words, overlap_words,
 from tractable.circuit.supports import Field, live_edges, support_windows
 
 MOST_PAIRS = (
-    4_000_000  # compared at once; a sum with more pairs of children is told apart by one column or not at all
+    4_000_000  # of children compared at once; a sum with more is decided by a single column or not at all
 )
-
-
 FIRST_TRIED = 1_000  # sums
 
 
@@ -66,14 +64,14 @@ def _pairs(graph: Graph, live: Bools, sums: Ints) -> Ints:
 
 
 def _batches(sums: Ints, pairs: Ints) -> Iterator[Ints]:
-    """The sums in lots of about as many pairs as may be compared at once."""
-    lot = (np.cumsum(pairs) - 1) // MOST_PAIRS
-    for i in np.unique(lot):
-        yield sums[lot == i]
+    """The sums in batches of about as many pairs as may be compared at once."""
+    batch = (np.cumsum(pairs) - 1) // MOST_PAIRS
+    for i in np.unique(batch):
+        yield sums[batch == i]
 
 
 def _first_unseparated_pair(graph: Graph, live: Bools, sums: Ints) -> Meeting | None:
-    """The first pair of children in a lot of sums that no column tells apart."""
+    """The first pair of children of some sums that no column tells apart."""
     pairs = _pairs(graph, live, sums)
     if pairs.max() > MOST_PAIRS:
         return Meeting(int(sums[pairs.argmax()]), -1, -1)

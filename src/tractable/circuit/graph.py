@@ -23,6 +23,10 @@ class LeafBlock:
     column: Ints  # (leaves,) the column it is over; -1 for a constant
     params: Floats  # (leaves, width)
 
+    def renumber(self, node: Ints) -> "LeafBlock":
+        """The same leaves as other nodes, which ascend in the same order."""
+        return LeafBlock(self.family, node, self.column, self.params)
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:

@@ -1,8 +1,16 @@
-"""Compiled sweeps over a circuit: up, down, largest terms, draws. What they answer is not normalised."""
+"""Compiled sweeps over a circuit: up, down, largest terms, draws. Their values are not normalised."""
 
 from tractable.engine.draw import completions, samples
 from tractable.engine.inputs import Regions
 from tractable.engine.posterior import first_statistics, posteriors
-from tractable.engine.sweep import log_values
+from tractable.engine.sweep import log_partition_function, log_values
 
-__all__ = ["Regions", "completions", "first_statistics", "log_values", "posteriors", "samples"]
+__all__ = [
+    "Regions",
+    "completions",
+    "first_statistics",
+    "log_partition_function",
+    "log_values",
+    "posteriors",
+    "samples",
+]

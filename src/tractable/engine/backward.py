@@ -1,9 +1,9 @@
-"""A program the other way round: for every operation, who reads it.
+"""The edges of a program by their lower ends: for every operation, the operations that read it.
 
-Going down, an operation pulls its flow from the operations above it: one read for an edge, as on the way up.
-It also needs its own value, and the values of a whole large circuit do not stay in cache. So the operations
-are cut into stretches: on the way up only those values are kept that a later stretch reads, and on the way
-down each stretch is worked out once more just before its flows.
+On the way down an operation collects its flow from the operations above it, one read for an edge as on the
+way up. It also needs its own value, and the values of a whole large circuit do not stay in the cache. So the
+operations are cut into stretches: on the way up only those values are kept that a later stretch reads, and on
+the way down each stretch is evaluated once more just before its flows.
 """
 
 from typing import NamedTuple
@@ -16,17 +16,17 @@ from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
 from tractable.engine.program import PLAIN, Program, ValuePlaces, own_places
 
-STRETCH = 4096  # operations worked out together; with their tile they stay in cache
+STRETCH = 4096  # operations evaluated together; with their tile they stay in the cache
 WHOLE = 8192  # so many are not cut
 MATRICES = 65536  # nor so many where sums are matrices, which run through memory in order
 
 
 class Backward(NamedTuple):
-    """The edges by the operation below them, those from sums apart from those from products."""
+    """The edges by the operation below them; edges from sums and from products are kept apart."""
 
     cuts: Ints  # (stretches + 1,) where the stretches begin
     up: ValuePlaces  # on the way up
-    again: ValuePlaces  # when a stretch is worked out again
+    again: ValuePlaces  # when a stretch is evaluated again
     places: int  # how many either needs
     slot: UInt32s  # (ops,) where the flow lies
     slots: int
@@ -43,21 +43,13 @@ class Backward(NamedTuple):
     pair: Bools  # (ops,) the sums whose value is not kept; see lean.py
 
 
-class Flows(NamedTuple):
-    """What a tile's operations hand down: a product its flow, a sum its share (its flow over its value)."""
-
-    value: Floats  # (slots, rows)
-    exponent: Floats  # (slots, rows) of the sum's value, valid where `scaled`
-    scaled: Bools  # (slots,)
-
-
 def backward(graph: Graph, program: Program) -> Backward:
-    """The program's edges by their lower ends, made at their first use."""
+    """The edges of the program of a circuit by their lower ends, made when first needed."""
     return remember(graph, "program, backward", lambda _: reverse_edges(program))
 
 
 def reverse_edges(program: Program) -> Backward:
-    """The program's edges by their lower ends."""
+    """The edges of a program by their lower ends."""
     size = program.kind.size
     above = np.repeat(np.arange(size), np.diff(program.start))
     matrix = _matrices(program)
@@ -102,14 +94,14 @@ def reweight_backward(back: Backward, program: Program) -> Backward:
 
 
 def _careful(program: Program, edge: Ints, reader: UInt32s) -> Bools:
-    """The operations that a sum reads which may have exponents."""
+    """Which operations are read by a sum that may have exponents. Shape (ops,)."""
     careful = np.zeros(program.kind.size, dtype=np.bool_)
     careful[program.operand[edge[program.care[reader] != PLAIN]]] = True
     return careful
 
 
 def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[ValuePlaces, ValuePlaces, int]:
-    """Places on the way up and when a stretch is worked out again: first what is kept, then the rest."""
+    """Places on the way up, and when a stretch is evaluated again: first what is kept, then the rest."""
     size = program.kind.size
     if cuts.size == 2:
         return own_places(program), own_places(program), size
@@ -132,7 +124,7 @@ def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[ValuePlaces, Va
 
 
 def _by_operand(program: Program, chosen: Bools) -> tuple[Ints, Ints]:
-    """The chosen edges by what they lead to: where each operation's begin, and which they are."""
+    """The chosen edges by the operation below: where those of each operation begin, and which they are."""
     edge = np.flatnonzero(chosen)
     operand = program.operand[edge]
     count = np.bincount(operand, minlength=program.kind.size)

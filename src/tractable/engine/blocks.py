@@ -1,7 +1,7 @@
-"""Sums that are a matrix: several over the same operations, as in mixtures and trees of hidden variables.
+"""Sums over the same operations, as in mixtures and latent trees, evaluated as a product of matrices.
 
-Where both the sums and what they add stand side by side, their values are one matrix product, and so are,
-on the way down, their flows and the rows expected through their edges.
+Where both the sums and their operands are consecutive operations, the values of the sums are one matrix
+product, and so are, on the way down, the flows of the operands and the expected counts of the edges.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numba import njit
 from tractable.arrays import Bytes, Floats, Ints, UInt32s
 from tractable.circuit.graph import SUM
 
-LEAST = 4  # sums, and operands, that are worth a matrix product
+LEAST = 4  # sums, and operands, from which on a matrix product pays
 
 
 def matrix_heads(kind: Bytes, start: Ints, operand: UInt32s, leaf_start: Ints) -> Ints:
@@ -52,7 +52,7 @@ def pull(
     places: tuple[int, int],
     tally: Floats,
 ) -> None:
-    """The way down: the operands' flows (over values) from the shares of the sums, and the rows of each edge.
+    """Set the flows of the operands over their values from the shares of the sums, and tally the edges.
 
     `shape` is (operands, sums), `places` where either begin; the edges from `first` on are in that order.
     """

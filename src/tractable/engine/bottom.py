@@ -1,4 +1,4 @@
-"""A circuit's leaves as the engine sees them: tables for categorical columns, dense lines for numbers."""
+"""The leaves of a circuit for the engine: tables over categorical columns, dense lines over numeric ones."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ TO_CONSTANT, TO_LEAF, TO_OPERATION = 0, 1, 2  # what a reference leads to; see s
 
 
 class Bottom(NamedTuple):
-    """What compiling starts from."""
+    """The leaves of a circuit, from which compiling starts."""
 
     refs: tuple[Bytes, Ints, Floats]  # (nodes,) each: kind, identity, coefficient; filled for the leaves
     tables: LeafTables  # with room at its end for leaves that come of merging
@@ -99,10 +99,9 @@ def _only_column(start: Ints, child: Ints, column: Ints) -> None:
 
 
 def leaf_bounds(tables: LeafTables) -> tuple[Floats, Floats]:
-    """The logarithms of the smallest non-zero and of the largest value of each leaf; a sum over states is
-    included.
+    """The logarithms of the smallest non-zero and of the largest value of each leaf.
 
-    A number's leaf may take any value.
+    Sums over states are values, too. A leaf over a numeric column may take any value.
     """
     low, high = np.full(tables.column.size, -np.inf), np.full(tables.column.size, np.inf)
     filled = np.flatnonzero(tables.states > 0)

@@ -1,4 +1,4 @@
-"""A circuit to a program. Done once for each circuit and kept with it."""
+"""Compiles a circuit to a program, once for each circuit."""
 
 import numpy as np
 
@@ -24,10 +24,9 @@ from tractable.engine.simplify import Operations, simplify
 
 
 def compile_graph(graph: Graph, merge: bool = True) -> CompiledGraph:
-    """The program of a circuit, made at its first use.
+    """The program of a circuit, which is made when first needed and kept with the circuit.
 
-    With `merge` sums over leaves of one column become leaves; without it every sum that the circuit has
-    stays.
+    With `merge` sums over leaves of one column become leaves; without it every sum of the circuit stays.
     """
     return remember(graph, f"program, merge={merge}", lambda g: _compile(g, merge))
 
@@ -99,7 +98,7 @@ class _Listing:
         return int(self.reader_of[identity]) if kind == TO_LEAF else self.base + identity
 
     def program(self, root: int, low: Floats, high: Floats) -> tuple[Program, Ints, Ints]:
-        """The operations below `root` in running order, without slots, and the circuit's edges behind."""
+        """The operations below `root` in running order, without slots, and the edges that they come from."""
         start, operand, edge = self._edges(~self.inline)
         order = _best_order(
             start, operand, root, np.concatenate([np.full(self.base, LOOKUP, dtype=np.uint8), self.ops.kind])
@@ -126,7 +125,7 @@ class _Listing:
         return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
     def _edges(self, chosen: Bools) -> tuple[Ints, Ints, Ints]:
-        """The chosen edges, by operation: where each one's begin, what they lead to, which they were."""
+        """The chosen edges by operation: where those of each begin, what they lead to, which they were."""
         ops = self.ops
         count = (
             np.add.reduceat(np.append(chosen, False).astype(np.int64), ops.start[:-1])
@@ -153,15 +152,15 @@ class _Listing:
 
 
 def _shared_leaves(ops: Operations, above: Ints, leaves: int) -> Bools:
-    """The leaves that several sums read: to work them out once, and to make matrices of such sums, pays."""
+    """The leaves that several sums read: it pays to evaluate them once and to make matrices of such sums."""
     read = ops.edge[(ops.edge_kind == TO_LEAF) & (ops.kind[above] == SUM)]
     return np.bincount(read, minlength=leaves) >= LEAST
 
 
 def _best_order(start: Ints, operand: Ints, root: int, kind: Bytes) -> Ints:
-    """The order that needs fewer slots: depth first suits trees, that of the nodes' numbers suits layers.
+    """The order that needs fewer slots: depth first suits trees, the order of the node numbers suits layers.
 
-    Where most edges belong to matrices as the nodes are numbered, that order it is.
+    If most edges belong to matrices in the order of the node numbers, that order is taken.
     """
     depth_first = schedule.depth_first(start, operand, schedule.needs(start, operand), root)
     numbered = np.sort(depth_first)
@@ -181,7 +180,7 @@ def _reorder(start: Ints, operand: Ints, order: Ints) -> tuple[Ints, UInt32s]:
 
 
 def _with_care(program: Program, log_weights: tuple[Floats, Floats], low: Floats, high: Floats) -> Program:
-    """The program with what its bounds say about exponents."""
+    """The program with the care that each operation needs, by its bounds."""
     log_weight, leaf_log_weight = log_weights
     reads = program.source >= 0
     op_low, op_high = np.zeros(reads.size), np.zeros(reads.size)
@@ -206,7 +205,7 @@ def _strides(program: Program, edges: tuple[Ints, Floats, Floats]) -> Ints:
 
 
 def _rows(start: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """The stretches `order` of a divided array, one after the other: where each begins, and which entries."""
+    """The parts `order` of a divided array, one after the other: where each begins, and which entries."""
     length = np.diff(start)[order]
     new_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     return new_start, np.repeat(start[order] - new_start[:-1], length) + np.arange(new_start[-1])

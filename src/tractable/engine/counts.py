@@ -1,9 +1,8 @@
-"""The downward sweep that parameter learning needs: how many rows flow through every edge and into every
-state.
+"""The downward sweep of parameter learning: expected counts of rows at every edge and every state.
 
-See down.py for what a flow is. Here the flow of the root is the row's weight, and what matters is not each
-row's flow but its sum over the rows: the number of rows expected to use a sum's edge, a leaf's state, a leaf
-over numbers.
+See down.py for what a flow is. Here the flow of the root is the weight of the row, and flows are summed over
+the rows: the expected count of an edge of a sum, or of a state of a leaf. Of leaves over numeric columns the
+flow of each row is kept.
 """
 
 from typing import NamedTuple
@@ -13,11 +12,11 @@ from numba import njit
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
-from tractable.engine.backward import Backward, Flows
+from tractable.engine.backward import Backward
 from tractable.engine.blocks import pull
-from tractable.engine.down import any_exponent, new_flows, pull_scaled
+from tractable.engine.flows import Flows, any_exponent, new_flows, pull_scaled, take_from_products
 from tractable.engine.program import DENSE, LOOKUP, WIDE, Program
-from tractable.engine.rows import CONTRACT, leaf_entry, power, total_slots
+from tractable.engine.rows import CONTRACT, leaf_entry, power
 from tractable.engine.tallies import (
     add_flows,
     divide_slot,
@@ -26,7 +25,6 @@ from tractable.engine.tallies import (
     pull_share,
     pull_two,
     share_pair,
-    share_slot,
     tally_seen_states,
     tally_shares,
     tally_states,
@@ -35,7 +33,7 @@ from tractable.engine.up import Inputs, Tile, sweep_up
 
 
 class Tally(NamedTuple):
-    """Expected numbers of rows, added up over tiles."""
+    """Expected counts of rows, added up over tiles."""
 
     edge: Floats  # (edges from sums,) in the order of `Backward`
     leaf_edge: Floats  # (leaf edges, 3) at state 0, at state 1, and where the cell is missing
@@ -49,7 +47,7 @@ class Tally(NamedTuple):
 def sweep_counts(
     program: Program, back: Backward, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
-    """Add a batch's expected numbers to the tally. Rows that only fill the last tile have weight zero."""
+    """Add the expected counts of a batch to the tally. Rows that only fill the last tile have weight zero."""
     width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
     top = back.up.slot[ops - 1]
     flows = new_flows(back, width)
@@ -79,8 +77,8 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
     base: int,
     k: int,
 ) -> None:
-    """The flows of the operations of one stretch, the last one first. That of the root is there already."""
-    kind, slot, start, reader_slot, weight, product_start, product_slot, careful, value = (
+    """Fill the flows of the operations of one stretch, the last one first. The root has its flow already."""
+    kind, slot, start, reader_slot, weight, product_start, product, careful, value = (
         program.kind, back.slot, back.start, back.reader_slot, back.weight, back.product_start,
         back.product_slot, back.careful, tile.value,
     )  # fmt: skip
@@ -101,19 +99,16 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
             start[op], start[op + 1], product_start[op], product_start[op + 1],
             leaf_start[op], leaf_start[op + 1],
         )  # fmt: skip
-        is_share = False  # whether a sum's flow is there over its value already
-        if first == last:
-            is_share = kind[op] == SUM and product_last - product_first == 1
-            if pair[op]:
-                share_pair(flow, o, product_slot[product_first], value, operand, up_weight, up_start[op])
-            elif is_share:
-                share_slot(flow, o, product_slot[product_first], value, v)
-            elif product_first < product_last:
-                total_slots(flow, o, product_slot, product_first, product_last)
+        is_sum, is_share = kind[op] == SUM, False  # whether a sum's flow is there over its value already
+        if pair[op]:
+            is_share = True
+            share_pair(flow, o, product[product_first], value, operand, up_weight, up_start[op])
+        elif first == last:
+            is_share = take_from_products(flow, o, value, v, is_sum, product, product_first, product_last)
         elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
             pull_scaled(back, op, tile, flows, edge_tally)
         else:
-            is_share = kind[op] == SUM and product_first == product_last
+            is_share = is_sum and product_first == product_last
             if op < pulled and last - first == 1 and not is_share:
                 pull_one(flow, o, value, v, reader_slot, weight, first, edge_tally)
             elif op < pulled and last - first == 2 and not is_share:
@@ -123,17 +118,17 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
                     pull_share(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
                 if not is_share:
                     multiply_slot(flow, o, value, v)
-            add_flows(flow, o, product_slot, product_first, product_last)
-        if kind[op] == SUM:
+            add_flows(flow, o, product, product_first, product_last)
+        if is_sum:
             if not is_share:
                 divide_slot(flow, o, value, v)
             handed_scaled[o] = scaled[v]
             if scaled[v]:
                 flows.exponent[o] = tile.exponent[v]
         if leaf_first < leaf_last:
-            if kind[op] == SUM and scaled[v]:
+            if is_sum and scaled[v]:
                 _tally_terms(program, op, o, inputs, tile, flows, leaf_tally)
-            elif kind[op] == SUM:
+            elif is_sum:
                 tally_shares(flow, o, state, leaf_column, table, leaf_first, leaf_last, leaf_tally)
             elif complete:
                 tally_seen_states(flow, o, state, leaf_column, leaf_first, leaf_last, leaf_tally)
@@ -145,9 +140,9 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
 
 @njit(cache=True, nogil=True)
 def _pull_matrix(program: Program, back: Backward, end: int, tile: Tile, flows: Flows, tally: Floats) -> int:
-    """Pull the flows of a matrix's operands, of which `end` is the last, all at once; answers with the first.
+    """Set the flows of all operands of a matrix, of which `end` is the last; returns the first of them.
 
-    Where an exponent is in the way it answers with one past `end`: they are to be pulled one by one.
+    If an exponent is in the way, one past `end` is returned: the flows must be set one by one.
     """
     head = back.matrix[end] - 1
     sums, operands = program.matrix[head], program.start[head + 1] - program.start[head]
@@ -167,7 +162,7 @@ def _pull_matrix(program: Program, back: Backward, end: int, tile: Tile, flows: 
 def _tally_terms(
     program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flows: Flows, tally: Floats
 ) -> None:
-    """Add what a sum hands to its binary leaves, its share times their terms."""
+    """Add the share of a sum times the terms of its binary leaves."""
     for e in range(program.leaf_start[op], program.leaf_start[op + 1]):
         column, table = inputs.leaf_column[e], inputs.leaf_table
         for r in range(tile.value.shape[1]):
@@ -182,7 +177,7 @@ def _tally_terms(
 def _tally_source(
     program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int
 ) -> None:
-    """Add the flow of an operation that reads a leaf to the states that rows show; keep that of a number."""
+    """Add the flow of an operation that reads a leaf to the states of its rows, or keep it for each row."""
     code, column, offset, entry = tile.code, inputs.source_column[op], inputs.source_offset[op], tally.entry
     if program.kind[op] == DENSE:
         tally.dense[offset, base : base + flow.shape[1]] = flow[o]

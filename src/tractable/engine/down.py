@@ -6,10 +6,9 @@ the root times the operation's value over the root's, and lies between zero and 
 where a product has a zero child it is zero, exactly. What a sum hands to those below is its `share`: its flow
 over its value.
 
-What arrives at the leaves is collected as statistics of their columns: for a categorical column the
-probability of each state, for a number its mean and variance. Those two belong to the mixture of the leaves
-so far, and each leaf is mixed in: unlike the sums of values and of their squares they keep all digits far
-from zero.
+What arrives at the leaves is collected as statistics of their columns: the probability of each state of a
+categorical column, the mean and variance of a numeric one. These two are updated leaf by leaf as those of a
+mixture: unlike sums of values and of their squares, they keep all digits far from zero.
 """
 
 from typing import NamedTuple
@@ -19,28 +18,30 @@ from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.graph import SUM
-from tractable.engine.backward import Backward, Flows
+from tractable.engine.backward import Backward
+from tractable.engine.flows import Flows, any_exponent, new_flows, pull_scaled, take_from_products
 from tractable.engine.program import DENSE, LOOKUP, Program
-from tractable.engine.rows import CONTRACT, add_slots, add_terms, power, total_slots
+from tractable.engine.rows import CONTRACT, add_slots, add_terms, power
+from tractable.engine.tallies import add_flows, divide_slot
 from tractable.engine.up import Inputs, Tile, sweep_up
 
 
 class Shares(NamedTuple):
-    """What a flow that reaches a leaf says about its column."""
+    """The statistics of a column for a unit of flow at each of its leaves."""
 
     first: Ints  # (columns + 1,) a column's first statistic
-    number: Bools  # (columns,) whether the column's statistics are mean and variance
+    number: Bools  # (columns,) whether the column is numeric: its statistics are mean and variance
     leaf: Floats  # (leaf edges, 2) of each state; for a sum's edge to be multiplied by flow / value
     lookup: Floats  # (entries,) of each state of a leaf, where its table stands in `Inputs.lookup`
     dense: Floats  # (dense leaves, 2) mean and variance
 
 
-class Arrived(NamedTuple):
-    """The statistics of a tile."""
+class Collected(NamedTuple):
+    """The statistics of a tile, collected so far."""
 
-    wanted: Bools  # (columns,) whether any row asks for a column's
+    wanted: Bools  # (columns,) whether the column is missing in any row
     part: Floats  # (statistics + 1, rows) a column of one state writes zeros past itself
-    flow: Floats  # (columns, rows) what has arrived at a number's leaves
+    flow: Floats  # (columns, rows) the flow into the leaves of numeric columns so far
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
@@ -50,7 +51,7 @@ def sweep_posteriors(
     """The statistics of every column for every row of the batch. `out` is (rows, statistics)."""
     width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
     flows = new_flows(back, width)
-    arrived = Arrived(
+    collected = Collected(
         _missing_somewhere(rows), np.zeros((out.shape[1] + 1, width)), np.zeros((rows.shape[1], width))
     )
     root = np.zeros(width)
@@ -59,25 +60,18 @@ def sweep_posteriors(
         for r in range(width):
             root[r] = 1.0 if tile.value[back.up.slot[ops - 1], r] > 0.0 else 0.0
         flows.value[back.slot[ops - 1]] = root
-        arrived.part[:] = 0.0
-        arrived.flow[:] = 0.0
+        collected.part[:] = 0.0
+        collected.flow[:] = 0.0
         for k in range(stretches - 1, -1, -1):
             if stretches > 1:
                 sweep_up(program, back.again, inputs, base, tile, False, back.cuts[k], back.cuts[k + 1])
-            _sweep_down(program, back, inputs, shares, tile, flows, arrived, k)
-        _write(arrived.part, root, shares, rows[base : base + width], out[base : base + width])
-
-
-@njit(cache=True, nogil=True)
-def new_flows(back: Backward, width: int) -> Flows:
-    """Room for the flows of a tile."""
-    shape = (back.slots, width)
-    return Flows(np.zeros(shape), np.zeros(shape), np.zeros(back.slots, dtype=np.bool_))
+            _sweep_down(program, back, inputs, shares, tile, flows, collected, k)
+        _write(collected.part, root, shares, rows[base : base + width], out[base : base + width])
 
 
 @njit(cache=True, nogil=True)
 def _missing_somewhere(rows: Floats) -> Bools:
-    """The columns that are missing in some row: the flows into the others need not be collected."""
+    """Which columns are missing in some row; the flows into the others need not be collected."""
     missing = np.zeros(rows.shape[1], dtype=np.bool_)
     for r in range(len(rows)):
         for c in range(missing.size):
@@ -86,17 +80,17 @@ def _missing_somewhere(rows: Floats) -> Bools:
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(  # noqa: C901, PLR0912
+def _sweep_down(  # noqa: C901
     program: Program,
     back: Backward,
     inputs: Inputs,
     shares: Shares,
     tile: Tile,
     flows: Flows,
-    arrived: Arrived,
+    collected: Collected,
     k: int,
 ) -> None:
-    """The flows of the operations of one stretch, the last one first. That of the root is there already."""
+    """Fill the flows of the operations of one stretch, the last one first. The root has its flow already."""
     kind, slot, start, reader, weight = program.kind, back.slot, back.start, back.reader_slot, back.weight
     product_start, product, careful, leaf_start = (
         back.product_start,
@@ -106,35 +100,31 @@ def _sweep_down(  # noqa: C901, PLR0912
     )
     value, flow, place, scaled = tile.value, flows.value, back.again.slot, flows.scaled
     leaf_column, leaf_share, first_statistic = inputs.leaf_column, shares.leaf, shares.first
-    wanted, part = arrived.wanted, arrived.part
+    wanted, part = collected.wanted, collected.part
     width, no_tally = value.shape[1], np.empty(0)
     for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
         o, v, first, last = slot[op], place[op], start[op], start[op + 1]
         product_first, product_last = product_start[op], product_start[op + 1]
-        is_share = kind[op] == SUM and product_first == product_last and first < last
+        is_sum, is_share = kind[op] == SUM, False  # whether a sum's flow is there over its value already
         if first == last:
-            if product_first < product_last:
-                total_slots(flow, o, product, product_first, product_last)
+            is_share = take_from_products(flow, o, value, v, is_sum, product, product_first, product_last)
         elif careful[op] and any_exponent(back, op, tile, flows):
             pull_scaled(back, op, tile, flows, no_tally)
-            is_share = False
-        elif is_share:
+        elif is_sum and product_first == product_last:
+            is_share = True
             add_slots(flow, o, reader, weight, first, last)
         else:
             add_terms(flow, o, reader, weight, first, last, value, v)
-            for e in range(product_first, product_last):
-                for r in range(width):
-                    flow[o, r] += flow[product[e], r]
+            add_flows(flow, o, product, product_first, product_last)
         scaled[o] = False
-        if kind[op] == SUM:
+        if is_sum:
             if not is_share:
-                for r in range(width):
-                    flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+                divide_slot(flow, o, value, v)
             if tile.scaled[v]:
                 _hand_on_exponent(program, op, back, inputs, shares, tile, flows, part)
                 continue
         elif kind[op] == LOOKUP or kind[op] == DENSE:
-            _collect(op, o, program, inputs, shares, flow, arrived)
+            _collect(op, o, program, inputs, shares, flow, collected)
         for e in range(leaf_start[op], leaf_start[op + 1]):
             if wanted[leaf_column[e]]:
                 f = first_statistic[leaf_column[e]]
@@ -142,37 +132,6 @@ def _sweep_down(  # noqa: C901, PLR0912
                 for r in range(width):
                     part[f, r] += flow[o, r] * zero
                     part[f + 1, r] += flow[o, r] * one
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def any_exponent(back: Backward, op: int, tile: Tile, flows: Flows) -> bool:
-    """Whether an operation or a sum above it has exponents."""
-    if tile.scaled[back.again.slot[op]]:
-        return True
-    for e in range(back.start[op], back.start[op + 1]):
-        if flows.scaled[back.reader_slot[e]] or back.weight_exponent[e] != 0.0:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def pull_scaled(back: Backward, op: int, tile: Tile, flows: Flows, tally: Floats) -> None:
-    """The flow of an operation, where exponents count. A tally, unless empty, gets each edge's."""
-    o, v, flow = back.slot[op], back.again.slot[op], flows.value
-    for r in range(flow.shape[1]):
-        total = 0.0
-        own = tile.exponent[v, r] if tile.scaled[v] else 0.0
-        if tile.value[v, r] > 0.0:
-            for e in range(back.start[op], back.start[op + 1]):
-                s = back.reader_slot[e]
-                steps = back.weight_exponent[e] + own - (flows.exponent[s, r] if flows.scaled[s] else 0.0)
-                x = flow[s, r] * back.weight[e] * tile.value[v, r] * power(steps)
-                total += x
-                if tally.size:
-                    tally[e] += x
-        for e in range(back.product_start[op], back.product_start[op + 1]):
-            total += flow[back.product_slot[e], r]
-        flow[o, r] = total
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
@@ -186,7 +145,7 @@ def _hand_on_exponent(
     flows: Flows,
     part: Floats,
 ) -> None:
-    """Keep a sum's exponents for those below, and add its share to the statistics of its binary leaves."""
+    """Hand the exponents of a sum down, and add its share to the statistics of its binary leaves."""
     o, v = back.slot[op], back.again.slot[op]
     flows.scaled[o] = True
     flows.exponent[o] = tile.exponent[v]
@@ -200,15 +159,15 @@ def _hand_on_exponent(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _collect(
-    op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flow: Floats, arrived: Arrived
+    op: int, o: int, program: Program, inputs: Inputs, shares: Shares, flow: Floats, collected: Collected
 ) -> None:
     """Add the flow of an operation that reads a leaf to the statistics of its column."""
     column, offset = inputs.source_column[op], inputs.source_offset[op]
-    if not arrived.wanted[column]:
+    if not collected.wanted[column]:
         return
-    part, first = arrived.part, shares.first[column]
+    part, first = collected.part, shares.first[column]
     if program.kind[op] == DENSE:
-        _mix_in(shares.dense[offset], flow[o], arrived.flow[column], part[first : first + 2])
+        _mix_in(shares.dense[offset], flow[o], collected.flow[column], part[first : first + 2])
         return
     for s in range(shares.first[column + 1] - first):
         x = shares.lookup[offset + s]
@@ -218,7 +177,7 @@ def _collect(
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _mix_in(leaf: Floats, flow: Floats, before: Floats, mixture: Floats) -> None:
-    """Add a leaf to the mean and the variance of a mixture, of which so much has flowed in before."""
+    """Add a leaf to the mean and the variance of a mixture of total flow `before`."""
     for r in range(flow.size):
         if flow[r] > 0.0:
             total = before[r] + flow[r]
@@ -231,7 +190,7 @@ def _mix_in(leaf: Floats, flow: Floats, before: Floats, mixture: Floats) -> None
 
 @njit(cache=True, nogil=True)
 def _write(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats) -> None:
-    """A tile's statistics, a row a line, with what the row shows put in; NaN where it is impossible."""
+    """Write the statistics of a tile, a row a line, with those of cells that are not missing."""
     for r in range(len(rows)):
         for c in range(rows.shape[1]):
             x = rows[r, c]

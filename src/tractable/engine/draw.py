@@ -58,10 +58,9 @@ def completions(
     *,
     threads: int | None = None,
 ) -> Floats:
-    """Each row with its missing cells filled: by one draw when given a seed, else by max-product. (rows,
-    columns).
+    """Each row with its missing cells filled: by one draw if there is a seed, else by max-product.
 
-    Where a row is impossible all its missing cells stay NaN.
+    Shape (rows, columns). Where a row is impossible its missing cells stay NaN.
     """
     question = ask(graph, regions, best=every_column(graph) if seed is None else frozenset())
     if question.code.constant or not len(rows):
@@ -83,13 +82,13 @@ def completions(
 
 
 def _words(seed: int, count: int) -> Words:
-    """The first state of each draw's random numbers, far from one another."""
+    """The initial state of the random numbers of each draw; these are far apart."""
     number: Words = np.arange(count, dtype=np.uint64)
     return _mix_bits(number + _mix_bits(np.array([seed], dtype=np.uint64)))
 
 
 def _mix_bits(word: Words) -> Words:
-    """Sixty-four bits that look unlike those they come from."""
+    """Words whose bits are mixed (the finaliser of SplitMix64)."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return word ^ (word >> np.uint64(31))
@@ -109,7 +108,7 @@ def _remembered_leaves(question: Question) -> LeafWeights:
 
 
 def _leaves(question: Question) -> LeafWeights:
-    """The tables in plain numbers, forbidden states at zero, each leaf's largest at one."""
+    """The tables as probabilities over the largest of each leaf; forbidden states have zero."""
     program, tables = question.code.program, question.code.tables
     value = allowed_log_values(tables, question.regions)
     lookup = np.zeros(question.lookup.size)
@@ -127,7 +126,7 @@ def _leaves(question: Question) -> LeafWeights:
 
 
 def _fill_rows(question: Question, rows: Floats, draws: Draws) -> Floats:
-    """The rows with missing cells filled: by the chosen states, and for numbers from the chosen leaves."""
+    """The rows with missing cells filled by the chosen states, or from the chosen leaves over numbers."""
     answer = np.where(np.isnan(rows), draws.state, rows)
     for block, lines in dense_blocks(question.graph, question.code):
         if block.family.arrives_with_row:

@@ -1,4 +1,4 @@
-"""Expected numbers of rows through every edge and into every leaf: what EM and gradients need."""
+"""Expected counts of rows at every edge and every leaf, for EM and gradients."""
 
 from typing import NamedTuple
 
@@ -22,14 +22,14 @@ COUNT_TILE = 256  # rows counted together: more than are swept upwards, as each 
 
 
 class LeafCounts(NamedTuple):
-    """What a block's leaves were expected to see: how many rows in each state, or how much of each row."""
+    """The expected counts of the leaves of a block: of each state, or of each row."""
 
     states: Floats  # (leaves, states) over categorical columns, missing cells left out; else (leaves, 0)
-    flows: Floats  # (leaves, rows) over numbers, rows whose cell is missing included; else (leaves, 0)
+    flows: Floats  # (leaves, rows) over numeric columns, rows with a missing cell included; else (leaves, 0)
 
 
 class Expectations(NamedTuple):
-    """Of some weighted rows under a circuit."""
+    """Expected counts of weighted rows under a circuit."""
 
     log_value: Floats  # (rows,) the logarithm of the circuit's value
     edge: Floats  # (edges,) rows expected to use each edge of a sum; zero below products
@@ -37,7 +37,7 @@ class Expectations(NamedTuple):
 
 
 class Expecter:
-    """A circuit's structure, compiled once, that counts under any of its parameters."""
+    """The structure of a circuit, compiled once, which counts under any parameters."""
 
     def __init__(self, graph: Graph) -> None:
         self._structure = compile_graph(graph, merge=False)
@@ -55,9 +55,9 @@ class Expecter:
     def expectations(
         self, graph: Graph, rows: Floats, weights: Floats, *, hard: bool = False, threads: int | None = None
     ) -> Expectations:
-        """The expected numbers under the parameters of `graph`, of the structure of the circuit compiled.
+        """Expected counts under the parameters of `graph`, which has the structure of the compiled circuit.
 
-        With `hard` a row counts for its best induced tree alone, and its log-value is that tree's.
+        With `hard` a row counts for its most probable induced tree alone, and has the log-value of that tree.
         """
         question = prepare(graph, reweight_program(self._structure, graph), {})
         back = recompute_pairs(reweight_backward(self._back, question.code.program), question.code.program)
@@ -77,7 +77,7 @@ class Expecter:
         return _read(question, back, tallies, [p.stop - p.start for p in parts])
 
     def _tile(self, question: Question, width: int) -> Tile:
-        """A tile of that width, used before where there is one."""
+        """A tile of that width; one that was used before, if there is any."""
         try:
             tile = self._spare.pop()
         except IndexError:
@@ -86,7 +86,7 @@ class Expecter:
 
 
 def part_size(rows: int) -> int:
-    """How many rows are counted together: what the sums come to must not depend on the number of threads."""
+    """The number of rows counted together; it must not depend on threads, since sums of rows are rounded."""
     return min(MOST_PART, max(LEAST_PART, -(-rows // 8 // COUNT_TILE) * COUNT_TILE))
 
 
@@ -122,7 +122,7 @@ def _padded_weights(weights: Floats, rows: int) -> Floats:
 
 
 def _read(question: Question, back: Backward, tallies: list[Tally], sizes: list[int]) -> Expectations:
-    """The tallies added up, edge by edge and leaf by leaf of the circuit."""
+    """The tallies of all parts added up, by the edges and leaves of the circuit."""
     code, graph = question.code, question.graph
     edge_total, leaf_total, entry_total = (
         np.sum([getattr(t, name) for t in tallies], axis=0) for name in ("edge", "leaf_edge", "entry")
@@ -139,7 +139,7 @@ def _read(question: Question, back: Backward, tallies: list[Tally], sizes: list[
 
 
 def _states(question: Question, leaf_total: Floats, entry_total: Floats) -> Floats:
-    """Rows expected to show each state of each leaf, leaf after leaf; a missing cell shows none."""
+    """Expected counts of the states of each leaf, one leaf after another; missing cells do not count."""
     tables, program = question.code.tables, question.code.program
     first = tables.offset[:-1] + np.arange(tables.column.size)
     entries = entry_total.copy()

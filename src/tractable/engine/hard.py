@@ -1,4 +1,4 @@
-"""Counts along the best induced tree of each row: every sum hands its whole flow to its largest term."""
+"""Counts along the most probable induced tree of each row: a sum hands its flow to its largest term."""
 
 import numpy as np
 from numba import njit
@@ -15,7 +15,7 @@ from tractable.engine.up import Inputs, Tile, sweep_up
 def sweep_hard_counts(
     program: Program, layout: ValuePlaces, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
-    """Add a batch's numbers to the tally, whose edges are the program's. The tile holds all operations."""
+    """Add the counts of a batch to the tally, by the edges of the program. The tile holds all operations."""
     width, top = tile.value.shape[1], program.kind.size - 1
     flow = np.zeros((program.kind.size, width))
     for base in range(0, weights.size, width):

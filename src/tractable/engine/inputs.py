@@ -1,4 +1,4 @@
-"""What rows and regions bring to a program's leaves."""
+"""The values of the leaves of a program for given rows and regions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ Regions = Mapping[int, Region]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A circuit asked about rows, all under the same regions.
+    """A compiled circuit that is ready to be evaluated for rows, all under the same regions.
 
-    A leaf whose cell is missing sums over its column's region; over a column among `best` it takes its
-    largest value.
+    A leaf whose cell is missing is summed over the region of its column; over a column among `best` it takes
+    its largest value instead.
     """
 
     graph: Graph
@@ -32,11 +32,11 @@ class Question:
     leaf_table: Floats  # (leaf edges, 3)
     lookup: Floats  # (entries,) each leaf's states, then its value where the cell is missing
     lookup_exponent: Floats  # (entries,)
-    log_missing: Floats  # (leaves,) zero for a number's leaf
+    log_missing: Floats  # (leaves,) zero for the leaf of a numeric column
 
     @property
     def source_offset(self) -> Ints:
-        """Where each operation that reads a leaf finds it. Shape (ops,)."""
+        """The first entry, or the line, of the leaf that each operation reads. Shape (ops,)."""
         tables, source = self.code.tables, np.maximum(self.code.program.source, 0)
         if not tables.column.size:
             return source
@@ -46,9 +46,10 @@ class Question:
 def ask(
     graph: Graph, regions: Regions | None = None, *, best: frozenset[int] = frozenset(), merge: bool = True
 ) -> Question:
-    """Prepare a circuit for rows.
+    """A circuit prepared for rows.
 
-    Without regions, and with no column or all of them `best`, the preparation is kept with the circuit.
+    The preparation is kept with the circuit if there are no regions and either all columns or none are
+    `best`.
     """
     code = compile_graph(graph, merge)
     if regions or best not in (frozenset(), every_column(graph)):
@@ -59,14 +60,14 @@ def ask(
 
 
 def every_column(graph: Graph) -> frozenset[int]:
-    """All columns, as a set."""
+    """The set of all columns."""
     return frozenset(range(len(graph.schema)))
 
 
 def prepare(
     graph: Graph, code: CompiledGraph, regions: Regions, best: frozenset[int] = frozenset()
 ) -> Question:
-    """The leaves' values for a circuit that was compiled already."""
+    """A compiled circuit prepared for rows."""
     tables, program = code.tables, code.program
     missing = _missing_log_values(tables, regions, best)
     entries = tables.offset[1:] + np.arange(tables.column.size)  # the place after a leaf's states
@@ -90,7 +91,7 @@ def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats)
 
 
 def _missing_log_values(tables: LeafTables, regions: Regions, best: frozenset[int]) -> Floats:
-    """The log-value of each leaf where the cell is missing: over the states that its region allows."""
+    """The log-value of each leaf where the cell is missing, over the states that its region allows."""
     missing = np.zeros(tables.column.size)
     filled = np.flatnonzero(tables.states > 0)
     if not filled.size:
@@ -146,7 +147,7 @@ def _codes(graph: Graph, rows: Floats) -> UInt16s:
 
 
 def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
-    """The values of the leaves over numbers. Two arrays of shape (dense leaves, rows)."""
+    """Values and exponents of the leaves over numeric columns, each of shape (dense leaves, rows)."""
     lines = question.code.dense_node.size
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
@@ -155,7 +156,7 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
 
 
 def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, slice]]:
-    """The blocks of leaves over numbers, each with its lines among the dense values."""
+    """The blocks of leaves over numeric columns, each with its lines among the dense values."""
     found, first = [], 0
     if not code.dense_node.size:
         return []

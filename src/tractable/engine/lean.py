@@ -1,8 +1,9 @@
 """Counting with fewer values kept between the way up and the way down.
 
 The values of a large circuit do not stay in the nearest cache, and to write and read them is a good part of
-what counting costs. A sum of two operations need not keep its own: on the way down both are read anyway, and
-the sum is worked out again from them. Where most sums are of two that is nearly half of all values.
+the cost of counting. The value of a sum of two operations need not be kept: on the way down both operands are
+read anyway, and the sum is computed again from them. Where most sums have two operands that saves nearly half
+of all values.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from tractable.engine.program import PLAIN, Program, ValuePlaces
 
 
 def recompute_pairs(back: Backward, program: Program) -> Backward:
-    """The same, without places of their own for the sums that are worked out again."""
+    """The same, with no kept value for the sums that can be computed again from two operands."""
     if back.cuts.size > 2 or back.matrix.any():
         return back
     again = _pairs(back, program)
@@ -26,7 +27,7 @@ def recompute_pairs(back: Backward, program: Program) -> Backward:
 
 
 def _pairs(back: Backward, program: Program) -> Bools:
-    """The sums of two operations, never with exponents, whose value nobody needs but one product above."""
+    """Which operations are sums of two, never with exponents, that nothing but one product reads."""
     degree, leaves = np.diff(program.start), np.diff(program.leaf_start)
     sums_above, products_above = np.diff(back.start), np.diff(back.product_start)
     plain = (program.kind == SUM) & (program.care == PLAIN)

@@ -1,4 +1,4 @@
-"""Every column's distribution given each row, in one sweep up and one down."""
+"""The posterior distribution of every column given each row, in one sweep up and one down."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from tractable.engine.sweep import in_parts, new_tile, tile_width
 
 
 def first_statistics(schema: Schema) -> Ints:
-    """Where each column's statistics begin, and where the last one's end. Shape (columns + 1,).
+    """Where the statistics of each column begin, and where the last ones end. Shape (columns + 1,).
 
-    A categorical column has one for each state, a number's two: its mean and its variance.
+    A categorical column has one for each state, a numeric column two: its mean and its variance.
     """
     size = np.where(schema.cardinalities > 0, schema.cardinalities, 2)
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
@@ -26,8 +26,8 @@ def posteriors(
 ) -> Floats:
     """The statistics of every column given each row. Shape (rows, statistics); see `first_statistics`.
 
-    A column that a row shows has probability one at its state, or its value for a mean and no variance. Where
-    the row itself is impossible all is NaN.
+    Where a cell is not missing its state has probability one, or its value is the mean and the variance is
+    zero. Where a row is impossible all its statistics are NaN.
     """
     question = ask(graph, regions)
     code = question.code
@@ -74,7 +74,7 @@ def _edge_shares(question: Question, lookup: Floats) -> Floats:
 
 
 def _moments(question: Question) -> Floats:
-    """The mean and variance of the leaves over numbers; a potential has none. Shape (dense leaves, 2)."""
+    """Mean and variance of the leaves over numeric columns, zeros for potentials. Shape (dense leaves, 2)."""
     moments = np.zeros((question.code.dense_node.size, 2))
     for block, line in dense_blocks(question.graph, question.code):
         if block.family.arrives_with_row:

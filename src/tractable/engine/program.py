@@ -1,11 +1,11 @@
-"""A circuit made ready to run: a list of operations in an order that keeps few values alive.
+"""A compiled circuit: a list of operations in an order that keeps few values alive.
 
-Compiling simplifies while it lists: constants move into the weights above them, nodes with one child vanish,
-and a sum over leaves of one column becomes a table. A number that was moved out of a node travels upwards as
-a coefficient until a sum's weight takes it in; what arrives at the root is `log_factor`.
+Compiling simplifies the circuit: constants move into the weights above them, nodes with one child vanish, and
+a sum over leaves of one column becomes a table. A number that was moved out of a node travels upwards as a
+coefficient until it becomes part of the weight of a sum; what arrives at the root is `log_factor`.
 
-Operations over at most two states are cheap enough to be worked out wherever they are read, so leaves over
-binary columns are no operations of their own but `leaf edges` of the sums and products above them.
+A leaf over a column of at most two states is cheap enough to be evaluated wherever it is read, so such leaves
+are no operations of their own but `leaf edges` of the sums and products above them.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ PLAIN, CHECKED, WIDE = 0, 1, 2  # how much care an operation needs; see `bounds`
 
 
 class Program(NamedTuple):
-    """Operations in the order they are run; the last one is the root. All arrays; kernels take it whole."""
+    """Operations in the order in which they are run, the root last; all are arrays, as kernels need them."""
 
     kind: Bytes  # (ops,) SUM, PRODUCT, LOOKUP (a table), DENSE (a value that comes with the row) or ONE
     care: Bytes  # (ops,) PLAIN: cannot leave the range of doubles; CHECKED: may; WIDE: its weights do
@@ -40,33 +40,33 @@ class Program(NamedTuple):
 
 
 class ValuePlaces(NamedTuple):
-    """Where values lie in a tile."""
+    """The places of the values of operations in a tile."""
 
     slot: UInt32s  # (ops,)
     operand: UInt32s  # (edges,) the slot of the operation below
-    own: bool  # whether every operation keeps the place of its number
+    own: bool  # whether every operation has a place of its own, in their order
 
 
 def own_places(program: Program) -> ValuePlaces:
-    """The layout in which every operation keeps a place of its own."""
+    """The places when every operation has one of its own."""
     return ValuePlaces(np.arange(program.kind.size, dtype=np.uint32), program.operand, True)
 
 
 class LeafTables(NamedTuple):
-    """The distributions at the bottom: those of the circuit's leaves, then those that sums were merged to."""
+    """The distributions of the leaves of the circuit, and after them those that sums were merged into."""
 
     column: Ints  # (leaves,)
-    offset: Ints  # (leaves + 1,) a leaf's states in log_value; an empty stretch for a number's leaf
+    offset: Ints  # (leaves + 1,) a leaf's states in log_value; nothing for the leaf of a numeric column
     log_value: Floats  # (states of all leaves,)
-    dense: Ints  # (leaves,) which line of the dense values a number's leaf reads; -1 for a categorical one
+    dense: Ints  # (leaves,) the line of the dense values of a numeric column; -1 for a categorical one
 
     @property
     def states(self) -> Ints:
-        """The number of states of each leaf; zero for a number's. Shape (leaves,)."""
+        """The number of states of each leaf; zero over a numeric column. Shape (leaves,)."""
         return np.diff(self.offset)
 
     def with_room(self, leaves: int, entries: int) -> "LeafTables":
-        """The tables with empty places at the end."""
+        """The tables with room for more leaves at the end."""
         return LeafTables(
             np.concatenate([self.column, np.zeros(leaves, np.int64)]),
             np.concatenate([self.offset, np.zeros(leaves, np.int64)]),
@@ -83,7 +83,7 @@ class LeafTables(NamedTuple):
 
 
 class CompiledGraph(NamedTuple):
-    """A program, the tables it reads and the factor that belongs to its root."""
+    """A program, the tables that it reads and the factor that its root is multiplied by."""
 
     program: Program
     tables: LeafTables

@@ -1,4 +1,4 @@
-"""Loops over the rows of one tile: the smallest pieces of a sweep, each one line of arithmetic.
+"""Loops over the rows of one tile: the smallest pieces of a sweep, each a line of arithmetic.
 
 `value` is (slots, rows): the rows of a slot lie side by side and fill vector lanes. `code` is (columns,
 rows). `table` is (leaf edges, 3): a leaf's value at state 0, at state 1 and where the cell is
@@ -171,16 +171,21 @@ def add_slots(value: Floats, o: int, operand: UInt32s, weight: Floats, first: in
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def add_leaves(
-    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
+def sum_leaves(
+    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int, maximise: bool
 ) -> None:
-    """Add the binary leaves of leaf edges first to last to slot `o`."""
+    """Add the binary leaves of leaf edges first to last to slot `o`, or raise it to the largest of them."""
     width = value.shape[1]
     for e in range(first, last):
         c = column[e]
         c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
-        for r in range(width):
-            value[o, r] += leaf_entry(code[c, r], c0, c1, c2)
+        if maximise:
+            for r in range(width):
+                x = leaf_entry(code[c, r], c0, c1, c2)
+                value[o, r] = x if x > value[o, r] else value[o, r]
+        else:
+            for r in range(width):
+                value[o, r] += leaf_entry(code[c, r], c0, c1, c2)
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
@@ -248,20 +253,6 @@ def raise_slots(value: Floats, o: int, operand: UInt32s, weight: Floats, first: 
         a, u = operand[e], weight[e]
         for r in range(width):
             x = u * value[a, r]
-            value[o, r] = x if x > value[o, r] else value[o, r]
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def raise_leaves(
-    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
-) -> None:
-    """Raise slot `o` to the largest of the binary leaves of leaf edges first to last."""
-    width = value.shape[1]
-    for e in range(first, last):
-        c = column[e]
-        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
-        for r in range(width):
-            x = leaf_entry(code[c, r], c0, c1, c2)
             value[o, r] = x if x > value[o, r] else value[o, r]
 
 

@@ -9,9 +9,9 @@ from tractable.engine.scaling import SAFE
 
 @njit(cache=True, nogil=True)
 def needs(start: Ints, operand: Ints) -> Ints:
-    """How many values must be alive at once to work out each operation, were the circuit a tree.
+    """The number of values that must be alive at once to evaluate each operation if the circuit were a tree.
 
-    Children that need most are worked out first: each one after it holds one more value.
+    Children that need most are evaluated first: each one after it holds one more value.
     """
     need = np.ones(start.size - 1, dtype=np.int64)
     for op in range(need.size):

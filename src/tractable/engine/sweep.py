@@ -7,16 +7,17 @@ from typing import TypeVar
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
 from tractable.engine.scaling import join
 from tractable.engine.up import Tile, sweep_roots
 from tractable.threads import default_threads
 
-TILE = 128  # rows whose values are worked out together: vector lanes enough, and few enough to stay in cache
+TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache
 SMALL_TILE = 8
-TILE_BYTES = 1 << 27  # what the values of one tile may take
-BATCH_BYTES = 1 << 26  # what the inputs of one batch may take
+TILE_BYTES = 1 << 27  # that the values of one tile may take
+BATCH_BYTES = 1 << 26  # that the inputs of one batch may take
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def log_values(
 
 
 def question_log_values(question: Question, rows: Floats, *, maximise: bool, threads: int | None) -> Floats:
-    """The same for a circuit that was prepared already."""
+    """The logarithm of the root's value for each row, for a circuit that was prepared already."""
     code = question.code
     if code.constant or not len(rows):
         return np.full(len(rows), code.log_factor)
@@ -63,8 +64,18 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
     return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor
 
 
+def log_partition_function(graph: Graph) -> float:
+    """log Z: the logarithm of a circuit's sum (or integral) over all rows; a potential counts as one.
+
+    It is -inf for a circuit that is zero everywhere. The circuit is taken to be smooth and decomposable. The
+    number is computed once and kept with the circuit.
+    """
+    missing = np.full((1, len(graph.schema)), np.nan)
+    return remember(graph, "log partition function", lambda g: float(log_values(g, missing)[0]))
+
+
 def tile_width(slots: int, rows: int, widest: int = TILE) -> int:
-    """How many rows to work out together: few when few are asked for or when each needs much room."""
+    """The number of rows to evaluate together: small if there are few rows or if each needs much memory."""
     width = widest
     while width > SMALL_TILE and (width >= 2 * rows or slots * width * 8 > TILE_BYTES):
         width //= 2
@@ -80,7 +91,7 @@ def new_tile(graph: Graph, slots: int, width: int) -> Tile:
 def in_parts(
     run: Callable[[slice], T], question: Question, rows: int, width: int, threads: int | None
 ) -> list[T]:
-    """What `run` answers for consecutive stretches of the rows, worked out by several threads."""
+    """The results of `run` for consecutive slices of the rows, computed by several threads."""
     workers = threads_or_default(threads)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
     size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
@@ -88,7 +99,7 @@ def in_parts(
 
 
 def map_threads(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:
-    """`run` over the parts, in order, on several threads."""
+    """The results of `run` for all parts, in order, computed by several threads."""
     if workers == 1 or len(parts) == 1:
         return [run(part) for part in parts]
     with ThreadPoolExecutor(workers) as pool:

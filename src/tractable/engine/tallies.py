@@ -1,7 +1,7 @@
 """Loops over the rows of one tile that hand flows down and add them up: the smallest pieces of counting.
 
 `flow` and `value` are (slots, rows), `state` is (columns, rows): the rows of a slot lie side by side and fill
-vector lanes. What can be done in one pass over the rows is: passes, not arithmetic, are what costs.
+vector lanes. As much as possible is done in one pass over the rows, since passes cost more than arithmetic.
 """
 
 from numba import njit
@@ -127,8 +127,8 @@ def tally_seen_states(
 ) -> None:
     """The same as `tally_states` where no cell is missing: what is not at state 1 is at state 0.
 
-    All sums of a pass are taken in the same order, so that a state that no row shows gets exactly nothing,
-    and none gets less.
+    All sums of a pass are taken in the same order, so that a state that no row has gets exactly zero, and no
+    state gets less than zero.
     """
     width = flow.shape[1]
     e = first
@@ -159,7 +159,7 @@ def tally_seen_states(
 def tally_states(
     flow: Floats, o: int, state: Floats, column: Ints, first: int, last: int, tally: Floats
 ) -> None:
-    """Add a product's flow to the states that rows show, two leaves at a time; missing cells show none."""
+    """Add the flow of a product to the states of the rows, two leaves at a time, missing cells left out."""
     e = first
     while e + 1 < last:
         c, d = column[e], column[e + 1]
@@ -185,7 +185,7 @@ def tally_states(
 def tally_shares(
     flow: Floats, o: int, state: Floats, column: Ints, table: Floats, first: int, last: int, tally: Floats
 ) -> None:
-    """Add what a sum hands to its leaves: its share, in proportion to their terms."""
+    """Add the share of a sum times the terms of its binary leaves."""
     for e in range(first, last):
         zero, one, missing = _flow_by_state(flow, o, state, column[e])
         tally[e, 0] += zero * table[e, 0]
@@ -195,7 +195,7 @@ def tally_shares(
 
 @njit(cache=True, nogil=True, fastmath=SUMMED, forceinline=True)
 def _flow_by_state(flow: Floats, o: int, state: Floats, column: int) -> tuple[float, float, float]:
-    """How much of a flow falls on rows that show state 0, on those that show state 1, and on the others."""
+    """The flow of the rows with state 0, of those with state 1, and of the others."""
     all_rows, zero, one = 0.0, 0.0, 0.0
     for r in range(flow.shape[1]):
         x = flow[o, r]

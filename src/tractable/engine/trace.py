@@ -1,9 +1,9 @@
-"""Top-down choices: one induced tree a draw, either at random or the best at every sum.
+"""Top-down choices: an induced tree for each draw, at random or with the largest term of every sum.
 
 All draws go down together: each operation, parents before children, holds a chain of the draws that have come
-to it, so that its values are read for all of them while they are near. A tile's values must hold all
-operations (see `sweep_up`). The random numbers of a draw depend on the seed and the draw's number alone, so
-that neither threads nor tiles change a sample.
+to it, so that its values are read for all of them while they are in the cache. The tile must hold the values
+of all operations (see `sweep_up`). The random numbers of a draw depend on the seed and the number of the draw
+alone, so that neither threads nor tiles change a sample.
 """
 
 from typing import NamedTuple
@@ -30,17 +30,17 @@ class LeafWeights(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Where the answers go."""
+    """The draws that are filled in."""
 
     lane: Ints  # (draws,) the tile's row that each draw completes
     state: Floats  # (draws, columns) the state chosen for each column that is categorical and missing
-    line: Ints  # (draws, columns) the dense leaf chosen for a number's column
+    line: Ints  # (draws, columns) the dense leaf that was chosen for a numeric column
     random: Words  # (draws,) the state of each draw's random numbers
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def uniform(random: Words, draw: int) -> float:
-    """The next number in [0, 1) of a draw's own sequence (a step and a mix of 64 bits)."""
+    """The next number in [0, 1) of the sequence of a draw (SplitMix64)."""
     random[draw] += np.uint64(0x9E3779B97F4A7C15)
     z = random[draw]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -15,7 +15,6 @@ from tractable.engine.blocks import multiply
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Program, ValuePlaces
 from tractable.engine.rows import (
     CONTRACT,
-    add_leaves,
     add_slots,
     has_exponent,
     leaf_entry,
@@ -25,14 +24,14 @@ from tractable.engine.rows import (
     multiply_slots,
     out_of_range,
     power,
-    raise_leaves,
     raise_slots,
     renormalise,
+    sum_leaves,
 )
 
 
 class Inputs(NamedTuple):
-    """What a batch of rows brings to the leaves."""
+    """The values of the leaves for a batch of rows."""
 
     complete: bool  # whether no state is missing
     code: UInt16s  # (columns, rows) the state; one past the last where the cell is missing
@@ -80,7 +79,7 @@ def sweep_up(  # noqa: C901, PLR0912
     )
     if begin == 0:
         code[:] = inputs.code[:, base : base + code.shape[1]]
-    done = begin  # operations before it are worked out, as part of a matrix
+    done = begin  # operations before it are done, as part of a matrix
     for op in range(begin, end):
         if (
             layout.own
@@ -103,12 +102,12 @@ def sweep_up(  # noqa: C901, PLR0912
                 multiply_seen_leaves(value, o, code, column, table, leaf_first, leaf_last)
             else:
                 multiply_leaves(value, o, code, column, table, leaf_first, leaf_last)
-        elif kind[op] == SUM and not maximise:
-            add_slots(value, o, operand, weight, first, last)
-            add_leaves(value, o, code, column, table, leaf_first, leaf_last)
         elif kind[op] == SUM:
-            raise_slots(value, o, operand, weight, first, last)
-            raise_leaves(value, o, code, column, table, leaf_first, leaf_last)
+            if maximise:
+                raise_slots(value, o, operand, weight, first, last)
+            else:
+                add_slots(value, o, operand, weight, first, last)
+            sum_leaves(value, o, code, column, table, leaf_first, leaf_last, maximise)
         elif kind[op] == LOOKUP:
             look_up(value, o, code, inputs.source_column[op], inputs.lookup, inputs.source_offset[op])
         else:
@@ -118,7 +117,7 @@ def sweep_up(  # noqa: C901, PLR0912
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
 def _matrix(program: Program, head: int, tile: Tile) -> bool:
-    """Work out the sums from `head` on together, unless an exponent is in the way. Places are numbers."""
+    """Evaluate the sums from `head` on as a matrix, unless an exponent is in the way."""
     sums, first = program.matrix[head], program.start[head]
     operands, below = program.start[head + 1] - first, program.operand[first]
     for op in range(below, below + operands):
@@ -139,7 +138,7 @@ def _matrix(program: Program, head: int, tile: Tile) -> bool:
 def _careful(
     program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
-    """An operation whose value may need an exponent."""
+    """Evaluate an operation whose value may need an exponent."""
     kind = program.kind[op]
     if kind == SUM:
         _sum(program, op, o, operand, inputs, base, tile, maximise)
@@ -170,10 +169,10 @@ def _sum(
         return
     if maximise:
         raise_slots(tile.value, o, operand, program.weight, first, last)
-        raise_leaves(tile.value, o, tile.code, inputs.leaf_column, inputs.leaf_table, leaf_first, leaf_last)
     else:
         add_slots(tile.value, o, operand, program.weight, first, last)
-        add_leaves(tile.value, o, tile.code, inputs.leaf_column, inputs.leaf_table, leaf_first, leaf_last)
+    column, table = inputs.leaf_column, inputs.leaf_table
+    sum_leaves(tile.value, o, tile.code, column, table, leaf_first, leaf_last, maximise)
     if out_of_range(tile.value, o):
         _give_exponent(tile, o)
 
@@ -190,7 +189,7 @@ def _give_exponent(tile: Tile, o: int) -> None:
 def _aligned_sum(
     program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile, maximise: bool
 ) -> None:
-    """The sum, each row's terms brought to the largest exponent among them."""
+    """Evaluate a sum with the terms of each row brought to the largest exponent among them."""
     value, exponent = tile.value, tile.exponent
     width = value.shape[1]
     first, last = program.start[op], program.start[op + 1]
@@ -261,7 +260,7 @@ def _product(
 def _checked_product(
     program: Program, op: int, o: int, operand: UInt32s, inputs: Inputs, base: int, tile: Tile
 ) -> bool:
-    """Multiply without exponents, looking now and then whether that still holds; False when it does not."""
+    """Multiply without exponents as long as values stay in range; returns False when they do not."""
     first, last = program.start[op], program.start[op + 1]
     value = tile.value
     split = min(first + 2, last)

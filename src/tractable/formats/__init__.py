@@ -4,7 +4,8 @@ To add a format: a file with a function that reads a path, or one that writes a 
 and a line in the table below. A format is imported when a file of it is read or written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -46,15 +47,11 @@ def read_circuit(path: str | PathLike[str]) -> Document:
         OSError: if the file cannot be opened.
     """
     where = Path(path)
-    read = _format(where).read
-    if read is None:
-        raise ValueError(
-            f"{where}: a {where.suffix} file can be written, not read (read: {_suffixes('read')})"
-        )
-    try:
+    with _name_file_in_errors(where):
+        read = _format(where).read
+        if read is None:
+            raise ValueError(f"a {where.suffix} file can be written, not read (read: {_suffixes('read')})")
         return read(where)
-    except ValueError as error:
-        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
 
 
 def write_circuit(document: Document, path: str | PathLike[str]) -> None:
@@ -65,21 +62,28 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
         OSError: if the file cannot be written.
     """
     where = Path(path)
-    write = _format(where).write
-    if write is None:
-        raise ValueError(
-            f"{where}: a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
-        )
-    try:
+    with _name_file_in_errors(where):
+        write = _format(where).write
+        if write is None:
+            raise ValueError(
+                f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
+            )
         write(document, where)
+
+
+@contextmanager
+def _name_file_in_errors(path: Path) -> Iterator[None]:
+    """Put the name of the file in front of what is wrong with it."""
+    try:
+        yield
     except ValueError as error:
-        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 
 
 def _format(path: Path) -> Format:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        raise ValueError(f"{path}: the suffix '{suffix}' is unknown (known: {', '.join(FORMATS)})")
+        raise ValueError(f"the suffix '{suffix}' is unknown (known: {', '.join(FORMATS)})")
     return FORMATS[suffix]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.schema import discrete_schema
-from tractable.engine.sweep import log_values
+from tractable.engine import log_partition_function
 from tractable.formats.ac import ac_graph
 from tractable.formats.document import Document
 
@@ -137,7 +137,7 @@ def _add(builder: Builder, folder: Path, number: int, node: _Node, made: dict[in
     if node.kind == "+":
         return builder.sum([made[child] for child in node.children], node.log_weights)
     leaf = _leaf_circuit(folder / f"spac-{number}.ac", len(node.scope))
-    total = log_total(leaf)
+    total = log_partition_function(leaf)
     if not np.isfinite(total):
         raise ValueError(f"spac-{number}.ac: the circuit is zero everywhere")
     root = builder.splice(leaf, node.scope)
@@ -156,8 +156,3 @@ def _leaf_circuit(path: Path, columns: int) -> Graph:
     if (graph.schema.cardinalities != 2).any():
         raise ValueError(f"{path.name}: the columns of a .spn are binary")
     return graph
-
-
-def log_total(graph: Graph) -> float:
-    """The logarithm of a circuit's value where nothing is known."""
-    return float(log_values(graph, np.full((1, len(graph.schema)), np.nan), threads=1)[0])

@@ -15,11 +15,11 @@ from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.circuit.scopes import root_columns
+from tractable.engine import log_partition_function
 from tractable.formats.ac_writing import ac_text
 from tractable.formats.atomic import new_folder, write_text
 from tractable.formats.document import Document
 from tractable.formats.kernels import spread_owners
-from tractable.formats.spn import log_total
 from tractable.networks.writing import decimal
 
 MOST_LEAVES = 256
@@ -58,11 +58,11 @@ def _top(graph: Graph) -> _Top:
         return _sum_of(parts, graph.log_weight[edges])
     # A product's constants only scale it, and a scaled circuit is the same distribution.
     scoped = [part for part in parts if root_columns(part).size]
-    return _Top("*", [_normalise_part(part, log_total(part)) for part in scoped], np.zeros(0))
+    return _Top("*", [_normalise_part(part, log_partition_function(part)) for part in scoped], np.zeros(0))
 
 
 def _sum_of(parts: list[Graph], log_weights: Floats) -> _Top:
-    totals = np.array([log_total(part) for part in parts])
+    totals = np.array([log_partition_function(part) for part in parts])
     masses = log_weights + totals
     kept = np.flatnonzero(masses > -np.inf)
     if not kept.size:

@@ -27,7 +27,7 @@ def overall_shares(weight: Floats) -> Floats:
 
 
 def smooth_counts(counts: Floats, smoothing: float) -> Floats:
-    """Probabilities of maximum likelihood after `smoothing` more rows, spread evenly over the states.
+    """Probabilities of maximum likelihood, with a pseudo-count divided evenly among the states.
 
     Where there is nothing to count, all states are equally probable. Shapes (leaves, states).
     """

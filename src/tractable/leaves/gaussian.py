@@ -46,7 +46,7 @@ class Gaussian(Family):
         return None if (np.abs(params[:, 1]) <= MAX_LOG_SD).all() else f"a log sd is beyond {MAX_LOG_SD:g}"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """Weighted mean and sd; the imaginary rows have the column's own mean and sd."""
+        """Weighted mean and sd; the pseudo-count has the mean and sd of the column."""
         row_share = overall_shares(weight)
         z, centre, scale = _standardise(x, row_share)
         overall = float(row_share @ z**2) if z.size else 1.0

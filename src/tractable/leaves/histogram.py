@@ -51,7 +51,7 @@ class Histogram(Family):
         """Bins that hold equally many of the column's distinct values, and each leaf's weight in them.
 
         There are twice as many bins as the cube root of the number of distinct values. With smoothing there
-        is one more at either end, and the imaginary rows are spread evenly over all bins.
+        is one more at either end, and the pseudo-count is divided evenly among all bins.
         """
         edges = _fitted_edges(x, widen=smoothing > 0)
         bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)

@@ -44,7 +44,7 @@ class Poisson(Family):
         return None if fine else f"a log rate is not a number up to {MAX_LOG_RATE:g}"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """The log of the weighted mean; the imaginary rows have the column's own mean."""
+        """The log of the weighted mean; the pseudo-count has the mean of the column."""
         overall = float(overall_shares(weight) @ x) if x.size else 1.0
         total = weight.sum(axis=1) + smoothing
         empty = total == 0

@@ -9,7 +9,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.data.schema import Schema, Variable
 from tractable.networks.network import MOST_ENTRIES, Network, TableFactor, normalise_table
-from tractable.networks.tokens import Tokens
+from tractable.networks.tokens import Tokens, file_text
 
 _TOKEN = re.compile(
     r"""(?P<skip>[\s,]+|//[^\n]*|/\*.*?\*/)
@@ -28,7 +28,7 @@ def read_bif(path: Path) -> Network:
     Raises:
         ValueError: naming the line that is wrong.
     """
-    return _Parser(path.read_text(encoding="utf-8", errors="replace")).network()
+    return _Parser(file_text(path)).network()
 
 
 class _Parser(Tokens):
@@ -84,10 +84,7 @@ class _Parser(Tokens):
             self.fail(f"variable '{name}' says it has {size} states and lists {len(states)}")
         self.skip_properties()
         self.expect("}")
-        try:
-            self.variables[name] = Variable(name, "categorical", states)
-        except ValueError as error:
-            self.fail(str(error))
+        self.variables[name] = self.with_line_number(lambda: Variable(name, "categorical", states))
 
     def probability_block(self) -> None:
         """The distribution of a variable under each combination of its parents."""

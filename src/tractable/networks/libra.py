@@ -7,9 +7,8 @@ knows none, but does not read on behind the network.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -25,12 +24,10 @@ from tractable.networks.network import (
     normalise_table,
 )
 from tractable.networks.tables import feature_table
-from tractable.networks.tokens import Tokens
+from tractable.networks.tokens import Tokens, file_text
 
 _TOKEN = re.compile(r"[{}()]|[^\s{}()]+")
 _CONDITION = re.compile(r"([+-])v(\d{1,9})_(\d{1,9})")
-
-T = TypeVar("T")
 
 
 def read_libra(path: Path) -> Network:
@@ -39,7 +36,7 @@ def read_libra(path: Path) -> Network:
     Raises:
         ValueError: naming the line that is wrong.
     """
-    return _Parser(path.read_text(encoding="utf-8", errors="replace")).network()
+    return _Parser(file_text(path)).network()
 
 
 class _Parser(Tokens):
@@ -171,13 +168,6 @@ class _Parser(Tokens):
         except ValueError:
             value = np.nan
         return value if value < np.inf else self.fail(f"'{word[:40]}' is no logarithm of a finite number")
-
-    def with_line_number(self, make: Callable[[], T]) -> T:
-        """What `make` answers; its complaint gets a line number."""
-        try:
-            return make()
-        except ValueError as error:
-            return self.fail(str(error))
 
 
 def _schema(line: str) -> Schema:

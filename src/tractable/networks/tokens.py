@@ -1,10 +1,19 @@
 """The words and marks of a network's file, taken one after another."""
 
-from typing import NoReturn
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+T = TypeVar("T")
+
+
+def file_text(path: Path) -> str:
+    """The text of a network's file; what is no UTF-8 is replaced, so that a parser names the line."""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 class Tokens:
-    """Reads a file from front to back; whatever is wrong is told with its line."""
+    """Reads a file from front to back; errors name the line."""
 
     def __init__(self, tokens: list[tuple[str, int]], first_line: int = 1) -> None:
         self.tokens = tokens  # with the number of the line of each
@@ -33,6 +42,13 @@ class Tokens:
         """Take a given token if it is there."""
         if self.at < len(self.tokens) and self.tokens[self.at][0] == word:
             self.at += 1
+
+    def with_line_number(self, make: Callable[[], T]) -> T:
+        """What `make` answers; its complaint gets a line number."""
+        try:
+            return make()
+        except ValueError as error:
+            return self.fail(str(error))
 
     def fail(self, message: str) -> NoReturn:
         """Say on which line the reading stopped."""

@@ -9,6 +9,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
 from tractable.networks.network import MOST_STATES, Network, TableFactor, normalise_table
+from tractable.networks.tokens import file_text
 
 
 def read_uai(path: Path) -> Network:
@@ -17,7 +18,7 @@ def read_uai(path: Path) -> Network:
     Raises:
         ValueError: naming the line that is wrong.
     """
-    words = _Words(path.read_text(encoding="utf-8", errors="replace"))
+    words = _Words(file_text(path))
     kind = words.take().upper()
     if kind not in ("MARKOV", "BAYES"):
         words.fail(f"the file starts with MARKOV or BAYES, not '{kind[:40]}'")

@@ -1,4 +1,4 @@
-"""A circuit and a table -> the circuit with better parameters.
+"""Parameter learning: from a circuit and a table to a circuit of the same structure with better parameters.
 
 To add a method: a file with a class, and a line in the table below.
 """
@@ -39,7 +39,7 @@ def fit(
     valid: Table | None = None,
     watch: Watch | None = None,
 ) -> Fitted:
-    """The circuit with the best parameters that the method finds: on the validation rows where there are any.
+    """The circuit with the parameters that score best, on the validation rows if there are any.
 
     Raises:
         ValueError: if the tables do not fit the circuit, or the method cannot work on it.
@@ -55,7 +55,7 @@ def fit(
             score = (
                 None if held_out is None else held_out.mean_log_likelihood(partial(log_values, step.graph))
             )
-            course.note(step, score)
+            course.record(step, score)
             watching.report(how.title, done, how.iterations, step.train if score is None else score)
             if done >= how.iterations or is_over(course, how, watching):
                 break
@@ -66,7 +66,7 @@ def fit(
 
 
 def _weighted_rows(table: Table) -> WeightedRows:
-    """The distinct rows that weigh anything."""
+    """The distinct rows of positive weight."""
     distinct, _ = collapse(table)
     some = distinct.row_weights > 0
     if not some.any():

@@ -15,14 +15,15 @@ from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights, sum_edges
 from tractable.settings import redeclare, setting
 
-DRAWS = 4  # of each row that is softened, once for all steps
+DRAWS = 4  # copies that are drawn of each softened row, once for all steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectationMaximisation(Method):
-    """Each sum's weights become the use of its edges, each leaf is fitted to what it sees.
+    """Each step sets the weights of a sum in proportion to the expected use of its edges, and refits leaves.
 
-    Softened rows are drawn once, so that all steps climb the same hill; scores are those of the rows drawn.
+    With `softness` the noisy rows are drawn once, so that all steps maximise the same objective; the scores
+    are those of the rows drawn.
     """
 
     hard: ClassVar[bool] = False  # whether a row counts for its best induced tree alone
@@ -46,11 +47,11 @@ class ExpectationMaximisation(Method):
     )
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
-        """Locally normalised, constants moved into weights (equation 6)."""
+        """The circuit locally normalised, with constants moved into weights (equation 6 of the paper)."""
         return normalise(graph).graph
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """One E and one M step each."""
+        """Circuits after one E step and one M step each."""
         expecter = Expecter(graph)
         rows = soften(rows, graph.schema, self.softness, rng, DRAWS)
         price = self.entropy * rows.total
@@ -72,8 +73,9 @@ class CCCP(ExpectationMaximisation):
     """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks»,
     NIPS 2016.
 
-    The multiplicative update of equation 7, which is EM. Without smoothing the log-likelihood of the rows it
-    counts never falls; nor, where all leaves are over states, does that plus the entropy at its price.
+    This is the multiplicative update of their equation 7, which is EM. Without smoothing, the log-likelihood
+    of the counted rows never decreases. Where all leaves are over categorical columns, the same holds for the
+    log-likelihood plus the entropy times its weight.
     """
 
     name: ClassVar[str] = "cccp"

@@ -19,8 +19,8 @@ from tractable.settings import redeclare, setting
 class ClosedForm(Method):
     """Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, equation 9.
 
-    In a selective circuit a row that shows all cells uses at most one edge of each sum, whatever the
-    weights: counting them is all there is to do.
+    In a selective circuit a complete row uses at most one edge of each sum, whatever the weights, so that the
+    parameters of maximum likelihood are relative counts.
     """
 
     name: ClassVar[str] = "closed-form"
@@ -31,7 +31,7 @@ class ClosedForm(Method):
     leaf_smoothing: float = setting(1.0, "Pseudo-counts of each leaf.", at_least=0)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
-        """Locally normalised."""
+        """The circuit locally normalised; only selective circuits and complete rows are accepted."""
         fault = explain_deterministic(graph)
         if fault is not None:
             raise ValueError(f"the circuit is not selective, so that there is no closed form: {fault}")
@@ -42,7 +42,7 @@ class ClosedForm(Method):
         return normalise(graph).graph
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """The circuit as it comes, and the one of maximum likelihood."""
+        """The circuit as it comes, and then the one of maximum likelihood."""
         expecter = Expecter(graph)
         expected = expecter.expectations(graph, rows.values, rows.weights)
         yield Step(graph, rows.mean(expected.log_value))

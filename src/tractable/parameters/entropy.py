@@ -1,9 +1,10 @@
-"""Parameters that pay for likelihood with entropy: counts spread before the closed form reads them.
+"""Entropy regularisation: counts are made more even before the M step reads them.
 
-Liu and Van den Broeck, «Tractable Regularization of Probabilistic Circuits», NeurIPS 2021. The entropy is
-that of a row together with the choices made at the sums on its way: the row's own under a deterministic
-circuit, an upper bound of it elsewhere. A sum adds to it as often as it is visited, and a leaf over states is
-a sum over them. The entropy of leaves over numbers counts for the sums above, not for their own parameters.
+See Liu and Van den Broeck, «Tractable Regularization of Probabilistic Circuits», NeurIPS 2021. The entropy is
+that of a row together with the choices made at the sums of its induced tree: the entropy of the row itself
+under a deterministic circuit, an upper bound of it elsewhere. A sum contributes in proportion to how often it
+is visited, and a leaf over a categorical column is a sum over states. The entropy of leaves over numeric
+columns counts for the sums above them, but does not change their own parameters.
 """
 
 import numpy as np
@@ -14,19 +15,21 @@ from tractable.circuit import SUM, Graph, LeafBlock
 from tractable.engine.expectations import Expectations, LeafCounts
 from tractable.parameters.updates import sum_edges
 
-_NEGLIGIBLE = 1e-12  # of a sum's rows: entropy that weighs less cannot be told from none
-_CLOSE = 1e-9  # how far the logarithm of a sum's weights in all may stay from zero
-_DEEP = -40.0  # below this the omega of a number is its exponential, to the last digit
+_NEGLIGIBLE = 1e-12  # entropy whose weight is this part of a sum's count makes no difference
+_CLOSE = 1e-9  # how far the logarithm of the total weight of a sum may stay from zero
+_DEEP = -40.0  # below this the omega of a number is equal to its exponential in double precision
 
 
 def spread_counts(
     graph: Graph, expected: Expectations, entropy: float, smoothing: float, leaf_smoothing: float
 ) -> Expectations:
-    """The counts whose closed-form parameters maximise the likelihood expected plus so much entropy.
+    """Counts whose closed-form parameters maximise the expected log-likelihood plus the weighted entropy.
 
-    `graph` has the parameters that were counted under, and its weights add up to one. The closed form is that
-    of `updates`, with the same smoothing. Sums are solved from the leaves up, each given what is new below
-    and old above it: that each sum is at its own best raises the objective, whatever the others do.
+    `entropy` is the weight of the entropy, in rows.
+    `graph` has the parameters under which the counts were taken, and its weights sum to one. The closed form
+    is that of `updates`, with the same smoothing. Sums are solved from the leaves up, each given the new
+    parameters below it and the old ones above it. To set one sum to its own optimum raises the objective
+    whatever the others are.
     """
     if entropy == 0:
         return expected
@@ -42,33 +45,33 @@ def spread_counts(
             pull = entropy * visits[block.node]
             states, below[block.node] = _spread_leaves(graph, block, counts.states, pull, leaf_smoothing)
             leaves.append(LeafCounts(states, counts.flows))
-    imaginary = np.where(sum_edges(graph), smoothing / np.diff(graph.start)[graph.parent], 0.0)
-    edge = expected.edge + imaginary
+    pseudo = np.where(sum_edges(graph), smoothing / np.diff(graph.start)[graph.parent], 0.0)
+    edge = expected.edge + pseudo
     _spread_sums(graph.kind, graph.start, graph.child, entropy * visits, edge, below)
-    return Expectations(expected.log_value, np.where(sum_edges(graph), edge - imaginary, 0.0), tuple(leaves))
+    return Expectations(expected.log_value, np.where(sum_edges(graph), edge - pseudo, 0.0), tuple(leaves))
 
 
 def _spread_leaves(
     graph: Graph, block: LeafBlock, counts: Floats, pull: Floats, smoothing: float
 ) -> tuple[Floats, Floats]:
-    """The spread counts of a block's states, (leaves, states), and the entropy of each leaf.
+    """The new counts of a block's states, shape (leaves, states), and the entropy of each leaf.
 
-    A leaf that saw nothing stays as it is, as it does in `updates`.
+    A leaf without counts keeps its parameters, as in `updates`.
     """
     states = graph.schema.cardinalities[block.column]
-    imaginary = np.where(np.arange(counts.shape[1]) < states[:, None], smoothing / states[:, None], 0.0)
-    seen = counts + imaginary
+    pseudo = np.where(np.arange(counts.shape[1]) < states[:, None], smoothing / states[:, None], 0.0)
+    seen = counts + pseudo
     entropy = np.zeros(states.size)
     _spread_lines(states, pull, seen, entropy)
     unused = counts.sum(axis=1) == 0
-    seen[unused] = imaginary[unused]
+    seen[unused] = pseudo[unused]
     entropy[unused] = block.family.entropy(block.params[unused])
-    return np.maximum(seen - imaginary, 0.0), entropy  # below zero by rounding alone
+    return np.maximum(seen - pseudo, 0.0), entropy  # below zero by rounding alone
 
 
 @njit(cache=True, nogil=True)
 def _count_visits(kind: Bytes, start: Ints, child: Ints, weight: Floats, visits: Floats) -> None:
-    """Fill in how often a row drawn from the circuit is expected to come by each node."""
+    """Fill in the expected number of visits of each node by a row drawn from the circuit."""
     visits[-1] = 1.0
     for node in range(kind.size - 1, -1, -1):
         for e in range(start[node], start[node + 1]):
@@ -77,7 +80,7 @@ def _count_visits(kind: Bytes, start: Ints, child: Ints, weight: Floats, visits:
 
 @njit(cache=True, nogil=True)
 def _spread_sums(kind: Bytes, start: Ints, child: Ints, pull: Floats, count: Floats, entropy: Floats) -> None:
-    """Spread the counts of every sum's edges; fill in the entropy of inner nodes, that of leaves is there."""
+    """Even out the counts of the edges of every sum, and fill in the entropy of every inner node."""
     for node in range(kind.size):
         first, last = start[node], start[node + 1]
         if kind[node] == SUM:
@@ -89,22 +92,23 @@ def _spread_sums(kind: Bytes, start: Ints, child: Ints, pull: Floats, count: Flo
 
 @njit(cache=True, nogil=True)
 def _spread_lines(size: Ints, pull: Floats, count: Floats, entropy: Floats) -> None:
-    """Spread each line of counts, as long as its size; fill in the entropy of each."""
+    """Even out each line of counts, of which `size` entries are used, and fill in the entropy of each."""
     for i in range(size.size):
         entropy[i] = spread_one(count[i, : size[i]], np.zeros(size[i]), pull[i])
 
 
 @njit(cache=True, nogil=True)
 def spread_one(count: Floats, below: Floats, pull: float) -> float:
-    """Make counts proportional to the weights w with the highest sum of
+    """Make counts proportional to the weights w that maximise the sum of
 
-        count * log w + pull * w * (below - log w),
+        count * log w + pull * w * (below - log w).
 
-    leaving their total as it is (one, where it is zero); answers with the sum of w * (below - log w).
+    The total of the counts is kept (it becomes one where it is zero). The sum of w * (below - log w) is
+    returned.
 
-    With r = count / pull the weights are such that r / w - log w + below is one number m for all. Each
-    weight is convex and falls in m, and so does the logarithm of their sum: Newton's steps from an m that is
-    too small stay too small, and need neither a bracket nor damping.
+    With r = count / pull the weights are such that r / w - log w + below is the same number m for all. Each
+    weight is a convex, decreasing function of m, and so is the logarithm of their sum: Newton's method that
+    starts from an m that is too small approaches the solution from below, without bracketing or damping.
     """
     total = count.sum()
     if pull <= _NEGLIGIBLE * total or count.size == 1:
@@ -121,7 +125,7 @@ def spread_one(count: Floats, below: Floats, pull: float) -> float:
 
 @njit(cache=True, nogil=True)
 def _balance_weights(ratio: Floats, below: Floats) -> Floats:
-    """The weights, which add up to one, whose ratio / w - log w + below are all the same."""
+    """The weights w, summing to one, for which ratio / w - log w + below is the same for all."""
     level = _least_level(ratio, below)
     weight, z, u = np.empty(ratio.size), np.empty(ratio.size), np.zeros(ratio.size)
     for c in range(ratio.size):
@@ -146,10 +150,10 @@ def _balance_weights(ratio: Floats, below: Floats) -> Floats:
 
 @njit(cache=True, nogil=True)
 def _least_level(ratio: Floats, below: Floats) -> float:
-    """A level at which the weights add up to one or more.
+    """A level m at which the weights sum to one or more.
 
-    Any weights that add up to one have such a level: the lowest of theirs. Here they are those without
-    entropy, and those of entropy alone.
+    For any weights that sum to one, the smallest of their ratio / w - log w + below is such a level. Here
+    they are the weights of maximum likelihood and those of maximum entropy.
     """
     total, top = ratio.sum(), below.max()
     partition = top + np.log(np.exp(below - top).sum())
@@ -163,7 +167,7 @@ def _least_level(ratio: Floats, below: Floats) -> float:
 
 @njit(cache=True, nogil=True)
 def first_omega(z: float) -> float:
-    """About the u whose u + log u is z."""
+    """An approximation of the u whose u + log u is z."""
     if z > 3:
         return z - np.log(z)
     return np.log1p(np.exp(z))
@@ -171,9 +175,9 @@ def first_omega(z: float) -> float:
 
 @njit(cache=True, nogil=True)
 def omega(z: float, u: float) -> float:
-    """The u whose u + log u is z (Wright's omega function), from one that is near it.
+    """The u whose u + log u is z (Wright's omega function), starting from an approximation.
 
-    The steps are those of Fritsch, Shafer and Crowley, 1973: an error of a thousandth is gone after one.
+    The iteration is that of Fritsch, Shafer and Crowley, 1973: one step removes an error of a thousandth.
     """
     if z < _DEEP:
         return np.exp(z)

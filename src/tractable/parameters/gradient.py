@@ -16,16 +16,15 @@ from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.updates import sum_edges
 from tractable.settings import setting
 
-LARGEST_CHANGE = 50.0  # of a log weight in one trial step; beyond it exponentials overflow and no step helps
+LARGEST_CHANGE = 50.0  # of a log weight in one trial step, so that exponentials do not overflow
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientMethod(Method):
-    """Moves all weights at once along the gradient of log f(rows) - log f(no evidence).
+    """Moves all weights at once along the gradient of the mean of log f(row) - log Z.
 
-    Zhao, Poupart and Gordon 2016, section 4.2.
-
-    The weights need not be normalised on the way; leaves over states take part as sums over indicators.
+    See Zhao, Poupart and Gordon, NIPS 2016, section 4.2. The weights need not be normalised on the way.
+    Leaves over categorical columns take part as sums over indicators.
     """
 
     first_step: float = setting(
@@ -42,19 +41,19 @@ class GradientMethod(Method):
     )
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
-        """Locally normalised, leaves over states as sums."""
+        """The circuit locally normalised, with leaves over categorical columns as sums."""
         return expand_states(normalise(graph).graph)
 
     def finish(self, graph: Graph) -> Graph:
-        """Locally normalised, sums over states as leaves."""
+        """The circuit locally normalised, with sums over indicators as leaves again."""
         return contract_states(normalise(graph).graph)
 
     @abstractmethod
     def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
-        """The log weights after a step. `gradient` is with respect to the weights themselves."""
+        """The log weights after a step; `gradient` is with respect to the weights, not their logarithms."""
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """One accepted step each; when none helps, the same circuit for ever."""
+        """Circuits after one accepted step each; when no step helps, the same circuit again and again."""
         expecter, edges = Expecter(graph), sum_edges(graph)
         missing = np.full((1, rows.values.shape[1]), np.nan)
         while True:
@@ -68,7 +67,7 @@ class GradientMethod(Method):
     def _line_search(
         self, expecter: Expecter, graph: Graph, rows: WeightedRows, slope: Floats, score: float
     ) -> Graph:
-        """The circuit after the largest step tried that raises the log-likelihood; the same if none does."""
+        """The circuit after the first trial step that raises the log-likelihood, or the same if none does."""
         edges = sum_edges(graph)
         step = self.first_step
         for _ in range(self.trials):

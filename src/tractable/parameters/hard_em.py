@@ -1,4 +1,4 @@
-"""Expectation maximisation in which every row counts for its best induced tree alone."""
+"""Expectation maximisation in which every row counts for its most probable induced tree alone."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -9,7 +9,7 @@ from tractable.parameters.cccp import ExpectationMaximisation
 @final
 @dataclass(frozen=True, kw_only=True)
 class HardEM(ExpectationMaximisation):
-    """Climbs the value of each row's best induced tree rather than of all together; so do its scores."""
+    """EM in which each row counts for its most probable induced tree; the scores are those of these trees."""
 
     name: ClassVar[str] = "hard-em"
     title: ClassVar[str] = "hard EM"

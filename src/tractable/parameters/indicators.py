@@ -1,4 +1,4 @@
-"""Leaves over states as sums over indicators, so that weights are the only parameters; and back."""
+"""Leaves over categorical columns as sums over indicators, which leaves weights as the only parameters."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ def expand_states(graph: Graph) -> Graph:
     old = edges_of(graph)
     kind = np.concatenate([np.full(shift, LEAF), graph.kind]).astype(np.int64)
     groups = [Edges(old.parent + shift, old.child + shift, old.log_weight)]
-    blocks = [_moved(block, shift) for block in graph.leaves if not block.family.over_states]
+    blocks = [block.renumber(block.node + shift) for block in graph.leaves if not block.family.over_states]
     for block in graph.leaves:
         if block.family.over_states:
             kind[block.node + shift] = SUM
@@ -29,12 +29,8 @@ def expand_states(graph: Graph) -> Graph:
     return assemble(graph.schema, kind, concatenate_edges(groups), blocks)
 
 
-def _moved(block: LeafBlock, shift: int) -> LeafBlock:
-    return LeafBlock(block.family, block.node + shift, block.column, block.params)
-
-
 def _state_edges(block: LeafBlock, node: Ints, first: Ints, states: Ints) -> Edges:
-    """The edges from the sums that leaves became to the indicators of their columns' states."""
+    """The edges from the sums that leaves were turned into, `node`, to the indicators of their states."""
     size = states[block.column]
     parent = np.repeat(node, size)
     state = np.arange(parent.size) - np.repeat(np.cumsum(size) - size, size)
@@ -48,7 +44,7 @@ def _state_edges(block: LeafBlock, node: Ints, first: Ints, states: Ints) -> Edg
 
 
 class _Simple(NamedTuple):
-    """Sums over nothing but indicators of one column."""
+    """The sums whose children are all indicators of one column."""
 
     node: Ints
     column: Ints

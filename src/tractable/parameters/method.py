@@ -1,4 +1,4 @@
-"""What every method of parameter learning is: frozen settings, and steps from a circuit to better ones."""
+"""The interface of every method of parameter learning: frozen settings, and steps to better circuits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -15,18 +15,18 @@ from tractable.settings import Configurable, setting
 
 
 class WeightedRows(NamedTuple):
-    """The distinct rows of a table and how many each stands for."""
+    """The distinct rows of a table and the weight of each."""
 
     values: Floats  # (rows, columns)
     weights: Floats  # (rows,)
 
     @property
     def total(self) -> float:
-        """How many rows there are."""
+        """The weight of all rows together."""
         return float(self.weights.sum())
 
     def mean(self, log_values: Floats) -> float:
-        """The mean over all rows of a number for each distinct one."""
+        """The weighted mean of one number for each distinct row."""
         return float(self.weights @ log_values / self.total)
 
     def mean_log_likelihood(self, log_values: Callable[[Floats], Floats]) -> float:
@@ -41,18 +41,18 @@ class WeightedRows(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A circuit on the way, and its mean training log-likelihood."""
+    """A circuit after some steps, and its mean training log-likelihood."""
 
     graph: Graph
     train: float
 
 
 class Fitted(NamedTuple):
-    """The best circuit seen and how the scores went."""
+    """The best circuit and the scores of all steps."""
 
     graph: Graph
-    train: list[float]  # mean log-likelihood, step by step
-    valid: list[float]  # the same of the validation rows; empty without them
+    train: list[float]  # the mean log-likelihood of the training rows, step by step
+    valid: list[float]  # the same of the validation rows; empty if there are none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +82,16 @@ class Method(Configurable, ABC):
 
     @abstractmethod
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """Circuits with better and better parameters, without end; the first one is as good as `graph`."""
+        """Circuits with better and better parameters, without end; the first one is equal to `graph`."""
 
     def finish(self, graph: Graph) -> Graph:
-        """The circuit as it is handed back."""
+        """The circuit in the form that users get."""
         return graph
 
 
 @dataclass
 class Course:
-    """How a run has gone so far."""
+    """The scores of a run so far, and its best circuit."""
 
     train: list[float] = field(default_factory=list)
     valid: list[float] = field(default_factory=list)
@@ -99,8 +99,8 @@ class Course:
     best_score: float = -np.inf
     since_best: int = 0
 
-    def note(self, step: Step, valid: float | None) -> None:
-        """Remember a step, and whether it is the best."""
+    def record(self, step: Step, valid: float | None) -> None:
+        """Take in the scores of a step; without validation rows the last step is the best."""
         self.train.append(step.train)
         if valid is not None:
             self.valid.append(valid)
@@ -112,7 +112,7 @@ class Course:
 
 
 def is_over(course: Course, how: Method, watch: Watch) -> bool:
-    """Whether to stop: told to, no longer improving, or hardly changing."""
+    """Whether to stop: on request, by early stopping, or because the training score has converged."""
     if watch.should_stop() or course.since_best >= how.patience:
         return True
     scores = course.train

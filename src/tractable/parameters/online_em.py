@@ -1,4 +1,4 @@
-"""Expectation maximisation on few rows at a time."""
+"""Expectation maximisation on mini-batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,16 +16,16 @@ from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.settings import redeclare, setting
 
-MOST_REPEATED = 10_000_000  # rows that are written out to be shuffled
+MOST_REPEATED = 10_000_000  # rows that are repeated by their weights in order to be shuffled
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class OnlineEM(Method):
-    """After each batch of rows the running counts move a step towards the batch's, and the parameters follow.
+    """After each mini-batch the running counts move a step towards its own, and set the parameters.
 
-    The step falls from the first to the last value along a half cosine; an iteration is one pass over all
-    rows. Softened rows are drawn anew for each batch.
+    The step size falls from `first_step` to `last_step` along a half cosine. An iteration is one pass over
+    all rows. With `softness` the noisy rows are drawn anew for each mini-batch.
     """
 
     name: ClassVar[str] = "online-em"
@@ -61,11 +61,11 @@ class OnlineEM(Method):
     tolerance: float = redeclare(Method, "tolerance", 0.0)  # mini-batches differ: a small change says nothing
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
-        """Locally normalised."""
+        """The circuit locally normalised."""
         return normalise(graph).graph
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """One pass over all rows each; its score is the mean over the batches, each before its own step."""
+        """Circuits after one pass over all rows each; a mini-batch is scored before the step it leads to."""
         expecter = Expecter(graph)
         price = self.entropy * rows.total
         running: Expectations | None = None
@@ -97,7 +97,11 @@ class OnlineEM(Method):
     def _leaves(
         self, graph: Graph, expected: Expectations, values: Floats, pace: float
     ) -> tuple[LeafBlock, ...]:
-        """Leaves over states follow the running counts; those over numbers go a step towards the batch's."""
+        """The new leaves.
+
+        Those over categorical columns are fitted to the running counts; those over numeric columns move a
+        step towards the fit to the mini-batch.
+        """
         fitted = refit_leaves(graph, expected, values, self.leaf_smoothing)
         return tuple(
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
@@ -106,10 +110,10 @@ class OnlineEM(Method):
 
 
 def _batches(rows: WeightedRows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
-    """All rows in random order, some at a time: which distinct rows each batch has, and how often.
+    """All rows in random order as mini-batches: which distinct rows each one has, and how often.
 
-    Weights that are no whole numbers are drawn by instead. Batches of distinct rows would not do: a row that
-    stands for thousands would make up its batch and be missing from all others.
+    Where weights are no whole numbers, rows are drawn in proportion to them. A distinct row of large weight
+    must be able to occur in every mini-batch, so that distinct rows alone cannot be divided among them.
     """
     count = max(1, round(rows.total / size))
     if rows.total <= MOST_REPEATED and (rows.weights == np.rint(rows.weights)).all():
@@ -126,7 +130,7 @@ def _scale(expected: Expectations, factor: float) -> Expectations:
 
 
 def _blend(running: Expectations, latest: Expectations, pace: float) -> Expectations:
-    """The running counts a step towards the latest; the flows of single rows are the latest's own."""
+    """The running counts moved a step towards the latest ones; flows of single rows are not averaged."""
     leaves = tuple(
         LeafCounts((1 - pace) * old.states + pace * new.states, new.flows)
         for old, new in zip(running.leaves, latest.leaves, strict=True)

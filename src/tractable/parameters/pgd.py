@@ -13,7 +13,7 @@ from tractable.settings import setting
 @final
 @dataclass(frozen=True, kw_only=True)
 class PGD(GradientMethod):
-    """Weights move along the gradient and are kept above a margin."""
+    """Every step moves the weights along the gradient and keeps them above a margin."""
 
     name: ClassVar[str] = "pgd"
     title: ClassVar[str] = "projected gradient"
@@ -21,5 +21,5 @@ class PGD(GradientMethod):
     margin: float = setting(0.01, "Lower limit of every weight after a step.", at_least=0)
 
     def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
-        """The log weights after a step."""
+        """The log weights after a step of a given length."""
         return np.log(np.maximum(self.margin, np.exp(log_weight) + step * gradient))

@@ -12,11 +12,11 @@ from tractable.parameters.gradient import GradientMethod
 @final
 @dataclass(frozen=True, kw_only=True)
 class SMA(GradientMethod):
-    """Log weights move along their own gradient."""
+    """Every step moves the log weights along their own gradient."""
 
     name: ClassVar[str] = "sma"
     title: ClassVar[str] = "sequential monomial approximation"
 
     def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
-        """The log weights after a step."""
+        """The log weights after a step of a given length."""
         return log_weight + step * np.exp(log_weight) * gradient

@@ -1,7 +1,7 @@
-"""Rows that are trusted a little less than they look: cells now and then give way to a state drawn at random.
+"""Data softening: categorical cells are replaced, with some probability, by a state drawn at random.
 
-Liu and Van den Broeck, «Tractable Regularization of Probabilistic Circuits», NeurIPS 2021. The likelihood to
-be expected of softened rows has a closed form under deterministic circuits alone, so the noise is drawn here.
+See Liu and Van den Broeck, «Tractable Regularization of Probabilistic Circuits», NeurIPS 2021. The expected
+likelihood of softened rows has a closed form under deterministic circuits only, so the noise is drawn here.
 """
 
 import numpy as np
@@ -10,16 +10,17 @@ from tractable.arrays import Floats
 from tractable.data import Schema, Table, collapse
 from tractable.parameters.method import WeightedRows
 
-MOST_DRAWN = 2_000_000  # rows that are written out for one set of draws; heavier ones are drawn more coarsely
+MOST_DRAWN = 2_000_000  # rows that are drawn at once; of tables of larger weight each draw stands for several
 
 
 def soften(
     rows: WeightedRows, schema: Schema, softness: float, rng: np.random.Generator, draws: int = 1
 ) -> WeightedRows:
-    """Each row `draws` times over, a cell of states being as it was or, with that probability, any state.
+    """`draws` noisy copies of each row; a categorical cell is redrawn with probability `softness`.
 
-    Rows that stand for several are drawn one by one. Together they weigh what they weighed, equal ones are
-    made one, numbers and missing cells stay. Without softness the rows are the same.
+    The copies of a row of weight greater than one are drawn independently. The total weight is kept, equal
+    rows are merged, and numeric and missing cells stay. With a softness of zero the rows come back as they
+    are.
     """
     if softness == 0:
         return rows
@@ -30,7 +31,7 @@ def soften(
 
 
 def _noisy(values: Floats, schema: Schema, softness: float, rng: np.random.Generator) -> Floats:
-    """The values, in place, with drawn states in some of the cells that hold a state."""
+    """The values, changed in place, with random states in some of the categorical cells."""
     states = schema.cardinalities
     struck = (rng.random(values.shape) < softness) & (states > 0) & ~np.isnan(values)
     values[struck] = rng.integers(np.broadcast_to(states, values.shape)[struck])

@@ -1,4 +1,4 @@
-"""New parameters from expected numbers of rows: the maximising half of EM."""
+"""New parameters from expected counts: the M step of EM."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import SUM, Graph, LeafBlock, remember
 from tractable.engine.expectations import Expectations, LeafCounts
 
-LEAST_WEIGHT = 1e-12  # of a sum's edge and of a leaf's state, so that no row becomes impossible by rounding
+LEAST_WEIGHT = 1e-12  # of an edge below a sum, so that no row becomes impossible by rounding
 
 
 def sum_edges(graph: Graph) -> Bools:
@@ -17,9 +17,9 @@ def sum_edges(graph: Graph) -> Bools:
 
 
 def normalise_weights(graph: Graph, weight: Floats) -> Floats:
-    """Log weights of the edges below each sum, in proportion to non-negative numbers; zero below products.
+    """Log weights in proportion to non-negative numbers at the edges below each sum; zero below products.
 
-    A sum whose numbers are all zero keeps the weights it has.
+    A sum whose weights are all zero keeps the log weights that it has. Shape (edges,).
     """
     total = np.bincount(graph.parent, weights=weight, minlength=graph.nodes)[graph.parent]
     known = sum_edges(graph) & (total > 0)
@@ -28,7 +28,7 @@ def normalise_weights(graph: Graph, weight: Floats) -> Floats:
 
 
 def smoothed_weights(graph: Graph, expected: Expectations, smoothing: float) -> Floats:
-    """Log weights of maximum likelihood; `smoothing` imaginary rows at each sum are spread over its edges."""
+    """Log weights of maximum likelihood, with a pseudo-count divided evenly among the edges of each sum."""
     degree = np.diff(graph.start)[graph.parent]
     return normalise_weights(graph, np.where(sum_edges(graph), expected.edge + smoothing / degree, 0.0))
 
@@ -36,7 +36,7 @@ def smoothed_weights(graph: Graph, expected: Expectations, smoothing: float) -> 
 def refit_leaves(
     graph: Graph, expected: Expectations, values: Floats, smoothing: float
 ) -> tuple[LeafBlock, ...]:
-    """The leaves of maximum likelihood for what they were expected to see; `values` are the rows counted."""
+    """Leaves of maximum likelihood for the expected counts; `values` are the rows that were counted."""
     return tuple(
         block
         if block.family.is_fixed
@@ -64,9 +64,9 @@ def _refit_block(
 
 
 def _alike(graph: Graph, block: LeafBlock) -> list[tuple[Ints, int]]:
-    """The leaves of a block that can be fitted together, each lot with one of its columns.
+    """Groups of the leaves of a block that can be fitted together, each with one of its columns.
 
-    Columns with equally many states are alike; each column of numbers stands alone.
+    Leaves over columns with equally many states form a group; each numeric column has a group of its own.
     """
     states = graph.schema.cardinalities[block.column]
     key = np.where(states > 0, -states, block.column)

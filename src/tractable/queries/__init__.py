@@ -8,8 +8,8 @@ from tractable.queries.information import Estimate, entropy, mutual_information
 from tractable.queries.marginals import expected_cells, joint_marginal, marginals
 from tractable.queries.moments import Moments, moments
 from tractable.queries.mpe import Completion, most_probable
-from tractable.queries.probability import evidence_log_prob, log_conditional, log_partition_function, log_prob
-from tractable.queries.requirements import require_possible
+from tractable.queries.probability import evidence_log_prob, log_conditional, log_prob
+from tractable.queries.requirements import require_distribution, require_possible
 from tractable.queries.sampling import impute, sample
 
 __all__ = [
@@ -23,12 +23,12 @@ __all__ = [
     "impute",
     "joint_marginal",
     "log_conditional",
-    "log_partition_function",
     "log_prob",
     "marginals",
     "moments",
     "most_probable",
     "mutual_information",
+    "require_distribution",
     "require_possible",
     "sample",
 ]

@@ -63,7 +63,7 @@ def _leaf_expected_log(graph: Graph, block: LeafBlock, twin: LeafBlock) -> Float
     sizes = graph.schema.cardinalities[block.column]
     for size in np.unique(sizes):
         if size == 0:
-            raise ValueError(f"leaves over numbers differ, which has no exact value; {ESTIMATE}")
+            raise ValueError(f"leaves over numeric columns differ, which has no exact value; {ESTIMATE}")
         states = np.arange(size, dtype=np.float64)[None, :]
         log_p, log_q = (block.family.log_prob(b.params[sizes == size], states) for b in (block, twin))
         seen = log_p > -np.inf

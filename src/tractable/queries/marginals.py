@@ -33,7 +33,7 @@ def marginals(
 
 
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:
-    """Every cell by itself: a number's expectation (rounded when it counts), else the most probable state.
+    """Every cell by itself: the expectation of a numeric column (rounded if it counts), or the best state.
 
     Shape (rows, columns).
     """

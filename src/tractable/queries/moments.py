@@ -1,4 +1,4 @@
-"""Expectations and spreads of numbers."""
+"""Mean and variance of columns."""
 
 from dataclasses import dataclass
 

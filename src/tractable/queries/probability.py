@@ -5,29 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.circuit import Graph, remember
+from tractable.circuit import Graph
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import join_evidence
-from tractable.engine import Regions, log_values
-from tractable.queries.requirements import require_possible, require_valid
+from tractable.engine import Regions, log_partition_function, log_values
+from tractable.queries.requirements import require_distribution, require_possible, require_valid
 
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
-
-
-def log_partition_function(graph: Graph) -> float:
-    """log Z: the logarithm of the circuit's sum (or integral) over all rows; a potential counts as one.
-
-    It is computed once and kept with the circuit.
-
-    Raises:
-        ValueError: if the circuit is zero everywhere, or is not smooth and decomposable.
-    """
-    require_valid(graph)
-    missing = np.full((1, len(graph.schema)), np.nan)
-    total = remember(graph, "log partition function", lambda g: float(log_values(g, missing)[0]))
-    if total == -np.inf:
-        raise ValueError("the circuit is zero for every row")
-    return total
 
 
 def log_prob(
@@ -40,6 +24,7 @@ def log_prob(
     given = np.flatnonzero(graph.schema.is_given).tolist()
     if given:
         return log_conditional(graph, rows, given, regions, threads=threads)
+    require_distribution(graph)
     return _log_values(graph, rows, regions, threads) - log_partition_function(graph)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remember
 from tractable.circuit.scopes import root_columns
+from tractable.engine import log_partition_function
 
 
 def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
@@ -21,6 +22,17 @@ def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
         fault = _partial_fault(graph, {int(c) for c in columns})
     if fault is not None:
         raise ValueError(fault)
+
+
+def require_distribution(graph: Graph) -> None:
+    """Refuse a circuit that cannot be normalised.
+
+    Raises:
+        ValueError: if the circuit is zero everywhere, or naming what keeps it from being summed out.
+    """
+    require_valid(graph)
+    if log_partition_function(graph) == -np.inf:
+        raise ValueError("the circuit is zero for every row")
 
 
 def require_possible(log_evidence: Floats) -> None:

@@ -16,7 +16,7 @@ STARTS = 4  # random completions that an uphill search starts from, beside the r
 ROUNDS = 100  # over all cells of a row
 AT_ONCE = 4096  # changes that are tried together rather than cell after cell
 CHUNK = 1 << 22  # cells of the candidates that are held at once
-MODES = 16  # values that are tried for a number's column
+MODES = 16  # values that are tried for a numeric column
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Space:
 
     @cached_property
     def options(self) -> list[Floats]:
-        """The values that are tried for each column: its states, or a number's modes among the leaves."""
+        """The values to try for each column: its states, or the modes of the leaves over a numeric one."""
         return [self._values(c) if self.columns[c] else np.zeros(0) for c in range(self.columns.size)]
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from tractable import circuit
 from tractable.circuit import Graph
-from tractable.queries import log_partition_function
+from tractable.queries import require_distribution
 
 
 def missing_properties(graph: Graph) -> dict[str, str | None]:
@@ -23,7 +23,7 @@ def explain_fault(graph: Graph) -> str | None:
     if fault is not None:
         return fault
     try:
-        log_partition_function(graph)
+        require_distribution(graph)
     except ValueError as zero:
         return str(zero)
     return None
