@@ -25,7 +25,7 @@ from tractable.approximate.pseudo_likelihood.scores import (
     log_pseudo_likelihoods,
     mean_log_pseudo_likelihood,
 )
-from tractable.approximate.pseudo_likelihood.weights import fit_weights
+from tractable.approximate.pseudo_likelihood.weights import l1_penalties, log_weights, maximise, reweight
 from tractable.arrays import Floats
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.networks import FeatureFactor, Network, TableFactor, log_prob_of_rows
@@ -107,6 +107,14 @@ def test_the_curvature_along_a_feature_of_one_column_is_that_of_the_objective() 
     objective, at = PseudoLikelihood(features, table), np.array([0.3])
     curvature = (objective(at + 1e-4)[1] - objective(at - 1e-4)[1]) / -2e-4
     np.testing.assert_allclose(objective.curvatures(at), curvature, rtol=1e-6)
+
+
+def fit_weights(
+    features: list[FeatureFactor], table: Table, l1: float = 0.0, l2: float = 1.0, steps: int = 200
+) -> list[FeatureFactor]:
+    penalties = l1_penalties(features, l1)
+    objective = PseudoLikelihood(features, table)
+    return reweight(features, maximise(objective, log_weights(features), penalties, l2, steps))
 
 
 @pytest.mark.parametrize("l1", [0.0, 4.0])

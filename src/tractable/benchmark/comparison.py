@@ -73,13 +73,13 @@ class Comparison:
         if (
             ours is None
             or theirs is None
-            or self._asked(dataset, learner) != self._asked(dataset, self.against)
+            or self._questions(dataset, learner) != self._questions(dataset, self.against)
             or (learner in self.networks) != (self.against in self.networks)
         ):
             return ""
         return verdict(np.array(ours.log_prob), np.array(theirs.log_prob))
 
-    def _asked(self, dataset: str, learner: str) -> tuple[int, int]:
+    def _questions(self, dataset: str, learner: str) -> tuple[int, int]:
         """What settles which questions a run was asked."""
         run = self.chosen[dataset][learner]
         return run.seed, run.queries

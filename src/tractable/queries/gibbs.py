@@ -3,7 +3,8 @@
 A Markov network has no tractable circuit in general, so that nobody can sum its product of factors over all
 rows. Chains draw rows from it instead, and answers are means over the rows drawn. A standard error tells how
 far a mean is likely to be off because the chains are finite; it is estimated from means over batches of
-consecutive sweeps, and does not see what chains have not visited at all.
+consecutive sweeps, and does not see what chains have not visited at all. Where they visited one thing only,
+no error is given below one sample's share.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from tractable.data.evidence import Finding, join_evidence, mask
 from tractable.networks import Network, TableFactor
 from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.queries.information import Estimate
+
+CONSTANT = 1e-9  # relative error of means that differ by rounding only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +69,8 @@ def estimate_probability(network: Network, query: Evidence, given: Evidence, how
         given.row, asked, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
     )
     value, error = _mean_and_error(means.query, means.sizes)
-    if len(asked) > 1:  # samples are counted: what none, or each, of them satisfies may still be otherwise
-        error = np.maximum(error, 1 / (how.samples * how.chains))
+    if len(asked) > 1 or _free_neighbours(network, given)[next(iter(asked))]:
+        error = _floor_error(value, error, how)
     return Estimate(min(float(value), 1.0), float(error), exact=False)
 
 
@@ -81,7 +84,9 @@ def estimate_marginals(network: Network, given: Evidence, how: Sampling) -> Samp
     means = sampler.batch_means(
         given.row, {}, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
     )
-    return SampledMarginals(*_mean_and_error(means.marginals, means.sizes))
+    value, error = _mean_and_error(means.marginals, means.sizes)
+    free = np.repeat(_free_neighbours(network, given), network.schema.cardinalities)
+    return SampledMarginals(value, np.where(free, _floor_error(value, error, how), error))
 
 
 def estimate_row_marginals(network: Network, rows: Floats, how: Sampling) -> list[Floats]:
@@ -137,6 +142,24 @@ def _asked_states(both: Evidence, given: Evidence, schema: Schema) -> dict[int, 
 def _finding(evidence: Evidence, column: int) -> Finding:
     value = float(evidence.row[column])
     return evidence.regions.get(column) if isnan(value) else value
+
+
+def _free_neighbours(network: Network, given: Evidence) -> Bools:
+    """Which columns are not held, and share a factor with another one that is not. Shape (columns,).
+
+    The distribution of any other column follows exactly from what is given.
+    """
+    answer = np.zeros(len(network.schema), dtype=np.bool_)
+    for factor in network.factors:
+        free = [column for column in factor.scope if isnan(given.row[column])]
+        if len(free) > 1:
+            answer[free] = True
+    return answer
+
+
+def _floor_error(value: Floats, error: Floats, how: Sampling) -> Floats:
+    """The standard error, but for one sample's share where all samples said the same: the next may not."""
+    return np.where(error <= CONSTANT * value, np.maximum(error, 1 / (how.samples * how.chains)), error)
 
 
 def _mean_and_error(means: Floats, sizes: Ints) -> tuple[Floats, Floats]:

@@ -67,7 +67,6 @@ class _Regressions:
     """One regression for each column, on the states of all others; a column of two states has one class."""
 
     def __init__(self, table: Table) -> None:
-        self.schema = table.schema
         self.indicators = state_indicators(table, without_most_frequent=False)
         self.owned = np.bincount(self.indicators.column, minlength=len(table.schema))  # of each column
         width = 1 + self.indicators.column.size

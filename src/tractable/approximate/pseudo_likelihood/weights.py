@@ -11,23 +11,10 @@ from scipy.optimize import minimize
 
 from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.arrays import Floats
-from tractable.data import Table
 from tractable.networks import FeatureFactor
 
 TOLERANCE = 1e-6  # of the objective, relative; smaller steps than that end the optimisation
 LEAST_CURVATURE = 1e-3  # of a weight about which no row says anything
-
-
-def fit_weights(
-    features: Sequence[FeatureFactor], table: Table, *, l1: float = 0.0, l2: float = 1.0, steps: int = 200
-) -> list[FeatureFactor]:
-    """The features with the weights of highest penalised pseudo-likelihood, without those of weight zero.
-
-    `l1` is the penalty of the absolute value of a weight, `l2` that of half its square, both in nats of the
-    log pseudo-likelihood over all rows. Features of one column have no L1 penalty.
-    """
-    objective, penalties = PseudoLikelihood(features, table), l1_penalties(features, l1)
-    return reweight(features, maximise(objective, log_weights(features), penalties, l2, steps))
 
 
 def log_weights(features: Sequence[FeatureFactor]) -> Floats:
@@ -49,8 +36,9 @@ def reweight(features: Sequence[FeatureFactor], weight: Floats) -> list[FeatureF
 def maximise(objective: PseudoLikelihood, start: Floats, l1: Floats, l2: float, steps: int) -> Floats:
     """The weights of highest penalised objective, by at most so many iterations of L-BFGS from a start.
 
-    A weight is the difference of two non-negative numbers, which makes its L1 penalty smooth, and is scaled
-    by its curvature, so that all have the same.
+    `l1` is the penalty of the absolute value of each weight, `l2` that of half the square of any, both in
+    nats of the log pseudo-likelihood over all rows. A weight is the difference of two non-negative numbers,
+    which makes its L1 penalty smooth, and is scaled by its curvature, so that all have the same.
     """
     size = start.size
     if not size:

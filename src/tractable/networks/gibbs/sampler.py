@@ -68,7 +68,7 @@ class GibbsSampler:
         """
         codes, words = self._codes(rows), _random_words(seed, (len(rows), chains))
         sums = self._run(codes, words, (burn_in, samples), self._query({}), 1, threads, ROWS_AT_A_TIME)
-        answer = self._held(self._codes(rows)) + sums.marginal[:, 0]
+        answer = self._indicators(self._codes(rows)) + sums.marginal[:, 0]
         total = np.add.reduceat(answer, self.slots[:-1], axis=1)
         return answer / total.repeat(self.schema.cardinalities, axis=1)
 
@@ -95,7 +95,7 @@ class GibbsSampler:
         sums = self._run(codes, words, (burn_in, samples), self._query(query), batches, None, 1)
         ends = -(-np.arange(batches + 1) * samples // batches)
         sizes: Ints = np.tile(np.diff(ends), chains)
-        marginals = sums.marginal.reshape(len(sizes), -1) / sizes[:, None] + self._held(evidence)
+        marginals = sums.marginal.reshape(len(sizes), -1) / sizes[:, None] + self._indicators(evidence)
         return BatchMeans(marginals, sums.query.ravel() / sizes, sizes)
 
     def draw(self, row: Floats, count: int, *, burn_in: int = 100, seed: int = 0) -> Floats:
@@ -143,7 +143,7 @@ class GibbsSampler:
             allowed[self.slots[column] : self.slots[column + 1]] = states
         return Query(np.array(sorted(query), dtype=np.int64), allowed)
 
-    def _held(self, codes: Int32s) -> Floats:
+    def _indicators(self, codes: Int32s) -> Floats:
         """One at the states that are held, zero elsewhere."""
         answer = np.zeros((len(codes), int(self.slots[-1])))
         row, column = np.nonzero(codes >= 0)
