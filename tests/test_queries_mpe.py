@@ -14,9 +14,9 @@ from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable, discrete_schema
-from tractable.queries.mpe import Method
+from tractable.queries.mpe import MPEMethod
 
-METHODS = get_args(Method)
+METHODS = get_args(MPEMethod)
 
 
 def best_of_all(graph: Graph, row: Floats, regions: dict[int, Region], columns: set[int]) -> float:
@@ -42,7 +42,9 @@ def check_completion(graph: Graph, evidence: Evidence, found: queries.Completion
 
 @pytest.mark.parametrize("method", METHODS)
 @given(graph=strategies.arithmetic_circuits(), data=st.data())
-def test_what_is_called_exact_is_the_best_of_all(method: Method, graph: Graph, data: st.DataObject) -> None:
+def test_what_is_called_exact_is_the_best_of_all(
+    method: MPEMethod, graph: Graph, data: st.DataObject
+) -> None:
     row, regions = data.draw(strategies.evidence(graph.schema))
     assume(oracle.log_total(graph, row, regions) > -math.inf)
     found = queries.most_probable(graph, row[None, :], regions, method=method)
@@ -59,7 +61,7 @@ def test_what_is_called_exact_is_the_best_of_all(method: Method, graph: Graph, d
 @pytest.mark.parametrize("method", METHODS)
 @given(graph=strategies.arithmetic_circuits(), data=st.data())
 def test_some_columns_are_completed_and_the_others_summed_out(
-    method: Method, graph: Graph, data: st.DataObject
+    method: MPEMethod, graph: Graph, data: st.DataObject
 ) -> None:
     row, regions = data.draw(strategies.evidence(graph.schema))
     assume(oracle.log_total(graph, row, regions) > -math.inf)

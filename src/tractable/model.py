@@ -1,4 +1,4 @@
-"""What users hold: a circuit with its questions, a thin face over the rooms above."""
+"""The circuit that users hold: its queries, transforms and files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.queries import Estimate
-from tractable.queries.information import Method as InformationMethod
-from tractable.queries.mpe import Method as MPEMethod
+from tractable.queries.information import InformationMethod
+from tractable.queries.mpe import MPEMethod
 from tractable.queries.sampling import Filling
 
 Given: TypeAlias = Mapping[str, object] | str | None  # {"age": "40-60"} or "age=40-60"
@@ -320,7 +320,7 @@ def _holds_columns(given: Mapping[str, object], schema: Schema) -> bool:
 
 
 def _labels(variable: Variable) -> tuple[State, ...]:
-    """What the numbers that describe a column's distribution stand for."""
+    """The names of the numbers that describe the distribution of a column."""
     return variable.states if variable.is_categorical else ("mean", "std")
 
 

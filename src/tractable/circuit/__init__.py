@@ -1,4 +1,4 @@
-"""The model: a graph of sums, products and leaves, what holds of it, and graphs made from graphs."""
+"""The model: a graph of sums, products and leaves, its properties, and transforms of graphs."""
 
 from tractable.circuit.builder import Builder
 from tractable.circuit.combine import mixture, product

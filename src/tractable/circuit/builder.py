@@ -13,7 +13,7 @@ from tractable.leaves import FAMILIES
 
 
 class Builder:
-    """Collects nodes, children before parents; each method answers with the number of the node it made."""
+    """Collects nodes, children before parents; each method returns the number of the node that it made."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -55,7 +55,7 @@ class Builder:
         return self._add(SUM, children, [float(w) for w in log_weights])
 
     def splice(self, graph: Graph, columns: Sequence[int] | Ints | None = None) -> int:
-        """A copy of a whole circuit, its column j becoming `columns[j]`; answers with its root."""
+        """A copy of a whole circuit, its column j becoming `columns[j]`; returns its root."""
         new = np.arange(len(self._kind), len(self._kind) + graph.nodes)
         where = np.arange(len(graph.schema)) if columns is None else np.asarray(columns, dtype=np.int64)
         self._kind.extend(graph.kind.tolist())

@@ -47,7 +47,7 @@ def product(graphs: Sequence[Graph]) -> Graph:
 
 
 def _log_scale(graph: Graph) -> float:
-    """What the log-values of a circuit are too high by, worked out in logarithms without a sweep."""
+    """The log partition function of a circuit by constant folding, without a sweep of the engine."""
     fault = explain_smooth(graph) or explain_decomposable(graph)
     if fault is not None:
         raise ValueError(f"the circuit cannot be summed out: {fault}")

@@ -44,18 +44,18 @@ def to_ac(graph: Graph) -> Graph:
         ValueError: if a leaf is over a column that is not categorical.
     """
     indicators = _indicators(graph)
-    plan = _plan(graph, indicators)
-    weights, leaves = _weight_parts(graph, plan), _leaf_parts(graph, plan, indicators)
-    kind = np.full(plan.size, LEAF)
-    kind[plan.number[graph.kind == PRODUCT]] = PRODUCT
-    kind[plan.number[(graph.kind == SUM) | (plan.states > 0)]] = SUM
+    numbering = _number_nodes(graph, indicators)
+    weights, leaves = _weight_parts(graph, numbering), _leaf_parts(graph, numbering, indicators)
+    kind = np.full(numbering.size, LEAF)
+    kind[numbering.number[graph.kind == PRODUCT]] = PRODUCT
+    kind[numbering.number[(graph.kind == SUM) | (numbering.states > 0)]] = SUM
     kind[np.concatenate([weights.product, leaves.product])] = PRODUCT
     constant = _constant_block(weights, leaves)
-    kept = [b.renumber(plan.number[b.node]) for b in graph.leaves if not b.family.has_scope]
-    features = None if graph.features is None else renumbered_features(graph.features, plan.number)
+    kept = [b.renumber(numbering.number[b.node]) for b in graph.leaves if not b.family.has_scope]
+    features = None if graph.features is None else renumbered_features(graph.features, numbering.number)
     edges = concatenate_edges([weights.edges, leaves.edges])
     blocks = [indicators.block, constant, *kept]
-    return assemble(graph.schema, kind, edges, blocks, int(plan.number[-1]), features)
+    return assemble(graph.schema, kind, edges, blocks, int(numbering.number[-1]), features)
 
 
 class _Indicators(NamedTuple):
@@ -65,7 +65,7 @@ class _Indicators(NamedTuple):
     first: Ints  # (columns,) the number of the column's first indicator
 
 
-class _Plan(NamedTuple):
+class _Numbering(NamedTuple):
     """Where nodes go: each new constant and product stands just before the node that it is made for."""
 
     number: Ints  # (nodes,) what stands for each old node
@@ -101,7 +101,7 @@ def _indicators(graph: Graph) -> _Indicators:
     return _Indicators(LeafBlock(FAMILIES["indicator"], node, np.repeat(columns, states), params), first)
 
 
-def _plan(graph: Graph, indicators: _Indicators) -> _Plan:
+def _number_nodes(graph: Graph, indicators: _Indicators) -> _Numbering:
     states = np.zeros(graph.nodes, dtype=np.int64)
     for block in graph.leaves:
         if not block.family.is_fixed:
@@ -112,32 +112,32 @@ def _plan(graph: Graph, indicators: _Indicators) -> _Plan:
     for block in graph.leaves:
         if block.family.is_indicator:
             number[block.node] = indicators.first[block.column] + block.params[:, 0].astype(np.int64)
-    return _Plan(number, slot, states, weighted, int(slot[-1]) + 1)
+    return _Numbering(number, slot, states, weighted, int(slot[-1]) + 1)
 
 
-def _weight_parts(graph: Graph, plan: _Plan) -> _Parts:
+def _weight_parts(graph: Graph, numbering: _Numbering) -> _Parts:
     """The edges of the old graph, those with a weight by way of a product."""
     edge = np.flatnonzero(graph.log_weight)
     parent = graph.parent[edge]
-    before = np.cumsum(plan.weighted) - plan.weighted
+    before = np.cumsum(numbering.weighted) - numbering.weighted
     place = np.arange(edge.size) - before[parent]
-    product = plan.slot[parent] - plan.weighted[parent] + place
-    constant = product - plan.weighted[parent]
-    below = plan.number[graph.child]
+    product = numbering.slot[parent] - numbering.weighted[parent] + place
+    constant = product - numbering.weighted[parent]
+    below = numbering.number[graph.child]
     target = below.copy()
     target[edge] = product
     edges = [
-        _plain(plan.number[graph.parent], target),
+        _plain(numbering.number[graph.parent], target),
         _plain(product, below[edge]),
         _plain(product, constant),
     ]
     return _Parts(constant, graph.log_weight[edge], product, concatenate_edges(edges))
 
 
-def _leaf_parts(graph: Graph, plan: _Plan, indicators: _Indicators) -> _Parts:
+def _leaf_parts(graph: Graph, numbering: _Numbering, indicators: _Indicators) -> _Parts:
     """For each leaf that is a distribution, its sum over states."""
     parts = [
-        _state_parts(block, plan, int(graph.schema.cardinalities[column]), int(indicators.first[column]))
+        _state_parts(block, numbering, int(graph.schema.cardinalities[column]), int(indicators.first[column]))
         for column, blocks in leaves_by_column(graph).items()
         for block in blocks
         if not block.family.is_indicator
@@ -148,8 +148,8 @@ def _leaf_parts(graph: Graph, plan: _Plan, indicators: _Indicators) -> _Parts:
     return _Parts(constant, log_value, product, concatenate_edges(p.edges for p in parts))
 
 
-def _state_parts(block: LeafBlock, plan: _Plan, states: int, first: int) -> _Parts:
-    top = np.repeat(plan.slot[block.node], states)
+def _state_parts(block: LeafBlock, numbering: _Numbering, states: int, first: int) -> _Parts:
+    top = np.repeat(numbering.slot[block.node], states)
     state = np.tile(np.arange(states), block.node.size)
     product = top - states + state
     constant = product - states

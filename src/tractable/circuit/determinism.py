@@ -48,7 +48,7 @@ def first_meeting(graph: Graph) -> Meeting | None:
 
 def _undecided_sums(graph: Graph, live: Bools, sums: Ints) -> tuple[Ints, Ints]:
     """The sums that no single column decides, and their numbers of pairs of children."""
-    overlap = _Tally(sums.size)
+    overlap = _Separation(sums.size)
     for fields, word in support_windows(graph, live) if sums.size else ():
         shared = np.zeros(sums.size, dtype=np.uint64)
         overlap_words(sums, graph.start, graph.child, live, word, shared)
@@ -77,7 +77,7 @@ def _first_unseparated_pair(graph: Graph, live: Bools, sums: Ints) -> Meeting | 
         return Meeting(int(sums[pairs.argmax()]), -1, -1)
     first, second = np.zeros((2, int(pairs.sum())), dtype=np.int64)
     sibling_pairs(sums, graph.start, graph.child, live, first, second)
-    tally = _Tally(first.size)
+    tally = _Separation(first.size)
     meet = np.zeros(first.size, dtype=np.uint64)
     for fields, word in support_windows(graph, live):
         meet_words(first, second, word, meet)
@@ -90,7 +90,7 @@ def _first_unseparated_pair(graph: Graph, live: Bools, sums: Ints) -> Meeting | 
     return Meeting(node, int(first[pair]), int(second[pair]))
 
 
-class _Tally:
+class _Separation:
     """Which sums or pairs some column has separated, as words arrive one after another."""
 
     def __init__(self, size: int) -> None:

@@ -1,4 +1,4 @@
-"""The log-linear face of a circuit that was learned as a Markov network."""
+"""The features of a circuit that was learned as a Markov network."""
 
 from dataclasses import dataclass
 

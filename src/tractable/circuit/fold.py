@@ -1,8 +1,8 @@
-"""Numbers move upwards until they are weights: the one step behind conditioning, pruning and normalising.
+"""Constant folding: the one step behind conditioning, pruning and normalising.
 
-Some leaves have become mere numbers. Below a product they become a factor of it, a factor goes up to the
-weight of the edge above, a sum of numbers is a number; what has one child left is that child, what is zero
-goes.
+Some leaves have become mere numbers. Below a product they become its factor, a factor moves up to the weight
+of the edge above, a sum of numbers is a number. A node with one child left is replaced by that child, and
+what is zero is removed.
 """
 
 from typing import NamedTuple

@@ -25,7 +25,7 @@ def heights(start: Ints, child: Ints, height: Ints) -> None:
 def scope_words(kind: Bytes, start: Ints, child: Ints, word: Words) -> tuple[int, int]:
     """Fill in the columns below each inner node.
 
-    Answers with the first sum whose children differ and the first product whose children share a column; the
+    Returns the first sum whose children differ and the first product whose children share a column; the
     number of nodes stands for none.
     """
     unsmooth, shared = kind.size, kind.size
@@ -171,7 +171,7 @@ def fold(
 ) -> tuple[Ints, Bools, Floats, Floats]:
     """Move numbers upwards: a node becomes exp(factor) times a simpler node, or a mere number where `gone`.
 
-    `factor` and `gone` come in filled for leaves and are filled for all. Answers: `alias`, the node that
+    `factor` and `gone` come in filled for leaves and are filled for all. Returns `alias`, the node that
     stands for each node; which edges stay; their weights; the log weight that a sum gives to mere numbers.
     """
     alias = np.arange(kind.size)

@@ -1,4 +1,4 @@
-"""Weights that add up to one, and the number that is left over."""
+"""Local normalisation: the weights of every sum add up to one."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def normalise(graph: Graph) -> FoldedGraph:
 
 
 def cardinality(graph: Graph) -> float:
-    """The logarithm of the number of induced trees: of ways to choose one child at every sum that is met.
+    """The logarithm of the number of induced trees, which choose one child at every sum that they reach.
 
     It depends on the structure alone; edges of weight zero count.
     """

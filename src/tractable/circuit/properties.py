@@ -1,4 +1,4 @@
-"""What holds of a circuit: computed once, kept with it, and explained when it is missing."""
+"""Properties of a circuit: computed once, kept with it, and explained where one is missing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tractable.circuit.selectivity import OverlapError, irregular_sum
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What holds of a circuit, and its size."""
+    """The properties and the size of a circuit."""
 
     smooth: bool
     decomposable: bool
@@ -39,7 +39,7 @@ class Properties:
 
 
 def properties(graph: Graph) -> Properties:
-    """Everything that can be said of a circuit without data."""
+    """All properties of a circuit and its size."""
     return Properties(
         smooth=is_smooth(graph),
         decomposable=is_decomposable(graph),

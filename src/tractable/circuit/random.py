@@ -57,7 +57,7 @@ class _Drawing:
         self.nodes = 0
 
     def tree(self, variables: int) -> int:
-        """A region tree over all variables; answers with its root."""
+        """A region tree over all variables; returns its root."""
         regions = _halve(self.rng.permutation(variables))
         made: list[Ints] = []
         for region in reversed(regions):

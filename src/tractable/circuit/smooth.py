@@ -1,4 +1,4 @@
-"""Sums whose children are over different columns, made to agree."""
+"""Makes a circuit smooth: the children of every sum get the same columns."""
 
 from typing import NamedTuple
 

@@ -54,7 +54,7 @@ def _simplify(
 
     `graph` is (kind, start, child, log_weight); `refs` (kind, identity, coefficient), leaves filled already;
     `tables` (column, offset, log_value); `ops` (kind, edge origin, start, edge kind, edge identity, edge log
-    weight). Answers with the numbers of leaves and operations.
+    weight). Returns the numbers of leaves and operations.
     """
     kind, start = graph[0], graph[1]
     made = 0

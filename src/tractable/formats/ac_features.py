@@ -4,7 +4,7 @@ from math import inf, log, nan
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
-from tractable.formats.features import Condition, Row, check_features, feature_table
+from tractable.formats.features import Condition, FeatureLine, check_features, feature_table
 
 LONGEST = 18  # digits that surely fit a 64-bit whole number
 
@@ -26,7 +26,7 @@ def read_features(tail: bytes, graph: Graph, first_line: int) -> FeatureTable | 
     return table
 
 
-def _feature(words: list[bytes], line: int) -> Row:
+def _feature(words: list[bytes], line: int) -> FeatureLine:
     if len(words) < 2 or not words[0].isdigit() or len(words[0]) > LONGEST:
         raise ValueError(f"line {line}: a feature is the number of a node, a weight and conditions")
     weight = number(words[1])

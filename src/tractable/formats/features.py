@@ -8,10 +8,10 @@ from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 
 Condition: TypeAlias = tuple[int, int, bool]  # column, state, whether they must be equal
-Row: TypeAlias = tuple[int, float, list[Condition]]  # node, log weight, conditions
+FeatureLine: TypeAlias = tuple[int, float, list[Condition]]  # node, log weight, conditions
 
 
-def feature_table(rows: list[Row]) -> FeatureTable:
+def feature_table(rows: list[FeatureLine]) -> FeatureTable:
     """The features of all rows."""
     conditions = [condition for _, _, row in rows for condition in row]
     return FeatureTable(

@@ -16,7 +16,7 @@ from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
-from tractable.formats.features import Condition, Row, feature_table
+from tractable.formats.features import Condition, FeatureLine, feature_table
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.leaves import FAMILIES
 
@@ -173,7 +173,7 @@ def _feature_table(lines: object, schema: Schema) -> FeatureTable:
     return feature_table([_feature(number, line, schema) for number, line in enumerate(lines)])
 
 
-def _feature(number: int, line: object, schema: Schema) -> Row:
+def _feature(number: int, line: object, schema: Schema) -> FeatureLine:
     if not isinstance(line, dict) or set(line) != {"node", "log_weight", "conditions"}:
         raise ValueError(f"feature {number} is not a node, a log_weight and conditions")
     node, conditions = line["node"], line["conditions"]

@@ -27,15 +27,15 @@ class Bernoulli(Family):
     over_states: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
-        """Categorical columns with two states only."""
+        """Whether the column has two states."""
         return variable.cardinality == 2
 
     def width(self, variable: Variable) -> int:
-        """The log-odds."""
+        """One: the log-odds."""
         return 1
 
     def check(self, params: Floats, variable: Variable) -> str | None:
-        """One number a leaf, perhaps infinite."""
+        """A complaint unless each leaf has one number, which may be infinite."""
         if params.shape[1] != 1:
             return f"{params.shape[1]} parameters, not one"
         return "the log-odds are not a number" if np.isnan(params).any() else None

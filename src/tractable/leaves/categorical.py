@@ -31,7 +31,7 @@ class Categorical(Family):
     over_states: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
-        """Categorical columns only."""
+        """Whether the column is categorical."""
         return variable.is_categorical
 
     def width(self, variable: Variable) -> int:
@@ -39,7 +39,7 @@ class Categorical(Family):
         return variable.cardinality
 
     def check(self, params: Floats, variable: Variable) -> str | None:
-        """Each line holds the logarithms of probabilities that sum to one."""
+        """A complaint unless each line holds the logarithms of probabilities that sum to one."""
         if params.shape[1] != variable.cardinality:
             return f"{params.shape[1]} log-probabilities for {variable.cardinality} states"
         if np.isnan(params).any() or (params == np.inf).any():

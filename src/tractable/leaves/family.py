@@ -1,4 +1,4 @@
-"""What every family of leaves can do.
+"""The interface of every family of leaves.
 
 A family works on blocks: `params` is (leaves, width), one line a leaf, and answers come for all leaves at
 once. A family never sees a missing value: the engine sums those out before it asks.
@@ -68,7 +68,7 @@ class Family(ABC):
         return f"{variable.name} ~ {self.name}({', '.join(f'{p:.3g}' for p in params)})"
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
-        """Leaves that are part of the way, from 0 to 1, from one block's parameters to another's."""
+        """Parameters between those of two blocks: `step` from 0 to 1 of the way from one to the other."""
         return (1 - step) * params + step * towards
 
     @abstractmethod

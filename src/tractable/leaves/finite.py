@@ -20,7 +20,7 @@ def state_weights(state: Ints, weight: Floats, states: int) -> Floats:
 
 
 def overall_shares(weight: Floats) -> Floats:
-    """Each row's part of the weight over all leaves: all equal where none weighs anything. Shape (rows,)."""
+    """The share of each row in the weight of all leaves; equal shares if all weigh zero. Shape (rows,)."""
     total = weight.sum(axis=0)
     whole = total.sum()
     return total / whole if whole > 0 else np.full(total.size, 1 / max(1, total.size))

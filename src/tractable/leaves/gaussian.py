@@ -1,4 +1,4 @@
-"""A leaf with a bell-shaped density."""
+"""A leaf with a normal distribution."""
 
 from math import e, log, pi, tau
 from typing import ClassVar, final
@@ -30,15 +30,15 @@ class Gaussian(Family):
     name: ClassVar[str] = "gaussian"
 
     def accepts(self, variable: Variable) -> bool:
-        """Real columns only."""
+        """Whether the column is real."""
         return variable.kind == "real" and variable.role != "potential"
 
     def width(self, variable: Variable) -> int:
-        """Mean and log sd."""
+        """Two: mean and log sd."""
         return 2
 
     def check(self, params: Floats, variable: Variable) -> str | None:
-        """Both are finite, and so is the sd."""
+        """A complaint unless mean, log sd and sd are finite."""
         if params.shape[1] != 2:
             return f"{params.shape[1]} parameters, not mean and log sd"
         if not np.isfinite(params).all():
@@ -102,7 +102,7 @@ class Gaussian(Family):
             return anchor + sd * mean_step, (sd * np.sqrt(variance)) ** 2
 
     def entropy(self, params: Floats) -> Floats:
-        """It grows with the log sd only."""
+        """The log sd plus a constant."""
         return params[:, 1] + 0.5 * log(2 * pi * e)
 
 

@@ -28,7 +28,7 @@ class Histogram(Family):
     name: ClassVar[str] = "histogram"
 
     def accepts(self, variable: Variable) -> bool:
-        """Real columns only."""
+        """Whether the column is real."""
         return variable.kind == "real" and variable.role != "potential"
 
     def width(self, variable: Variable) -> int:
@@ -36,7 +36,7 @@ class Histogram(Family):
         return 2 * MAX_BINS + 1
 
     def check(self, params: Floats, variable: Variable) -> str | None:
-        """The edges ascend and the density integrates to one."""
+        """A complaint unless the edges ascend and the density integrates to one."""
         if params.shape[1] < 3 or params.shape[1] % 2 == 0:
             return f"{params.shape[1]} parameters are not the edges and log-densities of bins"
         edges, log_density = _parts(params)
@@ -72,7 +72,7 @@ class Histogram(Family):
         return np.hstack([edges, log_density])
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
-        """The densities mixed; both have the same bins."""
+        """A mixture of the densities, which have the same bins."""
         edges, old = _parts(params)
         keep, move = quiet_log(np.array([1 - step, step]))
         return np.hstack([edges, np.logaddexp(keep + old, move + _parts(towards)[1])])

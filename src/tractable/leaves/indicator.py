@@ -19,15 +19,15 @@ class Indicator(Family):
     is_fixed: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
-        """Categorical columns only."""
+        """Whether the column is categorical."""
         return variable.is_categorical
 
     def width(self, variable: Variable) -> int:
-        """The state."""
+        """One: the state."""
         return 1
 
     def check(self, params: Floats, variable: Variable) -> str | None:
-        """Each parameter is the code of a state."""
+        """A complaint unless each parameter is the code of a state."""
         fine = (params == np.floor(params)) & (params >= 0) & (params < variable.cardinality)
         return None if fine.all() else "a state is out of range"
 
@@ -68,5 +68,5 @@ class Indicator(Family):
         return params[:, 0].copy(), np.zeros(len(params))
 
     def entropy(self, params: Floats) -> Floats:
-        """None."""
+        """Zero: an indicator is certain."""
         return np.zeros(len(params))

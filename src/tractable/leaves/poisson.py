@@ -29,15 +29,15 @@ class Poisson(Family):
     name: ClassVar[str] = "poisson"
 
     def accepts(self, variable: Variable) -> bool:
-        """Count columns only."""
+        """Whether the column holds counts."""
         return variable.kind == "count" and variable.role != "potential"
 
     def width(self, variable: Variable) -> int:
-        """The log rate."""
+        """One: the log rate."""
         return 1
 
     def check(self, params: Floats, variable: Variable) -> str | None:
-        """One number a leaf: -inf, or finite and not too large."""
+        """A complaint unless each leaf has one number: -inf, or finite and not too large."""
         if params.shape[1] != 1:
             return f"{params.shape[1]} parameters, not a log rate"
         fine = (params <= MAX_LOG_RATE).all()

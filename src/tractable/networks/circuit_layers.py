@@ -1,4 +1,4 @@
-"""The circuit while columns are eliminated: layers of products and sums, each made at once."""
+"""The circuit while columns are eliminated: layers of products and sums, each added as a whole."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tractable.networks.terms import NOUGHT, PAD, NumberTable, trim_terms
 
 
 class CircuitLayers:
-    """Nodes, children before parents: indicators of all states, then given constants, then what is made."""
+    """Nodes, children before parents: indicators of all states, given constants, then the layers added."""
 
     def __init__(self, schema: Schema, log_constants: Floats, numbers: NumberTable) -> None:
         self.schema = schema

@@ -17,7 +17,7 @@ from tractable.networks.compile_limit import CompileLimit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagram:
-    """A function from the states of `columns` to terminals, lines of numbers that others understand."""
+    """A function from the states of `columns` to terminals, which are lines of whole numbers."""
 
     columns: tuple[int, ...]  # deepest last
     children: tuple[Ints, ...]  # level l: (nodes of the level, states of its column)

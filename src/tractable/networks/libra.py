@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tractable.data.schema import Schema, discrete_schema
-from tractable.networks.libra_trees import Tree, child_tree, path_features
+from tractable.networks.libra_trees import LibraTree, child_tree, path_features
 from tractable.networks.network import (
     MOST_STATES,
     Factor,
@@ -125,10 +125,10 @@ class _Parser(Tokens):
             weight,
         )
 
-    def tree(self) -> Tree:
+    def tree(self) -> LibraTree:
         """Tests in brackets, down to numbers."""
         self.expect("{")
-        tree = Tree()
+        tree = LibraTree()
         above: list[int] = []
         while above or not tree.column:
             word = self.take()
@@ -145,7 +145,7 @@ class _Parser(Tokens):
         self.expect("}")
         return tree
 
-    def node(self, tree: Tree, word: str) -> int:
+    def node(self, tree: LibraTree, word: str) -> int:
         """A test, whose bracket was opened, or a leaf."""
         if word != "(":
             return tree.add(-1, 0, self.number(word))

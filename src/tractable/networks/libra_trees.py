@@ -13,7 +13,7 @@ from tractable.networks.network import FeatureFactor, TreeFactor, normalise_tabl
 
 
 @dataclass(slots=True)
-class Tree:
+class LibraTree:
     """Tests and leaves in the order of the text: the root first, branches after their test."""
 
     column: list[int] = field(default_factory=list)  # -1 at a leaf
@@ -22,7 +22,7 @@ class Tree:
     value: list[float] = field(default_factory=list)  # the logarithm at a leaf
 
     def add(self, column: int, state: int, value: float) -> int:
-        """A test, or a leaf; answers with its number."""
+        """Add a test or a leaf; returns its number."""
         self.column.append(column)
         self.state.append(state)
         self.branches.append([])
@@ -30,7 +30,7 @@ class Tree:
         return len(self.column) - 1
 
 
-def path_features(tree: Tree) -> list[FeatureFactor]:
+def path_features(tree: LibraTree) -> list[FeatureFactor]:
     """The tree as features, one for each leaf: the conditions of its path and its value."""
     found: list[FeatureFactor] = []
     waiting: list[tuple[int, tuple[tuple[int, int, bool], ...]]] = [(0, ())]
@@ -46,7 +46,7 @@ def path_features(tree: Tree) -> list[FeatureFactor]:
     return found
 
 
-def child_tree(tree: Tree, child: int, schema: Schema) -> TreeFactor:
+def child_tree(tree: LibraTree, child: int, schema: Schema) -> TreeFactor:
     """The tree of a column's distribution, whose leaves hold a number for each state of the column.
 
     Raises:
@@ -78,7 +78,7 @@ def child_tree(tree: Tree, child: int, schema: Schema) -> TreeFactor:
     return TreeFactor(child, asked, state_of, then, otherwise, np.array(leaves))
 
 
-def _settle(tree: Tree, node: int, known: dict[int, Bools], child: tuple[int, int]) -> int:
+def _settle(tree: LibraTree, node: int, known: dict[int, Bools], child: tuple[int, int]) -> int:
     """The first node from here on that is a leaf or asks what is not known; `child` has a known state."""
     while (column := tree.column[node]) >= 0:
         state = tree.state[node]

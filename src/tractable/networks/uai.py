@@ -18,7 +18,7 @@ def read_uai(path: Path) -> Network:
     Raises:
         ValueError: naming the line that is wrong.
     """
-    words = _Words(file_text(path))
+    words = _WordReader(file_text(path))
     kind = words.take().upper()
     if kind not in ("MARKOV", "BAYES"):
         words.fail(f"the file starts with MARKOV or BAYES, not '{kind[:40]}'")
@@ -31,7 +31,7 @@ def read_uai(path: Path) -> Network:
     return Network(schema, tuple(factors), "bayes" if kind == "BAYES" else "markov")
 
 
-def _scope(words: "_Words", schema: Schema) -> tuple[int, ...]:
+def _scope(words: "_WordReader", schema: Schema) -> tuple[int, ...]:
     scope = tuple(words.whole(0) for _ in range(words.whole(0)))
     for column in scope:
         if column >= len(schema):
@@ -41,7 +41,7 @@ def _scope(words: "_Words", schema: Schema) -> tuple[int, ...]:
     return scope
 
 
-def _factor(words: "_Words", schema: Schema, scope: tuple[int, ...], kind: str) -> TableFactor:
+def _factor(words: "_WordReader", schema: Schema, scope: tuple[int, ...], kind: str) -> TableFactor:
     shape = tuple(schema[c].cardinality for c in scope)
     size = prod(shape)
     if words.whole(0) != size:
@@ -59,7 +59,7 @@ def _factor(words: "_Words", schema: Schema, scope: tuple[int, ...], kind: str) 
         return words.fail(f"variable {scope[-1]}: {error}")
 
 
-class _Words:
+class _WordReader:
     """The words of a file, taken one after another."""
 
     def __init__(self, text: str) -> None:

@@ -69,7 +69,7 @@ class _Search:
         return self.best
 
     def _judge(self, depth: Ints, choices: Choices, floor: float) -> float:
-        """Keep what may still beat `floor`; answers with the new one."""
+        """Keep what may still beat `floor`; returns the new one."""
         rows = self._rows(depth, choices)
         bounds = self._bounds(rows)
         top = int(np.where(depth == self.order.size, bounds, -np.inf).argmax())

@@ -6,14 +6,21 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.queries.closed_form import same_structure, structured_divergence
-from tractable.queries.information import DRAWS, MOST_STATES, Estimate, Method, count_states, estimate_mean
+from tractable.queries.information import (
+    DRAWS,
+    MOST_STATES,
+    Estimate,
+    InformationMethod,
+    count_states,
+    estimate_mean,
+)
 from tractable.queries.marginals import joint_marginal
 from tractable.queries.probability import log_prob
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import sample
 
 
-def divergence(graph: Graph, other: Graph, method: Method = "exact", seed: int = 0) -> Estimate:
+def divergence(graph: Graph, other: Graph, method: InformationMethod = "exact", seed: int = 0) -> Estimate:
     """The Kullback-Leibler divergence from one circuit to another over the same columns.
 
     Infinite where the other rules out what the one allows. Exact for few combinations of states, and for
@@ -22,7 +29,7 @@ def divergence(graph: Graph, other: Graph, method: Method = "exact", seed: int =
     Raises:
         ValueError: if it cannot be had exactly; `method="sample"` then estimates it.
     """
-    require_known(method, Method)
+    require_known(method, InformationMethod)
     if graph.schema != other.schema:
         raise ValueError("the circuits are over different columns")
     nothing = Evidence(np.full(len(graph.schema), np.nan), {})

@@ -15,7 +15,7 @@ from tractable.queries.probability import log_prob
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import sample
 
-Method = Literal["exact", "sample"]
+InformationMethod = Literal["exact", "sample"]
 MOST_STATES = 1 << 20  # combinations that are summed one by one
 DRAWS = 20_000
 
@@ -33,7 +33,7 @@ class Estimate:
 
 
 def entropy(
-    graph: Graph, given: Evidence, columns: Sequence[int], method: Method = "exact", seed: int = 0
+    graph: Graph, given: Evidence, columns: Sequence[int], method: InformationMethod = "exact", seed: int = 0
 ) -> Estimate:
     """The entropy of some columns together given evidence.
 
@@ -42,7 +42,7 @@ def entropy(
     Raises:
         ValueError: if it cannot be had exactly; `method="sample"` then estimates it.
     """
-    require_known(method, Method)
+    require_known(method, InformationMethod)
     if method == "sample":
         return estimate_mean(-_part_log_prob(graph, given, columns, sample(graph, DRAWS, given, seed)))
     if count_states(graph, columns) <= MOST_STATES:
@@ -61,7 +61,7 @@ def mutual_information(
     one: Sequence[int],
     other: Sequence[int],
     given: Evidence,
-    method: Method = "exact",
+    method: InformationMethod = "exact",
     seed: int = 0,
 ) -> Estimate:
     """How much two groups of columns tell about each other given evidence.
@@ -69,7 +69,7 @@ def mutual_information(
     Raises:
         ValueError: if the groups overlap, or it cannot be had exactly; `method="sample"` then estimates it.
     """
-    require_known(method, Method)
+    require_known(method, InformationMethod)
     if set(one) & set(other):
         name = graph.schema[min(set(one) & set(other))].name
         raise ValueError(f"column '{name}' stands on both sides")
@@ -87,7 +87,7 @@ def mutual_information(
 
 
 def count_states(graph: Graph, columns: Sequence[int]) -> float:
-    """The number of combinations of the columns' states; infinite with a number among them."""
+    """The number of combinations of the states of some columns; infinite if one of them is numeric."""
     sizes = [graph.schema[c].cardinality or np.inf for c in columns]
     return float(np.prod(np.array(sizes, dtype=np.float64)))
 

@@ -13,7 +13,7 @@ from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.requirements import require_possible, require_valid
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
-TOGETHER = 1 << 17  # of them that are worked out at once
+TOGETHER = 1 << 17  # of them that are evaluated at once
 
 
 def marginals(

@@ -13,7 +13,7 @@ from tractable.queries.branch import branch_and_bound
 from tractable.queries.requirements import require_known, require_possible, require_valid
 from tractable.queries.search import Space, climb, enumerate_rows
 
-Method = Literal["auto", "max-product", "search", "exact"]
+MPEMethod = Literal["auto", "max-product", "search", "exact"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ def most_probable(
     regions: Regions | None = None,
     *,
     columns: Sequence[int] | None = None,
-    method: Method = "auto",
+    method: MPEMethod = "auto",
     seed: int = 0,
 ) -> Completion:
     """The most probable values of the missing cells together, row by row.
@@ -48,7 +48,7 @@ def most_probable(
     Raises:
         ValueError: if a row has probability zero, or `exact` is asked for cells that hold numbers.
     """
-    require_known(method, Method)
+    require_known(method, MPEMethod)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
     require_possible(log_values(graph, rows, regions))
     space = Space(graph, regions or {}, _columns_to_complete(graph, columns))
@@ -61,7 +61,7 @@ def most_probable(
     return Completion(answer, space.log_values(answer), exact)
 
 
-def _improve(space: Space, rows: Floats, guess: Floats, method: Method, seed: int) -> tuple[Floats, Bools]:
+def _improve(space: Space, rows: Floats, guess: Floats, method: MPEMethod, seed: int) -> tuple[Floats, Bools]:
     """Better completions than a guess, and whether they are known to be the best."""
     if method == "exact":
         best = branch_and_bound(space, rows, climb(space, rows, guess, seed))

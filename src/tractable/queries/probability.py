@@ -19,7 +19,7 @@ def log_prob(
 ) -> Floats:
     """log P(row) for each row; a NaN is summed out, within its region if it has one. Shape (rows,).
 
-    A circuit with input or potential columns answers with log P(the others | those).
+    Of a circuit with inputs or potentials it is log P(targets | inputs and potentials).
     """
     given = np.flatnonzero(graph.schema.is_given).tolist()
     if given:
@@ -29,7 +29,7 @@ def log_prob(
 
 
 def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: int | None) -> Floats:
-    """The circuit's log-values, repeated rows worked out once where that is worth it."""
+    """The circuit's log-values, repeated rows evaluated once where that pays."""
     if len(rows) * graph.edges < WORTH_COLLAPSING:
         return log_values(graph, rows, regions, threads=threads)
     distinct, which = collapse(Table(graph.schema, rows))

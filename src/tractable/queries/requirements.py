@@ -1,4 +1,4 @@
-"""What a query needs of a circuit and of what it is asked; a query that lacks it refuses and says why."""
+"""Requirements of queries on circuits and evidence; a query that lacks one refuses and says why."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -159,7 +159,7 @@ def _chunks(items: Ints, cells: int) -> list[Ints]:
 
 
 def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score: Floats, some: Ints) -> Ints:
-    """Make the best change of one cell to each of some rows where it improves; answers with those rows."""
+    """Make the best change of one cell to each of some rows where it improves; returns those rows."""
     cell, column = np.nonzero(missing[np.ix_(some, columns)])
     count = space.counts[columns[column]]
     row, column = np.repeat(some[cell], count), np.repeat(columns[column], count)
