@@ -10,6 +10,7 @@ declaration.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from math import inf
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from tractable.settings.spaces import Choice, Space
@@ -94,14 +95,17 @@ class Configurable:
             options = ", ".join(map(str, get_args(kind)))
             raise ValueError(f"setting {name} of {self.name} is one of {options}, not {value}")
         elif value is not None:
-            if constraint.at_least is not None and not value >= constraint.at_least:
-                raise ValueError(
-                    f"setting {name} of {self.name} is at least {constraint.at_least:g}, not {value}"
-                )
-            if constraint.at_most is not None and not value <= constraint.at_most:
-                raise ValueError(
-                    f"setting {name} of {self.name} is at most {constraint.at_most:g}, not {value}"
-                )
+            self._check_number(name, value, constraint)
+
+    def _check_number(self, name: str, value: Any, constraint: Constraint) -> None:
+        """Refuse a number outside its bounds; not a number is within none, and infinity is no setting."""
+        start = f"setting {name} of {self.name} is"
+        if constraint.at_least is not None and not value >= constraint.at_least:
+            raise ValueError(f"{start} at least {constraint.at_least:g}, not {value}")
+        if constraint.at_most is not None and not value <= constraint.at_most:
+            raise ValueError(f"{start} at most {constraint.at_most:g}, not {value}")
+        if isinstance(value, float) and value == inf:
+            raise ValueError(f"{start} a finite number, not {value}")
 
     def _check_tuple(self, name: str, constraint: Constraint) -> None:
         items, bound = getattr(self, name), constraint.at_least
