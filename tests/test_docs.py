@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tractable as tr
+from test_layers import ROOMS
 from tractable.cli.app import COMMANDS
 from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
@@ -77,6 +78,20 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     assert code_of(page)
     exec(compile(code_of(page), str(page), "exec"), {"__name__": page.stem})
+
+
+def test_the_architecture_page_names_what_there_is() -> None:
+    text = " ".join((ROOT / "docs" / "architecture.md").read_text().split())
+    source = ROOT / "src" / "tractable"
+    named = re.findall(r"`([A-Za-z_.]+)` \(`([a-z_/]+\.py)`", text)
+    assert len(named) > 20
+    for name, file in named:
+        assert re.search(rf"\b{name.split('.')[-1]}\b", (source / file).read_text()), f"{name} in {file}"
+    for room in ROOMS:
+        assert re.search(
+            rf"^\| `{room}(\.py|/)`", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
+        )
+        assert f"`{room}" in (ROOT / "CONTRIBUTING.md").read_text(), room
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
