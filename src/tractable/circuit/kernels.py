@@ -5,10 +5,10 @@ one a node: a bit stands for a column, a state or a leaf.
 """
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Bytes, Floats, Ints, Words
 from tractable.circuit.graph import LEAF, PRODUCT, SUM
+from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,9 +1,9 @@
 """Which nodes a root reaches."""
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Ints
+from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,9 +1,9 @@
 """The compiled loops of this room: reading integers from bytes, and finding equal rows."""
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
+from tractable.compiled import njit
 
 NO_FAULT, NOT_A_NUMBER, TOO_FEW, TOO_MANY, NO_WEIGHT = 0, 1, 2, 3, 4
 

@@ -5,10 +5,10 @@ product, and so are, on the way down, the flows of the operands and the expected
 """
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints, UInt32s
 from tractable.circuit.graph import SUM
+from tractable.compiled import njit
 
 LEAST = 4  # sums, and operands, from which on a matrix product pays
 

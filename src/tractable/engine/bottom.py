@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit.graph import LEAF, SUM, Graph, LeafBlock
+from tractable.compiled import njit
 from tractable.engine.program import LeafTables
 
 TO_CONSTANT, TO_LEAF, TO_OPERATION = 0, 1, 2  # what a reference leads to; see simplify.py

@@ -8,10 +8,10 @@ flow of each row is kept.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
+from tractable.compiled import njit
 from tractable.engine.backward import Backward
 from tractable.engine.blocks import pull
 from tractable.engine.flows import Flows, any_exponent, new_flows, pull_scaled, take_from_products

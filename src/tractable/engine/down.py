@@ -14,10 +14,10 @@ mixture: unlike sums of values and of their squares, they keep all digits far fr
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.graph import SUM
+from tractable.compiled import njit
 from tractable.engine.backward import Backward
 from tractable.engine.flows import Flows, any_exponent, new_flows, pull_scaled, take_from_products
 from tractable.engine.program import DENSE, LOOKUP, Program

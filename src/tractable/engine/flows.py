@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Floats, UInt32s
+from tractable.compiled import njit
 from tractable.engine.backward import Backward
 from tractable.engine.rows import CONTRACT, power, total_slots
 from tractable.engine.tallies import share_slot

@@ -1,10 +1,10 @@
 """Counts along the most probable induced tree of each row: a sum hands its flow to its largest term."""
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
+from tractable.compiled import njit
 from tractable.engine.counts import Tally
 from tractable.engine.program import DENSE, LOOKUP, Program, ValuePlaces
 from tractable.engine.trace import choose

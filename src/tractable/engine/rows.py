@@ -5,9 +5,8 @@ rows). `table` is (leaf edges, 3): a leaf's value at state 0, at state 1 and whe
 missing, its edge's weight included.
 """
 
-from numba import njit
-
 from tractable.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.compiled import njit
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities

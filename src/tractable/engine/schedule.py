@@ -1,9 +1,9 @@
 """The second half of compiling: which operations are needed, in which order, and where their values lie."""
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints, UInt32s
+from tractable.compiled import njit
 from tractable.engine.scaling import SAFE
 
 

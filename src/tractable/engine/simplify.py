@@ -8,10 +8,10 @@ TO_OPERATION for an operation times the coefficient.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit.graph import PRODUCT, SUM, Graph
+from tractable.compiled import njit
 from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, TO_OPERATION, Bottom
 
 

@@ -4,9 +4,8 @@
 vector lanes. As much as possible is done in one pass over the rows, since passes cost more than arithmetic.
 """
 
-from numba import njit
-
 from tractable.arrays import Floats, Ints, UInt32s
+from tractable.compiled import njit
 from tractable.engine.rows import CONTRACT, add_slots
 
 SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes

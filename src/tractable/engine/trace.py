@@ -9,10 +9,10 @@ alone, so that neither threads nor tiles change a sample.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Floats, Ints, UInt16s, UInt32s, Words
 from tractable.circuit.graph import SUM
+from tractable.compiled import njit
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, ValuePlaces
 from tractable.engine.rows import CONTRACT, leaf_entry, power
 from tractable.engine.up import Inputs, Tile, sweep_up

@@ -7,10 +7,10 @@ needed. A CHECKED one works without exponents as long as its operands have none 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.graph import PRODUCT, SUM
+from tractable.compiled import njit
 from tractable.engine.blocks import multiply
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Program, ValuePlaces
 from tractable.engine.rows import (

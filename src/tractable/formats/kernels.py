@@ -1,8 +1,7 @@
 """Compiled loops over a graph's arrays. Node i's edges are start[i]:start[i + 1], children before parents."""
 
-from numba import njit
-
 from tractable.arrays import Ints
+from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -3,9 +3,9 @@
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Floats, Ints, Words
+from tractable.compiled import njit
 from tractable.data import Table, collapse
 
 RowBits: TypeAlias = Words  # (words,) a set of rows, one bit each

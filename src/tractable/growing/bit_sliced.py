@@ -5,9 +5,9 @@ to any of the 64 counters in about as many steps as a single addition has carrie
 """
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Ints, Words
+from tractable.compiled import njit
 
 DIGITS = 48  # binary digits of a counter
 

@@ -12,10 +12,10 @@ such nodes out.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Int32s, Ints, Words
 from tractable.circuit import PRODUCT, SUM
+from tractable.compiled import njit
 from tractable.growing.bit_sliced import add_to_counters, new_counters, read_counters
 from tractable.growing.store import INDICATOR, NODES, Store
 from tractable.growing.walks import Workspace

@@ -8,9 +8,9 @@ gain in log-likelihood over `total` rows, less the cost of the priors, is a conc
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Floats, Ints
+from tractable.compiled import njit
 
 ROUNDS = 50  # of coordinate ascent over the states of a column, at most
 STEPS = 60  # of Newton's method for one weight, at most

@@ -9,10 +9,10 @@ for each state, and the parameters' part is copied for each state. Nothing above
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Int32s
 from tractable.circuit import PRODUCT
+from tractable.compiled import njit
 from tractable.growing.store import INDICATOR, NODES, Store
 from tractable.growing.walks import INSIDE, SPLIT, Workspace, children_of_tops, walk_down, walk_up
 

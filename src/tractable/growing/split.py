@@ -1,10 +1,10 @@
 """Carrying out a split that was planned."""
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Int32s
 from tractable.circuit import PRODUCT, SUM
+from tractable.compiled import njit
 from tractable.growing.plan import SplitPlan
 from tractable.growing.store import (
     INDICATOR,

@@ -9,10 +9,10 @@ Node 0 is not a node of the circuit; it is the head of that list.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Int32s, Ints, Words
 from tractable.circuit import PRODUCT, SUM
+from tractable.compiled import njit
 
 # Kinds of nodes, beside PRODUCT and SUM: two kinds of leaves, and nodes that were removed.
 INDICATOR, PARAMETER, REMOVED = 3, 4, 5

@@ -6,10 +6,10 @@ because running sums and products are then kept in memory instead of a register.
 """
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Floats, Int32s
 from tractable.circuit import PRODUCT
+from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

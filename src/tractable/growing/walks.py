@@ -8,9 +8,9 @@ down visits the nodes between the tops and the indicators of the column.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Bytes, Int32s, Ints
+from tractable.compiled import njit
 from tractable.growing.store import INDICATOR, Store
 
 INSIDE, TOP, SPLIT = 1, 2, 3  # roles of the nodes that the walk up meets: below a top, a top, a parameter

@@ -1,8 +1,7 @@
 """Compiled loops over the factors of networks: no objects and no choices of policy."""
 
-from numba import njit
-
 from tractable.arrays import Floats, Int32s
+from tractable.compiled import njit
 from tractable.networks.flat import Features, Rules
 
 

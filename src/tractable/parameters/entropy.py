@@ -8,10 +8,10 @@ columns counts for the sums above them, but does not change their own parameters
 """
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit import SUM, Graph, LeafBlock
+from tractable.compiled import njit
 from tractable.engine.expectations import Expectations, LeafCounts
 from tractable.parameters.updates import sum_edges
 

@@ -1,9 +1,8 @@
 """Compiled loops of the queries that no sweep of the engine serves."""
 
-from numba import njit
-
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit.graph import SUM
+from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

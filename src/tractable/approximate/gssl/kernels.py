@@ -1,10 +1,10 @@
 """Compiled loops that draw random conjunctions and count where they hold."""
 
 import numpy as np
-from numba import njit
 
 from tractable.approximate.indicators import Occurrences
 from tractable.arrays import Floats, Int32s, Ints, Words
+from tractable.compiled import njit
 from tractable.engine.trace import uniform
 
 TRIES = 50  # to find something with two literals

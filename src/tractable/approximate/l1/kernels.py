@@ -5,10 +5,10 @@ Friedman, Hastie and Tibshirani, «Regularization Paths for Generalized Linear M
 """
 
 import numpy as np
-from numba import njit
 
 from tractable.approximate.indicators import Occurrences
 from tractable.arrays import Bools, Floats, Int32s
+from tractable.compiled import njit
 
 LEAST_CURVE = 1e-5  # of a row's second derivative: certain rows must not divide by nothing
 LONGEST = 3.0  # step of a coefficient, while the approximation is good

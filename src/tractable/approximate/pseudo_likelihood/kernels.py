@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Floats, Int32s, Ints
+from tractable.compiled import njit
 from tractable.networks.literals import Literals
 
 

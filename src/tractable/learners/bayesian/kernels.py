@@ -4,9 +4,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from tractable.arrays import Floats, Ints
+from tractable.compiled import njit
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 

@@ -1,9 +1,9 @@
 """Compiled loops over distances: no objects and no choices of policy."""
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Floats
+from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -9,9 +9,9 @@ another such column has changed. Where nothing has changed, a step is one random
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tractable.arrays import Bools, Floats, Int32s, Ints, Words
+from tractable.compiled import njit
 from tractable.engine.trace import uniform
 from tractable.networks.flat import Rules
 from tractable.networks.literals import Literals
