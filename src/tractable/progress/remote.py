@@ -27,12 +27,12 @@ from tractable.progress.watch import Progress, Watch
 REPORT_SECONDS = 0.1  # that pass between two reports of a process, at least
 LISTEN_SECONDS = 0.05  # that pass between two looks at what the parent says
 
-_own: dict[bytes, tuple[int, Watch]] = {}  # watches that are shared, by their key, and the process that does
+_own: dict[bytes, tuple[int, Watch]] = {}  # the watches that are shared, by their key, each with its process
 
 
 @dataclass(frozen=True)
 class SharedWatch:
-    """What another process needs to know of a watch. It is small and can be pickled."""
+    """What another process needs to know of a watch; it is small and can be pickled."""
 
     address: Address | None  # where its process listens; None if it cannot
     key: bytes = field(repr=False)  # proves that a process was given this
@@ -44,15 +44,12 @@ class SharedWatch:
 
         A process that cannot reach the shared watch, or loses it, works on: it still has its deadline.
         """
-        process, watch = _own.get(self.key, (None, None))
-        if watch is not None and process == os.getpid():  # a thread, or no parallel work at all
-            yield InnerWatch(watch)
+        process, own = _own.get(self.key, (None, None))
+        if own is not None and process == os.getpid():  # a thread, or no parallel work at all
+            yield InnerWatch(own)
             return
-        line = _Line(self)
-        with (
-            closing(line),
-            _LineWatch(line, None if self.until is None else self.until - time.time()) as watch,
-        ):
+        left = None if self.until is None else self.until - time.time()
+        with closing(_Line(self)) as line, _LineWatch(line, left) as watch:
             yield watch
 
 
