@@ -30,7 +30,7 @@ class Evidence:
 def parse_evidence(given: Mapping[str, object] | None, schema: Schema) -> Evidence:
     """The evidence in a dictionary of column names.
 
-    A categorical column has a state or a collection of states; a real or count column has a number, a pair
+    A categorical column has a state or a collection of states; a numeric column has a number, a pair
     (low, high) or a slice, with None for an open end. None and NaN say that nothing is known.
 
     Raises:

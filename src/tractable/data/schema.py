@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 
-Kind: TypeAlias = Literal["categorical", "real", "count"]
+Kind: TypeAlias = Literal["categorical", "ordinal", "real", "integer", "count", "date", "datetime"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Role: TypeAlias = Literal["target", "input", "potential"]
 State: TypeAlias = str | int | float | bool
 
@@ -18,6 +19,11 @@ State: TypeAlias = str | int | float | bool
 @dataclass(frozen=True, slots=True)
 class Variable:
     """One column: its name, its kind and, when it is categorical, its states in the order of their codes.
+
+    Its kind says which values there are. A `categorical` column has named states, an `ordinal` one has states
+    in an order that means something. A `real` column holds numbers that have a density; an `integer` column
+    holds whole numbers, each of which has a probability; a `count` is a whole number from zero up. A `date`
+    is a whole number of days since 1970, a `datetime` a number of seconds since then.
 
     Its role says what a model does with it. A `target` is a random variable. A model is conditional on an
     `input`, which always has a value. A `potential` holds the logarithm of a factor that comes with each row.
@@ -30,21 +36,31 @@ class Variable:
     role: Role = "target"
 
     def __post_init__(self) -> None:
-        if self.kind == "categorical" and not self.states:
-            raise ValueError(f"column '{self.name}' is categorical and has no states")
-        if self.kind != "categorical" and self.states:
+        if self.is_categorical and not self.states:
+            raise ValueError(f"column '{self.name}' is {self.kind} and has no states")
+        if self.is_numeric and self.states:
             raise ValueError(f"column '{self.name}' is {self.kind} and cannot have states")
         if len(set(map(_typed_state, self.states))) < len(self.states):
             raise ValueError(f"column '{self.name}' has the same state twice")
 
     @property
     def is_categorical(self) -> bool:
-        """Whether the column takes one of a few named states."""
-        return self.kind == "categorical"
+        """Whether the column takes one of a few states, ordered (ordinal) or not."""
+        return self.kind in ("categorical", "ordinal")
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column takes numbers that are not listed one by one."""
+        return not self.is_categorical
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the column takes whole numbers, each of which has a probability and not a density."""
+        return self.kind in ("integer", "count", "date")
 
     @property
     def cardinality(self) -> int:
-        """The number of states; zero for a real or count column."""
+        """The number of states; zero for a numeric column."""
         return len(self.states)
 
     def code(self, value: object) -> float:
@@ -124,7 +140,7 @@ class Schema:
 
     @cached_property
     def cardinalities(self) -> Ints:
-        """The number of states of each column; zero for real and count columns. Shape (columns,)."""
+        """The number of states of each column; zero for numeric columns. Shape (columns,)."""
         return np.array([v.cardinality for v in self.variables], dtype=np.int64)
 
     @cached_property
@@ -151,7 +167,7 @@ class Schema:
     def limits(self) -> tuple[Floats, Floats]:
         """The least and the greatest number a table may hold in each column. Shapes (columns,)."""
         finite = np.finfo(np.float64).max
-        low = [-finite if v.kind == "real" else 0.0 for v in self.variables]
+        low = [0.0 if v.is_categorical or v.kind == "count" else -finite for v in self.variables]
         high = [v.cardinality - 1.0 if v.is_categorical else finite for v in self.variables]
         return np.array(low), np.array(high)
 

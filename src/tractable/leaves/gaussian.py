@@ -30,8 +30,8 @@ class Gaussian(Family):
     name: ClassVar[str] = "gaussian"
 
     def accepts(self, variable: Variable) -> bool:
-        """Whether the column is real."""
-        return variable.kind == "real" and variable.role != "potential"
+        """Whether the column is numeric and no count."""
+        return variable.is_numeric and variable.kind != "count" and variable.role != "potential"
 
     def width(self, variable: Variable) -> int:
         """Two: mean and log sd."""

@@ -28,8 +28,8 @@ class Histogram(Family):
     name: ClassVar[str] = "histogram"
 
     def accepts(self, variable: Variable) -> bool:
-        """Whether the column is real."""
-        return variable.kind == "real" and variable.role != "potential"
+        """Whether the column is numeric and no count."""
+        return variable.is_numeric and variable.kind != "count" and variable.role != "potential"
 
     def width(self, variable: Variable) -> int:
         """The most parameters that a fitted leaf has."""

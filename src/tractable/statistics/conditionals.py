@@ -20,7 +20,7 @@ def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[
     for column, parent in enumerate(forest.parent.tolist()):
         if encoding.schema[column].is_categorical:
             answer.append(_state_table(encoding, codes, (column, parent), smoothing))
-        elif encoding.schema[column].kind == "real":
+        elif encoding.schema[column].kind != "count":
             answer.append(_real_table(encoding, codes, (column, parent), smoothing))
         else:
             answer.append(_count_table(encoding, codes, (column, parent), smoothing))

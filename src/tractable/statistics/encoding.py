@@ -30,7 +30,7 @@ class FeatureLayout(NamedTuple):
     """Which features describe which column."""
 
     categorical: Ints  # the categorical columns, ascending
-    real: Ints  # the real columns
+    real: Ints  # the numeric columns that are no counts
     counted: Ints  # the count columns
     owner: Ints  # (state features,) the position in `categorical` of the column that each describes
     state: Ints  # (state features,) the state that each indicates, from 1 up
@@ -182,8 +182,9 @@ def _first_places(inverse: Ints, size: int) -> Ints:
 
 
 def _layout(schema: Schema, incomplete: Bools) -> FeatureLayout:
-    kinds = np.array([v.kind for v in schema])
-    categorical, real, count = (np.flatnonzero(kinds == kind) for kind in ("categorical", "real", "count"))
+    categorical = np.flatnonzero(schema.cardinalities > 0)
+    counts = np.array([v.kind == "count" for v in schema], dtype=np.bool_)
+    real, count = np.flatnonzero((schema.cardinalities == 0) & ~counts), np.flatnonzero(counts)
     size = schema.cardinalities[categorical] - 1
     owner = np.repeat(np.arange(categorical.size), size)
     state = np.arange(owner.size) - np.repeat(np.cumsum(size) - size, size) + 1

@@ -32,10 +32,8 @@ class Estimates(NamedTuple):
 
 def default_family(variable: Variable) -> str:
     """The family of the leaves that learners use for a column."""
-    if variable.kind == "real":
-        return "gaussian"
-    if variable.kind == "count":
-        return "poisson"
+    if variable.is_numeric:
+        return "poisson" if variable.kind == "count" else "gaussian"
     return "bernoulli" if variable.cardinality == 2 else "categorical"
 
 

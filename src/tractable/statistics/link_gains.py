@@ -36,7 +36,7 @@ def link_gains(encoding: Encoding, smoothing: float = 1.0) -> Floats:
 def link_parameters(schema: Schema) -> Floats:
     """The number of parameters that b given a adds, for each pair (a, b). Shape (columns, columns)."""
     states = schema.cardinalities.astype(np.float64)
-    width = np.array([{"real": 2.0, "count": 1.0}.get(v.kind, v.cardinality - 1.0) for v in schema])
+    width = np.array([v.cardinality - 1.0 if v.is_categorical else 1.0 + (v.kind != "count") for v in schema])
     return np.outer(np.maximum(states - 1, 0.0), width)
 
 
