@@ -89,7 +89,7 @@ def _observed_inverses(masks: Floats, covariance: Floats) -> tuple[Floats, Float
 
 
 def _turned(rows: Patterns, mean: Floats, inverse: Floats) -> "list[tuple[slice, Floats, Floats]]":
-    """Parts of the incomplete rows: deviations from the mean, and the inverse of their pattern times these."""
+    """Parts of the incomplete rows: deviations from the mean, and these times their pattern's inverse."""
     parts = []
     step = max(1, CELLS // max(1, mean.size**2))
     for start in range(0, rows.incomplete.size, step):

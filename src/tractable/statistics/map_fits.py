@@ -1,4 +1,4 @@
-"""Monotone maps fitted to the values of a column, so that their images are nearer to a normal distribution."""
+"""Monotone maps fitted to the values of a column: their images are nearer to a normal distribution."""
 
 from math import ceil
 

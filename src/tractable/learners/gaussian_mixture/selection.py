@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.learners.gaussian_mixture.background import Background, fit_background
+from tractable.learners.gaussian_mixture.background import Background
 from tractable.learners.gaussian_mixture.members import (
     Candidate,
     EMSettings,
@@ -17,7 +17,7 @@ from tractable.learners.gaussian_mixture.members import (
 )
 from tractable.learners.gaussian_mixture.views import MapName, View, fit_view
 from tractable.progress import Watch
-from tractable.statistics.gaussian_mixtures import EMRows, log_mixture
+from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture
 from tractable.statistics.mixed_rows import MixedRows
 
 PATIENCE = 2  # sizes in a row that may be no better before the search ends
@@ -72,7 +72,7 @@ def fit_and_score(folds: Sequence[Fold], candidate: Candidate, how: EMSettings) 
     held_out = np.concatenate(logs)
     outside = np.concatenate([fold.outside for fold in folds])
     weight = np.concatenate([fold.held.rows.weights for fold in folds])
-    mixed = np.logaddexp(held_out + np.log1p(-how.background), outside + np.log(how.background))
+    mixed = add_background(held_out, outside, how.background)
     return Chosen(candidate, members[0], held_out, float(weight @ mixed / max(weight.sum(), 1e-300)))
 
 
@@ -110,7 +110,7 @@ def _score(found: Chosen) -> float:
 def split_rows(
     rows: int, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
 ) -> list[tuple[Ints, Ints]]:
-    """Rows to fit and rows to hold out, in folds whose held-out rows are disjoint; at most so many of each."""
+    """Rows to fit and disjoint sets of rows to hold out, one pair a fold; at most so many of each."""
     order = rng.permutation(rows)
     held = min(max(1, round(rows * share)), max(1, rows - 1))
     answer = []
@@ -142,6 +142,3 @@ def stack_weights(logs: Floats, weights: Floats, floor: float, steps: int = 300)
             p[:-1] *= (1 - floor) / p[:-1].sum()
             p[-1] = floor
     return p
-
-
-__all__ = ["Chosen", "Fold", "choose", "fit_background", "make_fold", "split_rows", "stack_weights"]

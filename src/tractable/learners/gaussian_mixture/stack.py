@@ -1,7 +1,7 @@
 """Members in several views and a background, with weights from held-out rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import logsumexp
@@ -26,6 +26,7 @@ MOST_FOLDS = 6
 MOST_FITTED, MOST_HELD = 10_000, 5_000  # rows used for choices
 NEGLIGIBLE = 0.01  # members with less weight are left out
 MANY_ROWS = 1000  # from which on large mixtures are tried
+MAP_NAMES: tuple[MapName, ...] = ("identity", "yeo-johnson", "piecewise-linear")
 SIZES, LARGE_SIZES = (1, 2, 3, 4, 6, 9), (20, 30)
 
 
@@ -33,12 +34,12 @@ SIZES, LARGE_SIZES = (1, 2, 3, 4, 6, 9), (20, 30)
 class StackSettings:
     """What is tried."""
 
-    maps: tuple[MapName, ...] = ("identity", "yeo-johnson", "piecewise-linear")
+    maps: tuple[MapName, ...] = MAP_NAMES
     sizes: tuple[int, ...] = ()  # numbers of components; empty: by the number of rows
     strengths: tuple[float, ...] = (5.0, 20.0)
     floors: tuple[float, ...] = (1e-3, 1e-4)
     held_out: float = 1 / 6
-    em: EMSettings = EMSettings()
+    em: EMSettings = field(default_factory=EMSettings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +100,8 @@ def _parts(
     rows: MixedRows, valid: MixedRows | None, how: StackSettings, rng: np.random.Generator
 ) -> list[tuple[MixedRows, MixedRows]]:
     """Rows to fit and rows to compare by, for each fold."""
-    if valid is not None:
-        return [(rows, valid)]
+    if valid is not None or not len(rows):
+        return [(rows, rows if valid is None else valid)]
     held = max(1, round(len(rows) * how.held_out))
     folds = int(np.clip(np.ceil(ENOUGH / held), 1, min(MOST_FOLDS, 1 / how.held_out)))
     pairs = split_rows(len(rows), how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)

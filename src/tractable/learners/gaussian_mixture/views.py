@@ -31,7 +31,7 @@ class View:
     unit_floor: Floats  # (numbers,) least variances of standardised images; zero for numbers with a density
 
     def images(self, rows: MixedRows) -> tuple[Floats, Floats]:
-        """Standardised images (rows, numbers), zeros where missing; and the log-slopes of each row (rows,)."""
+        """Standardised images (rows, numbers), zeros where missing, and the log-slopes of rows (rows,)."""
         kind = MAPS[self.name]
         z = np.zeros(rows.numbers.shape)
         slope = np.zeros(len(rows))
