@@ -21,6 +21,9 @@ LEARNERS: Registry[Learner] = Registry(
         ),
         "latent-tree": Home("tractable.learners.latent_tree.learner", "LatentTreeLearner", "LatentTree"),
         "learnspn": Home("tractable.learners.learnspn.learner", "LearnSPNLearner", "LearnSPN"),
+        "gaussian-mixture": Home(
+            "tractable.learners.gaussian_mixture.learner", "GaussianMixtureLearner", "GaussianMixture"
+        ),
         "mixture-of-trees": Home(
             "tractable.learners.mixtures.mixture_of_trees", "MixtureOfTreesLearner", "MixtureOfTrees"
         ),

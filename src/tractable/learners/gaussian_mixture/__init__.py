@@ -1,0 +1,1 @@
+"""Mixtures of full Gaussians over mapped columns, stacked with a background."""

@@ -1,0 +1,86 @@
+"""One member of the stack: a mixture of Gaussians in one view of the numbers."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.learners.gaussian_mixture.background import Background
+from tractable.learners.gaussian_mixture.views import View
+from tractable.statistics.gaussian_mixtures import (
+    EMRows,
+    MixtureFit,
+    Prior,
+    em_rows,
+    iterate_em,
+    labels_as_shares,
+    log_mixture,
+    responsibilities,
+    start_from,
+)
+from tractable.statistics.k_means import k_means
+from tractable.statistics.mixed_rows import MixedRows
+
+
+class Candidate(NamedTuple):
+    """What is chosen for a member."""
+
+    size: int  # components
+    strength: float  # of the prior of covariances, in rows
+    floor: float  # of variances of standardised columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class EMSettings:
+    """How EM runs."""
+
+    steps: int = 100
+    tolerance: float = 1e-4
+    background: float = 0.01  # share of the background while a member is fitted and compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A fitted mixture with its view."""
+
+    view: View
+    fit: MixtureFit
+
+    def log_density(self, rows: MixedRows) -> Floats:
+        """The log-density of each row in the units of its columns. Shape (rows,)."""
+        z, slope = self.view.images(rows)
+        return log_mixture(em_rows(rows, z, np.zeros(len(rows))), self.fit) + slope
+
+
+def viewed(view: View, rows: MixedRows, background: Background) -> EMRows:
+    """Rows as EM sees them in a view."""
+    z, slope = view.images(rows)
+    return em_rows(rows, z, background.log_density(rows) - slope)
+
+
+def prior_of(candidate: Candidate, view: View) -> Prior:
+    """The prior of a candidate in a view."""
+    return Prior(strength=candidate.strength, floor=candidate.floor, unit_floor=view.unit_floor)
+
+
+def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
+    """Shares of rows by k-means over numbers and indicators of states. Shape (rows, size)."""
+    counts = data.rows.counts / np.maximum(1.0, np.sqrt(data.overall_rate))
+    points = np.concatenate([data.patterns.values, data.rows.indicators, counts], axis=1)
+    return labels_as_shares(k_means(points, data.rows.weights, size, rng), size)
+
+
+def fit_member(view: View, data: EMRows, share: Floats, candidate: Candidate, how: EMSettings) -> MixtureFit:
+    """The mixture that EM finds from given shares of rows."""
+    prior = prior_of(candidate, view)
+    fit = start_from(data, share, prior)
+    return iterate_em(data, fit, prior, background=how.background, steps=how.steps, tolerance=how.tolerance)
+
+
+def refit_member(
+    member: Member, view: View, rows: MixedRows, background: Background, candidate: Candidate, how: EMSettings
+) -> Member:
+    """A member in a view of other rows, by EM from the shares that it gives these rows."""
+    share, _ = responsibilities(viewed(member.view, rows, background), member.fit, how.background)
+    return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, how))

@@ -1,0 +1,144 @@
+"""The choice of each member's size and prior, by the likelihood of rows that were held out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.learners.gaussian_mixture.background import Background
+from tractable.learners.gaussian_mixture.members import (
+    Candidate,
+    EMSettings,
+    Member,
+    first_shares,
+    fit_member,
+    viewed,
+)
+from tractable.learners.gaussian_mixture.views import MapName, View, fit_view
+from tractable.progress import Watch
+from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture
+from tractable.statistics.mixed_rows import MixedRows
+
+PATIENCE = 2  # sizes in a row that may be no better before the search ends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Rows to fit and rows to compare by, in one view."""
+
+    view: View
+    fit: EMRows
+    held: EMRows
+    outside: Floats  # (held rows,) log-density of the background
+    seed: int
+    shares: dict[int, Floats] = field(default_factory=dict)  # by size
+
+    def member(self, candidate: Candidate, how: EMSettings) -> Member:
+        """The member fitted with these choices."""
+        if candidate.size not in self.shares:
+            rng = np.random.default_rng([self.seed, candidate.size])
+            self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
+        share = self.shares[candidate.size]
+        return Member(self.view, fit_member(self.view, self.fit, share, candidate, how))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The best choices in one view, and how well they did."""
+
+    candidate: Candidate
+    member: Member  # as fitted to the first fold
+    held_out: Floats  # (held rows of all folds,) log-density of the member alone
+    score: float  # mean log-density of the held-out rows, with the background
+
+
+def make_fold(
+    name: MapName, fit: MixedRows, held: MixedRows, background: Background, is_whole: Floats, seed: int
+) -> Fold:
+    """A fold in a view that is fitted to its own rows."""
+    view = fit_view(name, fit, is_whole)
+    held_rows = viewed(view, held, background)
+    return Fold(view, viewed(view, fit, background), held_rows, background.log_density(held), seed)
+
+
+def fit_and_score(folds: Sequence[Fold], candidate: Candidate, how: EMSettings) -> Chosen:
+    """A candidate fitted in all folds."""
+    members = [fold.member(candidate, how) for fold in folds]
+    logs = []
+    for fold, member in zip(folds, members, strict=True):
+        _, slope = fold.view.images(fold.held.rows)
+        logs.append(log_mixture(fold.held, member.fit) + slope)
+    held_out = np.concatenate(logs)
+    outside = np.concatenate([fold.outside for fold in folds])
+    weight = np.concatenate([fold.held.rows.weights for fold in folds])
+    mixed = add_background(held_out, outside, how.background)
+    return Chosen(candidate, members[0], held_out, float(weight @ mixed / max(weight.sum(), 1e-300)))
+
+
+def choose(
+    folds: Sequence[Fold],
+    sizes: Sequence[int],
+    strengths: Sequence[float],
+    floors: Sequence[float],
+    how: EMSettings,
+    watch: Watch,
+) -> Chosen:
+    """The best size and strength with the first floor, then the best floor."""
+    best: Chosen | None = None
+    worse = 0
+    for done, size in enumerate(sizes):
+        found = [fit_and_score(folds, Candidate(size, s, floors[0]), how) for s in strengths]
+        top = max(found, key=_score)
+        worse = 0 if best is None or top.score > best.score else worse + 1
+        best = top if best is None or top.score > best.score else best
+        watch.report(f"{folds[0].view.name} columns", done + 1, len(sizes), best.score)
+        if worse >= PATIENCE or watch.should_stop():
+            break
+    assert best is not None
+    for floor in floors[1:]:
+        if not watch.should_stop():
+            other = fit_and_score(folds, best.candidate._replace(floor=floor), how)
+            best = max(best, other, key=_score)
+    return best
+
+
+def _score(found: Chosen) -> float:
+    return found.score
+
+
+def split_rows(
+    rows: int, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
+) -> list[tuple[Ints, Ints]]:
+    """Rows to fit and disjoint sets of rows to hold out, one pair a fold; at most so many of each."""
+    order = rng.permutation(rows)
+    held = min(max(1, round(rows * share)), max(1, rows - 1))
+    answer = []
+    for fold in range(folds):
+        out = order[fold * held : (fold + 1) * held]
+        if not out.size:
+            break
+        rest = np.setdiff1d(order, out) if rows > 1 else out
+        if rest.size > most[0]:
+            rest = np.sort(rng.choice(rest, most[0], replace=False))
+        answer.append((rest, np.sort(out[: most[1]])))
+    return answer
+
+
+def stack_weights(logs: Floats, weights: Floats, floor: float, steps: int = 300) -> Floats:
+    """Weights of members by EM on held-out rows; the last member's is at least `floor`.
+
+    `logs` is (rows, members). One pseudo-row is spread evenly over all members.
+    """
+    members = logs.shape[1]
+    p = np.full(members, 1 / members)
+    scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
+    for _ in range(steps):
+        share = scaled * p
+        share /= share.sum(axis=1, keepdims=True)
+        count = weights @ share + 1 / members
+        p = count / count.sum()
+        if p[-1] < floor:
+            p[:-1] *= (1 - floor) / p[:-1].sum()
+            p[-1] = floor
+    return p

@@ -1,0 +1,180 @@
+"""Mixtures whose components have a full Gaussian over the numbers, with states and counts beside it.
+
+Within a component, categorical and count columns are independent of each other and of the numbers. Numbers
+are given standardised. The prior makes EM a search for the most probable parameters: a covariance is drawn
+towards the one that is pooled within all components.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.statistics.gaussian_sums import (
+    Gaussians,
+    Patterns,
+    expected_sums,
+    log_densities,
+    sort_patterns,
+)
+from tractable.statistics.mixed_rows import MixedRows
+
+MEAN_COUNT = 0.1  # pseudo-rows at the overall mean, zero
+STATE_COUNT = 1.0  # pseudo-rows with the overall frequencies of states and rates of counts
+LEAST_RATE = 1e-300  # in place of zero, whose logarithm times zero is NaN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prior:
+    """How strongly components are shrunk."""
+
+    strength: float = 20.0  # pseudo-rows with the pooled covariance
+    floor: float = 1e-3  # added to every variance
+    unit_floor: Floats | None = None  # (numbers,) least variances of single columns, as of whole numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureFit:
+    """Parameters of a mixture."""
+
+    log_weight: Floats  # (components,)
+    gaussians: Gaussians
+    log_state: Floats  # (components, states)
+    rate: Floats  # (components, counts)
+
+    def __len__(self) -> int:
+        return self.log_weight.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMRows:
+    """Rows as EM needs them."""
+
+    rows: MixedRows
+    patterns: Patterns  # of the standardised numbers
+    outside: Floats  # (rows,) log-density of a background with a fixed share; -inf when there is none
+    overall_state: Floats  # (states,) smoothed frequencies
+    overall_rate: Floats  # (counts,)
+
+
+def em_rows(rows: MixedRows, numbers: Floats, outside: Floats) -> EMRows:
+    """Rows with standardised numbers (rows, numbers) and the log-density of a background."""
+    return EMRows(rows, sort_patterns(numbers, rows.seen), outside, *overall_frequencies(rows))
+
+
+def overall_frequencies(rows: MixedRows) -> tuple[Floats, Floats]:
+    """Frequencies of states with one pseudo-row spread evenly over each column's states, and mean counts."""
+    total = rows.weights @ rows.indicators
+    frequency = np.zeros(total.size)
+    for part in rows.groups.slices():
+        count = total[part] + 1.0 / max(1, part.stop - part.start)
+        frequency[part] = count / count.sum()
+    seen = rows.weights @ rows.counts_seen
+    rate = np.where(seen > 0, rows.weights @ rows.counts, 1.0) / np.where(seen > 0, seen, 1.0)
+    return frequency, np.maximum(rate, LEAST_RATE)
+
+
+def log_components(data: EMRows, fit: MixtureFit) -> Floats:
+    """The log-density of each row in each component, with the component's weight. (rows, components)."""
+    logs = log_densities(data.patterns, fit.gaussians) + fit.log_weight
+    if data.rows.indicators.size:
+        logs += data.rows.indicators @ fit.log_state.T
+    if data.rows.counts.size:
+        logs += data.rows.counts @ np.log(fit.rate).T - data.rows.counts_seen @ fit.rate.T
+        logs -= data.rows.log_factorials[:, None]
+    return logs
+
+
+def log_mixture(data: EMRows, fit: MixtureFit) -> Floats:
+    """The log-density of each row, without the background. Shape (rows,)."""
+    return log_sum(log_components(data, fit))
+
+
+def log_sum(logs: Floats) -> Floats:
+    """The logarithms of the sums over the last axis of numbers below infinity; quicker than scipy's."""
+    top = np.maximum(logs.max(axis=-1), -1e300)
+    return top + np.log(np.exp(logs - top[..., None]).sum(axis=-1))
+
+
+def add_background(log_mixture: Floats, outside: Floats, share: float) -> Floats:
+    """The log-densities of a mixture of the two in which the background has that share."""
+    log_share = np.log(share) if share > 0 else -np.inf
+    return np.logaddexp(log_mixture + np.log1p(-share), outside + log_share)
+
+
+def estimate(data: EMRows, share: Floats, gaussians: Gaussians, prior: Prior) -> MixtureFit:
+    """The most probable parameters when components have the given shares of rows, (rows, components).
+
+    `gaussians` say what is expected of missing cells.
+    """
+    weighted = share * data.rows.weights[:, None]
+    count = weighted.sum(axis=0)
+    total, square = expected_sums(data.patterns, gaussians, weighted)
+    log_weight = np.log(count + 1.0 / count.size) - np.log(count.sum() + 1.0)
+    log_state = _log_states(data, weighted.T @ data.rows.indicators)
+    seen = weighted.T @ data.rows.counts_seen + STATE_COUNT
+    rate = (weighted.T @ data.rows.counts + STATE_COUNT * data.overall_rate) / seen
+    fitted = _shrunk_gaussians(count, total, square, prior)
+    return MixtureFit(log_weight, fitted, log_state, np.maximum(rate, LEAST_RATE))
+
+
+def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior) -> Gaussians:
+    """Means and covariances (scatter + strength * pooled) / (count + strength) + floor."""
+    columns = total.shape[1]
+    mean = total / (count + MEAN_COUNT)[:, None]
+    outer = mean[:, :, None] * mean[:, None, :]
+    cross = total[:, :, None] * mean[:, None, :]
+    scatter = square - cross - cross.transpose(0, 2, 1) + count[:, None, None] * outer
+    scatter = (scatter + scatter.transpose(0, 2, 1)) / 2
+    whole = count.sum()
+    pooled = scatter.sum(axis=0) / whole if whole > 0 else np.eye(columns)
+    strength = max(prior.strength, 1e-6)
+    covariance = (scatter + strength * pooled) / (count + strength)[:, None, None]
+    floor = np.full(columns, prior.floor)
+    if prior.unit_floor is not None:
+        floor = np.maximum(floor, prior.unit_floor)
+    return Gaussians(mean, covariance + np.diag(floor))
+
+
+def _log_states(data: EMRows, counts: Floats) -> Floats:
+    """Smoothed log-probabilities of the states of each column. Shape (components, states)."""
+    answer = np.zeros(counts.shape)
+    for part in data.rows.groups.slices():
+        smoothed = counts[:, part] + STATE_COUNT * data.overall_state[part]
+        answer[:, part] = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+    return answer
+
+
+def start_from(data: EMRows, share: Floats, prior: Prior) -> MixtureFit:
+    """First parameters from shares of rows; missing cells are taken to be normal around zero."""
+    columns = data.patterns.values.shape[1]
+    size = share.shape[1]
+    neutral = Gaussians(np.zeros((size, columns)), np.tile(np.eye(columns), (size, 1, 1)))
+    return estimate(data, share, neutral, prior)
+
+
+def responsibilities(data: EMRows, fit: MixtureFit, background: float) -> tuple[Floats, float]:
+    """Each component's share of each row beside the background's, and the mean log-likelihood of the rows."""
+    logs = log_components(data, fit)
+    total = add_background(log_sum(logs), data.outside, background)
+    weight = data.rows.weights
+    mean = float(weight @ np.where(weight > 0, total, 0.0)) / max(float(weight.sum()), 1e-300)
+    return np.exp(logs - (total - np.log1p(-background))[:, None]), mean
+
+
+def iterate_em(
+    data: EMRows, fit: MixtureFit, prior: Prior, *, background: float, steps: int, tolerance: float
+) -> MixtureFit:
+    """The parameters after EM, which ends when a step gains less than `tolerance` nats a row."""
+    before = -np.inf
+    for _ in range(steps):
+        share, now = responsibilities(data, fit, background)
+        if now - before < tolerance:
+            break
+        fit, before = estimate(data, share, fit.gaussians, prior), now
+    return fit
+
+
+def labels_as_shares(label: Ints, size: int) -> Floats:
+    """Hard shares from one label a row. Shape (rows, size)."""
+    return (label[:, None] == np.arange(size)).astype(np.float64)
