@@ -15,7 +15,7 @@ from tractable.leaves import FAMILIES
 
 BINARY = Variable("two states", states=("no", "yes"))
 FOUR_STATES = Variable("four states", states=("a", "b", "c", "d"))
-REAL, COUNT = Variable("real", "real"), Variable("count", "count")
+REAL, COUNT, INTEGER = Variable("real", "real"), Variable("count", "count"), Variable("integer", "integer")
 
 
 def inside(x: Floats, region: Region) -> Floats:
@@ -167,12 +167,35 @@ def intervals(draw: st.DrawFn) -> Interval:
     return Interval(low, high)
 
 
+@st.composite
+def pieces(draw: st.DrawFn, *, whole: bool = False) -> Floats:
+    """Intervals of very different lengths, some of them open, with any slope."""
+    ends = st.one_of(NUMBERS, st.sampled_from([-inf, inf]))
+    if whole:
+        ends = st.one_of(st.integers(-1000, 1000).map(lambda k: k + 0.5), st.sampled_from([-inf, inf]))
+    low, high = sorted(draw(st.sets(ends, min_size=2, max_size=2)))
+    slope = draw(st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, 1e-300, 1e250, -1e250])))
+    if low == -inf and high == inf:
+        low = 0.5
+    if low == -inf:
+        slope = abs(slope) or 1.0
+    if high == inf:
+        slope = -abs(slope) or -1.0
+    return np.array([[low, high, slope]])
+
+
 EXTREMES: dict[str, tuple[st.SearchStrategy[Floats], Variable]] = {
     "bernoulli": (st.builds(lambda a: np.array([[a]]), LOGITS), BINARY),
     "categorical": (log_probabilities(), FOUR_STATES),
     "gaussian": (st.builds(lambda a, b: np.array([[a, b]]), MEANS, LOG_SDS), REAL),
     "poisson": (st.builds(lambda a: np.array([[a]]), LOG_RATES), COUNT),
     "histogram": (histograms(), REAL),
+    "piece": (pieces(), REAL),
+    "rounded-piece": (pieces(whole=True), INTEGER),
+    "rounded-gaussian": (
+        st.builds(lambda a, b: np.array([[a, b]]), st.floats(-1e6, 1e6), st.floats(-1.3, 30.0)),
+        INTEGER,
+    ),
     "indicator": (st.builds(lambda a: np.array([[float(a)]]), st.integers(0, 3)), FOUR_STATES),
 }
 every_extreme = pytest.mark.parametrize("name", EXTREMES)
@@ -194,7 +217,7 @@ def holds_a_value(region: Region, variable: Variable) -> bool:
     return (
         isinstance(region, States)
         or variable.kind == "real"
-        or max(0, np.ceil(region.low)) <= np.floor(region.high)
+        or np.ceil(max(0, region.low) if variable.kind == "count" else region.low) <= np.floor(region.high)
     )
 
 
@@ -232,7 +255,7 @@ def test_answers_without_a_region_are_numbers_whatever_the_parameters(name: str,
     assert not np.isnan(family.log_prob(params, np.array([cells]))).any()
 
 
-@pytest.mark.parametrize("name", ["gaussian", "histogram"])
+@pytest.mark.parametrize("name", ["gaussian", "histogram", "piece"])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_the_masses_of_two_halves_add_up(name: str, data: st.DataObject) -> None:
@@ -252,3 +275,63 @@ def test_the_masses_of_counts_add_up(log_rate: float, counts: tuple[int, int, in
     halves = [poisson.log_mass(params, Interval(*ends))[0] for ends in pieces]
     whole = poisson.log_mass(params, Interval(low, high + 1))[0]
     assert np.logaddexp(*halves) == pytest.approx(whole, rel=1e-9, abs=1e-9)
+
+
+WHOLE_LEAVES = {
+    "rounded-gaussian": st.builds(lambda a, b: np.array([[a, b]]), st.floats(-50, 50), st.floats(-1.2, 2.5)),
+    "rounded-piece": st.builds(
+        lambda first, cells, slope: np.array([[first - 0.5, first - 0.5 + cells, slope]]),
+        st.integers(-40, 40), st.integers(1, 90), st.floats(-2, 2),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE_LEAVES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_whole_numbers_have_probabilities_that_sum_to_one(name: str, data: st.DataObject) -> None:
+    family, params = FAMILIES[name], data.draw(WHOLE_LEAVES[name])
+    k = np.arange(-400.0, 401.0)
+    p = np.exp(family.log_prob(params, k[None]))[0]
+    assert p.sum() == pytest.approx(1.0, abs=1e-9)
+    mean, variance = family.moments(params)
+    assert mean[0] == pytest.approx(p @ k, abs=1e-6)
+    assert variance[0] == pytest.approx(p @ (k - p @ k) ** 2, rel=1e-5, abs=1e-9)
+    assert family.entropy(params)[0] == pytest.approx(-(p[p > 0] @ np.log(p[p > 0])), rel=1e-5, abs=1e-7)
+    assert family.mode(params)[0] in k[p >= p.max() * (1 - 1e-9)]
+    low, high = sorted(data.draw(st.tuples(st.floats(-60, 60), st.floats(-60, 60))))
+    within = p[(k >= low) & (k <= high)].sum()
+    assert np.exp(family.log_mass(params, Interval(low, high)))[0] == pytest.approx(within, abs=1e-9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(mean=st.floats(-5, 5), log_sd=st.floats(-3, 8), k=st.integers(-3000, 3000))
+def test_a_cell_of_a_gaussian_is_the_difference_of_two_tails(mean: float, log_sd: float, k: int) -> None:
+    found = FAMILIES["rounded-gaussian"].log_prob(np.array([[mean, log_sd]]), np.array([[float(k)]]))[0, 0]
+    again = FAMILIES["gaussian"].log_mass(np.array([[mean, log_sd]]), Interval(k - 0.5, k + 0.5))[0]
+    assert found == pytest.approx(again, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    low=st.floats(-1e3, 1e3), width=st.floats(1e-3, 1e3), tilt=st.floats(-60, 60), share=st.floats(0.01, 0.99)
+)
+def test_a_piece_is_an_exponential_limited_to_its_interval(
+    low: float, width: float, tilt: float, share: float
+) -> None:
+    high, slope = low + width, tilt / width
+    piece, params = FAMILIES["piece"], np.array([[low, high, slope]])
+    x = low + width * (np.arange(20000) + 0.5) / 20000
+    p = np.exp(piece.log_prob(params, x[None]))[0] * width / 20000
+    assert p.sum() == pytest.approx(1.0, abs=1e-4)
+    mean, variance = piece.moments(params)
+    assert mean[0] == pytest.approx(p @ x / p.sum(), abs=1e-3 * width)
+    assert variance[0] == pytest.approx(p @ (x - p @ x / p.sum()) ** 2 / p.sum(), rel=1e-2)
+    middle = low + share * width
+    mass = np.exp(piece.log_mass(params, Interval(low, middle)))[0]
+    assert mass == pytest.approx(p[x <= middle].sum(), abs=5e-3)
+    if 1e-6 < mass < 1 - 1e-6:
+        assert piece.draw(params, np.array([mass]))[0] == pytest.approx(middle, abs=1e-6 * width)
+    again = piece.refit(params, x, p[None], REAL, 0.0)
+    assert again[0, 2] * width == pytest.approx(tilt, abs=1e-2 * (1 + abs(tilt)))
+    assert np.isneginf(piece.log_prob(params, np.array([[low - 1.0, high]]))).all()

@@ -12,7 +12,7 @@ from tractable.arrays import Ints, Words
 from tractable.circuit.graph import SUM, Graph, LeafBlock
 from tractable.circuit.kernels import differ_words, overlap_words, union_words
 from tractable.circuit.scopes import leaf_columns
-from tractable.circuit.supports import Field, leaves_by_column, pack_fields, state_logs
+from tractable.circuit.supports import Field, code_supports, leaves_by_column, pack_fields, state_logs
 
 
 class OverlapError(Exception):
@@ -77,17 +77,14 @@ def _reached_distributions(graph: Graph) -> Iterator[tuple[list[Field], Words]]:
 def _distinct(graph: Graph, column: int, blocks: list[LeafBlock]) -> list[Ints]:
     """The number of the distribution that each leaf over a column is, block by block."""
     states = graph.schema[column].cardinality
-    if states == 0:
-        return _distinct_numbers(column, blocks)
-    logs = np.concatenate([state_logs(block, states) for block in blocks]) + 0.0  # no negative zeros
-    kinds, number = np.unique(logs, axis=0, return_inverse=True)
-    if ((kinds > -np.inf).sum(axis=0) > 1).any():
+    lines = [state_logs(block, states) + 0.0 if states else block.params for block in blocks]  # no -0.0
+    widest = max(line.shape[1] for line in lines)
+    filled = [
+        np.pad(line, ((0, 0), (1, widest - line.shape[1])), constant_values=0 if states else number)
+        for number, line in enumerate(lines)  # leaves of different families over numbers are different
+    ]
+    _, first, number = np.unique(np.concatenate(filled), axis=0, return_index=True, return_inverse=True)
+    support = np.concatenate(code_supports(graph, column, blocks))
+    if (support[first].sum(axis=0) > 1).any():
         raise OverlapError(column)
     return np.split(number.ravel(), np.cumsum([b.node.size for b in blocks])[:-1])
-
-
-def _distinct_numbers(column: int, blocks: list[LeafBlock]) -> list[Ints]:
-    """Zeros where a real or count column has a single distribution; several are taken to overlap."""
-    if len(blocks) > 1 or (blocks[0].params != blocks[0].params[0]).any():
-        raise OverlapError(column)
-    return [np.zeros(blocks[0].node.size, dtype=np.int64)]

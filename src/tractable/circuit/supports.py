@@ -2,8 +2,10 @@
 
 Each categorical column has a field of as many bits as it has states; fields are packed into 64-bit words,
 and a column of more than 64 states has several words to itself. A node's field holds the states of that
-column at which the node may be above zero. This bounds the true support from outside, column by column: a sum
-whose children never meet in some column is deterministic for certain, but some deterministic sums are missed.
+column at which the node may be above zero. A numeric column whose leaves are limited to intervals is cut at
+all their ends, and has a bit for each part. This bounds the true support from outside, column by column: a
+sum whose children never meet in some column is deterministic for certain, but some deterministic sums are
+missed.
 """
 
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.kernels import mark_alive, support_words
-from tractable.circuit.scopes import leaf_columns, scoped_blocks
+from tractable.circuit.scopes import scoped_blocks
 
 ALL = ~np.uint64(0)
 
@@ -53,12 +55,6 @@ def pack_fields(columns: Ints, codes: Ints) -> list[list[Field]]:
     return words
 
 
-def categorical_columns(graph: Graph) -> Ints:
-    """The categorical columns with leaves, ascending."""
-    columns = leaf_columns(graph)
-    return columns[graph.schema.cardinalities[columns] > 0]
-
-
 def leaves_by_column(graph: Graph) -> dict[int, list[LeafBlock]]:
     """The leaves over each column, one block a family and width."""
     answer: dict[int, list[LeafBlock]] = {}
@@ -91,23 +87,37 @@ def live_edges(graph: Graph) -> Bools:
     return alive_nodes(graph)[graph.child] & (graph.log_weight > -np.inf)
 
 
+def code_supports(graph: Graph, column: int, blocks: list[LeafBlock]) -> list[Bools]:
+    """At which states, or parts of the number line, each leaf over a column may be above zero.
+
+    An array (leaves, codes) for each block. If no leaf is limited, a numeric column has a single part.
+    """
+    states = graph.schema[column].cardinality
+    if states:
+        return [state_logs(block, states) > -np.inf for block in blocks]
+    ends = [block.family.support(block.params) for block in blocks]
+    cuts = np.unique(np.concatenate([np.concatenate(pair) for pair in ends]))[:-1]  # where parts begin
+    return [(cuts >= low[:, None]) & (cuts < high[:, None]) for low, high in ends]
+
+
 def support_windows(graph: Graph, live: Bools) -> Iterator[tuple[list[Field], Words]]:
     """The supports of all nodes, word after word."""
-    columns = categorical_columns(graph)
     leaves = leaves_by_column(graph)
-    for fields in pack_fields(columns, graph.schema.cardinalities[columns]):
+    supports = {column: code_supports(graph, column, blocks) for column, blocks in sorted(leaves.items())}
+    codes = {column: parts[0].shape[1] for column, parts in supports.items()}
+    telling = [column for column in codes if codes[column] > 1 or graph.schema[column].is_categorical]
+    for fields in pack_fields(np.array(telling, dtype=np.int64), np.array([codes[c] for c in telling])):
         word = np.full(graph.nodes, ALL)
         for field in fields:
-            for block in leaves[field.column]:
-                logs = state_logs(block, graph.schema[field.column].cardinality)
-                word[block.node] = _supports(logs, field) | ~field.mask
+            for block, support in zip(leaves[field.column], supports[field.column], strict=True):
+                word[block.node] = _packed(support, field) | ~field.mask
         support_words(graph.kind, graph.start, graph.child, live, word)
         yield fields, word
 
 
-def _supports(logs: Floats, field: Field) -> Words:
-    """The bits of the states at which each leaf is above zero."""
-    part = logs[:, field.first : field.first + field.size] > -np.inf
+def _packed(support: Bools, field: Field) -> Words:
+    """The bits of the codes at which each leaf may be above zero."""
+    part = support[:, field.first : field.first + field.size]
     place = np.arange(field.size, dtype=np.uint64) + np.uint64(field.shift)
     packed_bits: Words = np.where(part, np.uint64(1) << place, np.uint64(0)).sum(axis=1, dtype=np.uint64)
     return packed_bits

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.circuit import Builder
+from tractable.circuit import Builder, Graph
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
@@ -13,6 +13,7 @@ from tractable.settings import Between, setting
 from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import chow_liu_forest, forest_node
+from tractable.statistics.pieces import learn_through_pieces
 
 
 @final
@@ -20,7 +21,7 @@ from tractable.statistics.forests import chow_liu_forest, forest_node
 class ChowLiuLearner(Learner):
     """The tree over the columns with the greatest mutual information along its links.
 
-    A numeric column is a child of the categorical column that tells most about it.
+    A numeric column takes part through its pieces: intervals with a density in each.
     """
 
     name: ClassVar[str] = "chow-liu"
@@ -42,10 +43,13 @@ class ChowLiuLearner(Learner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        encoding = encode(table)
-        forest = chow_liu_forest(encoding, self.smoothing, self.link_cost)
-        watch.report("tree", 1, 2)
-        builder = Builder(table.schema)
-        root = forest_node(builder, forest, forest_tables(encoding, forest, self.smoothing))
-        watch.report("circuit", 2, 2)
-        return Learned(builder.freeze(root))
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            encoding = encode(part)
+            forest = chow_liu_forest(encoding, self.smoothing, self.link_cost)
+            watch.report("tree", 1, 2)
+            builder = Builder(part.schema)
+            root = forest_node(builder, forest, forest_tables(encoding, forest, self.smoothing))
+            watch.report("circuit", 2, 2)
+            return builder.freeze(root)
+
+        return Learned(learn_through_pieces(table, valid, learn))

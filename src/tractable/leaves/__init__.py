@@ -7,13 +7,16 @@ from tractable.leaves.family import Family
 from tractable.leaves.gaussian import Gaussian
 from tractable.leaves.histogram import Histogram
 from tractable.leaves.indicator import Indicator
+from tractable.leaves.piece import Piece
 from tractable.leaves.poisson import Poisson
 from tractable.leaves.potential import Potential
+from tractable.leaves.rounded import Rounded
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), Histogram(), Constant(), Potential(),
+        Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), Histogram(), Piece(),
+        Rounded(Gaussian()), Rounded(Piece()), Constant(), Potential(),
     )
 }  # fmt: skip
 

@@ -19,7 +19,7 @@ def moments_within(log_rate: Floats, nearest: Floats, low: float, high: float) -
     Shapes (leaves,). All is reckoned in steps from the nearest count, so that no digit is lost however large
     the counts are.
     """
-    step, counts = _points(nearest, *_ends(log_rate, nearest, low, high))
+    step, counts = whole_points(nearest, *_ends(log_rate, nearest, low, high))
     share = shares(_log_ratio(log_rate, nearest, step) + quiet_log(counts))
     mean_step = (share * step).sum(axis=1)
     variance = (share * (step - mean_step[:, None]) ** 2).sum(axis=1)
@@ -49,7 +49,7 @@ def _negligible_after(fall: Floats) -> Floats:
     return np.ceil(NEGLIGIBLE / np.maximum(fall, TINY))
 
 
-def _points(nearest: Floats, first: Floats, last: Floats) -> tuple[Floats, Floats]:
+def whole_points(nearest: Floats, first: Floats, last: Floats) -> tuple[Floats, Floats]:
     """Points that stand for all counts from first to last, as steps from `nearest`, and for how many each.
 
     Shapes (leaves, points). The counts are cut into stretches, and each has the three points of the Gauss

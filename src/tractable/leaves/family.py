@@ -26,10 +26,10 @@ class Family(ABC):
     over_states: ClassVar[bool] = False  # whether a leaf is a distribution of states that data can change
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
+        return isinstance(other, Family) and self.name == other.name
 
     def __hash__(self) -> int:
-        return hash(type(self))
+        return hash(self.name)
 
     @abstractmethod
     def accepts(self, variable: Variable) -> bool:
@@ -100,3 +100,44 @@ class Family(ABC):
     @abstractmethod
     def entropy(self, params: Floats) -> Floats:
         """The (differential) entropy in nats. Shape (leaves,)."""
+
+    def support(self, params: Floats) -> tuple[Floats, Floats]:
+        """For each leaf over numbers an interval [low, high) outside of which it is zero. Shapes (leaves,).
+
+        Leaves of most families are above zero everywhere: theirs is infinite.
+        """
+        return np.full(len(params), -np.inf), np.full(len(params), np.inf)
+
+
+class Density(Family):
+    """A family over real numbers whose masses of intervals can stand for the probabilities of whole numbers.
+
+    `Rounded` makes a family over whole numbers of it.
+    """
+
+    can_be_bounded: ClassVar[bool] = False  # whether a leaf can be limited to numbers from zero up
+
+    @abstractmethod
+    def log_between(self, params: Floats, low: Floats, high: Floats) -> Floats:
+        """The log-probability of many intervals, accurate however short they are or how far out.
+
+        The ends are (leaves, intervals) or (1, intervals), the answer is (leaves, intervals).
+        """
+
+    @abstractmethod
+    def window(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
+        """The ends of the part (of the region) outside of which the mass is negligible. Shapes (leaves,)."""
+
+    @abstractmethod
+    def fit_whole(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """Like `fit`, for whole numbers that are the roundings of what the density is of."""
+
+    @abstractmethod
+    def refit_whole(
+        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
+    ) -> Floats:
+        """Like `refit`, for whole numbers."""
+
+    def check_whole(self, params: Floats, variable: Variable) -> str | None:
+        """What keeps valid parameters from being those of leaves over whole numbers, in words."""
+        return None

@@ -13,7 +13,7 @@ from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
-from tractable.statistics.attached_columns import learn_over_categories
+from tractable.statistics.pieces import learn_through_pieces
 
 
 @final
@@ -21,7 +21,7 @@ from tractable.statistics.attached_columns import learn_over_categories
 class ACBNLearner(Learner):
     """A Bayesian network of decision trees, split where the likelihood is worth the edges of its circuit.
 
-    Each numeric column depends on the categorical column that tells most about it.
+    A numeric column takes part through its pieces: intervals with a density in each.
     """
 
     name: ClassVar[str] = "acbn"
@@ -64,7 +64,7 @@ class ACBNLearner(Learner):
             SplitSearch(objective, costs, watch).run(self.patience)
             return objective.structure.freeze(part.schema, objective.weights)
 
-        return Learned(learn_over_categories(table, valid, self.smoothing, learn))
+        return Learned(learn_through_pieces(table, valid, learn))
 
 
 @final

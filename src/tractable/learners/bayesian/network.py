@@ -13,7 +13,7 @@ from tractable.learners.learner import Learned, Learner
 from tractable.networks import Network, TooLargeError, compile_network
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
-from tractable.statistics.attached_columns import learn_over_categories
+from tractable.statistics.pieces import learn_through_pieces
 
 PENALTY = 3.0  # nats for each parameter where validation rows stop the search early ...
 PENALTY_ALONE = 6.0  # ... and where there are none
@@ -25,13 +25,13 @@ class BayesianNetworkLearner(Learner):
     """A Bayesian network of decision trees, found by greedy splits and compiled to a circuit.
 
     Where the circuit would be too large, the last splits are left out of it; the extra `network` is the whole
-    network, or None where no column is categorical. Each numeric column depends on one categorical column.
+    network. A numeric column takes part through its pieces: intervals with a density in each.
     """
 
     name: ClassVar[str] = "bayesian-network"
     title: ClassVar[str] = "Bayesian network of trees"
     extra_texts: ClassVar[Mapping[str, str]] = {
-        "network": "The whole Bayesian network over the categorical columns; None if there are none."
+        "network": "The whole Bayesian network; the states of a numeric column are its pieces."
     }
 
     smoothing: float = setting(
@@ -74,8 +74,8 @@ class BayesianNetworkLearner(Learner):
             networks.append(search.network(splits))
             return self._compile(search, splits, watch)
 
-        graph = learn_over_categories(table, valid, self.smoothing, learn)
-        return Learned(graph, {"network": networks[0] if networks else None})
+        graph = learn_through_pieces(table, valid, learn)
+        return Learned(graph, {"network": networks[0]})
 
     def _compile(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
         """The circuit of as many of the first splits as the limit allows."""

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, final, get_args
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.latent_tree.circuit import tree_circuit
@@ -21,7 +21,7 @@ from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
-from tractable.statistics.link_gains import link_gains, link_parameters
+from tractable.statistics.pieces import learn_through_pieces
 from tractable.statistics.scores import bic_penalty, mean_log_prob
 
 TOLERANCE = 1e-4  # EM stops when an iteration gains less than this many nats a row
@@ -35,8 +35,7 @@ class _Problem(NamedTuple):
     valid: Table | None
     encoding: Encoding
     pairs: Pairs
-    distance: Floats  # (categorical columns, categorical columns)
-    parent: Ints  # (columns,) the categorical column that gains most for a numeric column; -1 for none
+    distance: Floats  # (columns, columns)
 
 
 @final
@@ -44,7 +43,7 @@ class _Problem(NamedTuple):
 class LatentTreeLearner(Learner):
     """A tree of columns and hidden nodes, found from distances that add up along its paths and fitted by EM.
 
-    A numeric column is attached to the hidden node next to the categorical column that tells most about it.
+    A numeric column takes part through its pieces: intervals with a density in each.
     """
 
     name: ClassVar[str] = "latent-tree"
@@ -87,19 +86,27 @@ class LatentTreeLearner(Learner):
     steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        facts = _prepare(table, valid)
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            return self._learn_states(_prepare(part, held_out), rng, watch)
+
+        return Learned(learn_through_pieces(table, valid, learn))
+
+    def _learn_states(self, facts: _Problem, rng: np.random.Generator, watch: Watch) -> Graph:
+        """The tree over a table of categorical columns."""
         best, best_score = None, -np.inf
         for tree, states in self._candidates(facts, watch):
             graph, train = self._fit_tree(tree, states, facts, rng, watch)
             score = (
-                train - bic_penalty(graph, facts.encoding) if valid is None else mean_log_prob(graph, valid)
+                train - bic_penalty(graph, facts.encoding)
+                if facts.valid is None
+                else mean_log_prob(graph, facts.valid)
             )
             if best is None or score > best_score:
                 best, best_score = graph, score
             if watch.should_stop():
                 break
         assert best is not None
-        return Learned(best)
+        return best
 
     def _candidates(self, facts: _Problem, watch: Watch) -> Iterator[tuple[Tree, int | None]]:
         """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
@@ -108,7 +115,7 @@ class LatentTreeLearner(Learner):
             how = StructureSearch(
                 method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
             )
-            tree = _attach_numeric_columns(latent_tree(facts.distance, how, watch), facts)
+            tree = latent_tree(facts.distance, how, watch)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
                 yield from product([tree], self.states or (None,))
@@ -135,28 +142,4 @@ def _prepare(table: Table, valid: Table | None) -> _Problem:
     encoding = encode(table)
     pairs = pair_counts(encoding)
     distance = information_distances(pairs, usual_states(pairs))
-    return _Problem(table, valid, encoding, pairs, distance, _numeric_parents(encoding))
-
-
-def _numeric_parents(encoding: Encoding) -> Ints:
-    parent = np.full(len(encoding.schema), -1, dtype=np.int64)
-    numbers = np.concatenate([encoding.layout.real, encoding.layout.counted])
-    if numbers.size and encoding.layout.categorical.size:
-        gain = (link_gains(encoding) - link_parameters(encoding.schema))[:, numbers]
-        parent[numbers] = np.where(gain.max(axis=0) > 0, gain.argmax(axis=0), -1)
-    return parent
-
-
-def _attach_numeric_columns(tree: Tree, facts: _Problem) -> Tree:
-    """The tree over all columns: a numeric column is attached next to, or to, its categorical parent."""
-    categorical, all_columns = facts.encoding.layout.categorical, len(facts.encoding.schema)
-    name = np.concatenate([categorical, np.arange(all_columns, all_columns + tree.hidden)])
-    links, length = name[tree.links], tree.lengths
-    numbers = np.flatnonzero(facts.parent >= 0)
-    holder = np.arange(all_columns)
-    for ends in (links, links[:, ::-1]):
-        beside = (ends[:, 0] >= all_columns) & (ends[:, 1] < all_columns)
-        holder[ends[beside, 1]] = ends[beside, 0]
-    hung = np.stack([numbers, holder[facts.parent[numbers]]], axis=1)
-    lengths = np.concatenate([length, np.ones(numbers.size)])
-    return Tree(all_columns, all_columns + tree.hidden, np.concatenate([links, hung]), lengths)
+    return _Problem(table, valid, encoding, pairs, distance)

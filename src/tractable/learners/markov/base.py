@@ -12,7 +12,7 @@ from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Prio
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
-from tractable.statistics.attached_columns import learn_over_categories
+from tractable.statistics.pieces import learn_through_pieces
 
 FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 
@@ -21,7 +21,7 @@ FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 class MarkovLearner(Learner):
     """Splits features of a Markov network while the likelihood gained is worth the edges of its circuit.
 
-    Each numeric column depends on the categorical column that tells most about it.
+    A numeric column takes part through its pieces: intervals with a density in each.
     """
 
     l1: float = setting(
@@ -79,7 +79,7 @@ class MarkovLearner(Learner):
             objective.fit(FINAL_EFFORT)
             return structure.freeze(rows.schema, objective.weights, -objective.log_partition)
 
-        return Learned(learn_over_categories(table, valid, self.smoothing, learn))
+        return Learned(learn_through_pieces(table, valid, learn))
 
     @abstractmethod
     def _plant(self, objective: JointLikelihood, table: Table) -> None:

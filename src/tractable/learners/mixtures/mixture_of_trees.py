@@ -14,6 +14,7 @@ from tractable.learners.mixtures.tree_em import TreeEM, TreeMixture, iterate_tre
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
+from tractable.statistics.pieces import learn_through_pieces
 from tractable.statistics.product_mixtures import ProductEM, fit_mixture, memberships
 from tractable.statistics.scores import bic_penalty
 
@@ -23,7 +24,8 @@ from tractable.statistics.scores import bic_penalty
 class MixtureOfTreesLearner(Learner):
     """A mixture of Chow-Liu trees, fitted by EM for several numbers of components.
 
-    EM starts from a naive Bayes mixture.
+    EM starts from a naive Bayes mixture. A numeric column takes part through its pieces: intervals with a
+    density in each.
 
     The number that scores best on validation rows is kept; without validation rows, the best by penalised
     likelihood.
@@ -79,6 +81,15 @@ class MixtureOfTreesLearner(Learner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            return self._learn_states(part, rng, held_out, watch)
+
+        return Learned(learn_through_pieces(table, valid, learn))
+
+    def _learn_states(
+        self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Graph:
+        """The mixture over a table of categorical columns."""
         encoding = encode(table)
         held_out = None if valid is None else collapse(valid)[0]
 
@@ -90,8 +101,7 @@ class MixtureOfTreesLearner(Learner):
             )
 
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            graph = best_size(self.components, score_size, watch, largest=len(encoding.weights))
-        return Learned(graph)
+            return best_size(self.components, score_size, watch, largest=len(encoding.weights))
 
     def _fit(
         self, encoding: Encoding, size: int, rng: np.random.Generator, valid: Table | None, watch: Watch

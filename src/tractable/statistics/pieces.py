@@ -1,0 +1,144 @@
+"""Numeric columns seen through pieces: disjoint intervals, each a state of a categorical column.
+
+A learner of deterministic circuits learns over such a table, and `learn_through_pieces` puts the densities of
+the pieces in the place of their states, so that the circuit is over the numbers themselves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import Graph
+from tractable.data import Schema, Table, Variable
+from tractable.leaves.piece import tilted
+from tractable.statistics.cuts import choose_edges
+from tractable.statistics.piece_circuits import replace_states
+
+SLOPE_ROWS = 1.0  # pseudo-counts, spread evenly over a piece, of its slope
+TAIL_SPREAD = 0.25  # the mean distance of values beyond all rows, as a part of the column's sd
+
+
+class Pieces(NamedTuple):
+    """The pieces of one numeric column."""
+
+    edges: Floats  # (pieces + 1,)
+    params: Floats  # (pieces + 2, 3) of their leaves, and of the tails before and after them
+    log_share: Floats  # (pieces + 2,) of each leaf in its piece; tails belong to the pieces beside them
+    owner: Ints  # (pieces + 2,) the piece that each leaf belongs to
+
+    @property
+    def count(self) -> int:
+        """The number of pieces."""
+        return self.edges.size - 1
+
+    def code(self, x: Floats) -> Floats:
+        """The piece of each value; missing ones stay missing."""
+        piece = np.searchsorted(self.edges[1:-1], x, side="right")
+        return np.where(np.isnan(x), np.nan, piece.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class PieceView:
+    """A table in which each numeric column is categorical, with one state a piece."""
+
+    schema: Schema  # of the numbers
+    pieces: dict[int, Pieces]  # by numeric column
+
+    @property
+    def coded_schema(self) -> Schema:
+        """The columns with pieces as their states."""
+        return Schema(
+            tuple(
+                _piece_variable(v, self.pieces[c]) if c in self.pieces else v
+                for c, v in enumerate(self.schema)
+            )
+        )
+
+    def code(self, table: Table) -> Table:
+        """The table with the pieces of its numbers."""
+        values = table.values.copy()
+        for column, pieces in self.pieces.items():
+            values[:, column] = pieces.code(table.values[:, column])
+        return Table(self.coded_schema, values, table.weights)
+
+    def decode(self, graph: Graph) -> Graph:
+        """A circuit over pieces as one over the numbers."""
+        return replace_states(graph, self.schema, self.pieces)
+
+
+def learn_through_pieces(
+    table: Table, valid: Table | None, learn: Callable[[Table, Table | None], Graph]
+) -> Graph:
+    """The circuit that `learn` makes of the table with pieces as states, over the numbers themselves.
+
+    A table without numeric columns is learned as it is.
+    """
+    view = view_pieces(table)
+    if not view.pieces:
+        return learn(table, valid)
+    return view.decode(learn(view.code(table), None if valid is None else view.code(valid)))
+
+
+def view_pieces(table: Table) -> PieceView:
+    """The pieces of each numeric column of a table."""
+    weights = table.row_weights
+    numeric = [c for c, v in enumerate(table.schema) if v.is_numeric]
+    return PieceView(
+        table.schema, {c: find_pieces(table.values[:, c], weights, table.schema[c]) for c in numeric}
+    )
+
+
+def find_pieces(x: Floats, weight: Floats, variable: Variable) -> Pieces:
+    """The pieces of a numeric column; missing values and rows of weight zero take no part."""
+    known = ~np.isnan(x) & (weight > 0)
+    if not known.all():
+        x, weight = x[known], weight[known]
+    edges = choose_edges(x, weight, whole=variable.is_whole)
+    inner, seen = _inner_params(edges, x, weight, whole=variable.is_whole)
+    tails, owner, beyond = _tails(edges, x, weight, variable)
+    outside = np.zeros(edges.size - 1)
+    share = np.array([1 / (seen[o] + 2) for o in owner]) if beyond.size else beyond
+    np.add.at(outside, owner, share)
+    return Pieces(
+        edges,
+        np.concatenate([inner, tails]),
+        np.log(np.concatenate([1 - outside, share])),
+        np.concatenate([np.arange(edges.size - 1), owner]),
+    )
+
+
+def _inner_params(edges: Floats, x: Floats, weight: Floats, *, whole: bool) -> tuple[Floats, Floats]:
+    """The leaves between the edges, and the weight of the rows in each."""
+    piece = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)
+    seen = np.bincount(piece, weight, edges.size - 1)
+    total = np.bincount(piece, weight * (x - edges[piece]), edges.size - 1)
+    flat = np.column_stack([edges[:-1], edges[1:], np.zeros(edges.size - 1)])
+    return tilted(flat, seen, total, SLOPE_ROWS, whole=whole), seen
+
+
+def _tails(edges: Floats, x: Floats, weight: Floats, variable: Variable) -> tuple[Floats, Ints, Floats]:
+    """The leaves before the first edge and after the last one, and the pieces that they belong to.
+
+    Counts have nothing below zero.
+    """
+    total = weight.sum()
+    mean = weight @ x / total if total else 0.0
+    sd = float(np.sqrt(weight @ (x - mean) ** 2 / total)) if total else 1.0
+    slope = 1 / max(TAIL_SPREAD * sd, (edges[-1] - edges[0]) * 1e-3, 1e-300)
+    low = -0.5 if variable.kind == "count" else -np.inf
+    lines = [[low, edges[0], slope], [edges[-1], np.inf, -slope]]
+    if low == edges[0]:
+        lines = lines[1:]
+    owner = np.array([0, edges.size - 2])[-len(lines) :]
+    return np.array(lines), owner, np.ones(len(lines))
+
+
+def _piece_variable(variable: Variable, pieces: Pieces) -> Variable:
+    """A column whose states are the pieces of another."""
+    ends = [f"{edge:.6g}" for edge in pieces.edges[1:-1]]
+    labels = tuple(f"{low} to {high}" for low, high in zip(["-inf", *ends], [*ends, "inf"], strict=True))
+    states = labels if len(set(labels)) == len(labels) else tuple(range(len(labels)))
+    return Variable(variable.name, "ordinal", states, variable.role)
