@@ -289,7 +289,7 @@ def rows_table(rows: Any, schema: Schema) -> Table:
         return as_table(rows, schema)
     if not rows:
         return Table(schema, np.empty((0, len(schema))))
-    return as_table(rows, schema, partial=all(isinstance(row, Mapping) for row in rows))
+    return as_table(rows, schema, absent="ignore")
 
 
 def load(path: str | PathLike[str]) -> Circuit:

@@ -57,7 +57,7 @@ def impute(
 
     check_table_place(output)
     circuit = load(model)
-    table = read(data, schema=circuit.schema, partial=True)
+    table = read(data, schema=circuit.schema, absent="ignore")
     rows = fill(circuit.graph, table.values, method=method, seed=seed)
     note(f"filled {count(int(table.missing.sum()), 'cell')} of {count(len(table), 'row')}", quiet or as_json)
     _leave(frame_of(rows, circuit.schema), output, as_json, quiet)

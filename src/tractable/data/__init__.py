@@ -1,6 +1,7 @@
 """Tables: what their columns are, how they are read and coded, and what is known of a row."""
 
 from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
+from tractable.data.caution import TableWarning, caution
 from tractable.data.collapse import collapse
 from tractable.data.convert import as_table
 from tractable.data.evidence import Evidence, parse_evidence
@@ -23,9 +24,11 @@ __all__ = [
     "State",
     "States",
     "Table",
+    "TableWarning",
     "Variable",
     "as_table",
     "breast_cancer",
+    "caution",
     "clinic",
     "collapse",
     "digits",

@@ -7,12 +7,12 @@ import csv
 import gzip
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tractable.data.coding import code_column
-from tractable.data.convert import as_table
+from tractable.data.convert import Strictness, as_table
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.schema import Kind, Schema
 from tractable.data.table import Table
@@ -27,8 +27,8 @@ def read(
     schema: Schema | None = None,
     weight: str | None = None,
     kinds: Mapping[str, Kind] | None = None,
-    extra: Literal["error", "ignore"] = "error",
-    partial: bool = False,
+    extra: Strictness = "warn",
+    absent: Strictness = "warn",
 ) -> Table:
     """The table in a file: CSV with a header, Parquet, or headerless integers (`.data`); gzipped or not.
 
@@ -52,7 +52,7 @@ def read(
     if not frame.num_rows:
         raise ValueError(f"{path}: the table has no rows")
     try:
-        return as_table(frame, schema, weight, kinds=kinds, extra=extra, partial=partial)
+        return as_table(frame, schema, weight, kinds=kinds, extra=extra, absent=absent)
     except ValueError as fault:
         raise ValueError(f"{path}: {fault}") from None
 
