@@ -66,9 +66,7 @@ def as_table(
     return _coded(columns, frame.rows, schema, weight, unseen)
 
 
-def _coded(
-    columns: list[Column], rows: int, schema: Schema, weights: Floats | None, unseen: Unseen
-) -> Table:
+def _coded(columns: list[Column], rows: int, schema: Schema, weights: Floats | None, unseen: Unseen) -> Table:
     values = np.empty((rows, len(schema)))
     strange: Bools = np.zeros((rows, len(schema)) if unseen == "missing" else (0, 0), dtype=np.bool_)
     for i, (column, variable) in enumerate(zip(columns, schema, strict=True)):
@@ -111,7 +109,7 @@ def _match_columns(frame: Frame, schema: Schema, extra: Strictness, absent: Stri
     known = set(schema.names)
     more = [name for name in frame.columns if name not in known]
     less = [name for name in schema.names if name not in frame.columns]
-    if absent == "warn" and len(less) == len(schema):
+    if more and len(less) == len(schema):
         raise ValueError(f"the table has none of the columns {_list(less)}; it has {_list(more)}")
     _tell(more, extra, "of the table is not in the schema", "ignored")
     _tell(less, absent, "is missing from the table", "summed out")

@@ -64,7 +64,9 @@ def _from_table(table: Table) -> Frame:
                 values, variable.states, declared=True, ordered=variable.kind == "ordinal"
             )
         else:
-            columns[variable.name] = NumericColumn(values, cast(Time, variable.kind) if variable.is_time else None)
+            columns[variable.name] = NumericColumn(
+                values, cast(Time, variable.kind) if variable.is_time else None
+            )
     labels = {v.name: v.label_in_frame[0] for v in table.schema if v.label_in_frame}
     return Frame(columns, len(table), labels=labels)
 
