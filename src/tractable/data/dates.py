@@ -13,8 +13,8 @@ _EPOCH = datetime(1970, 1, 1)
 _LAST = (datetime.max - _EPOCH).total_seconds() - 1.0  # Python knows the years 1 to 9999 only
 _FIRST = (datetime.min - _EPOCH).total_seconds()
 
-# Ways to write a date beside ISO 8601. Those that share a line are told apart by the column: one is taken only
-# if the other cannot be, so that 03/04/2020 alone is no date.
+# Ways to write a date beside ISO 8601. Those that share a line are told apart by the column: one is taken
+# only if the other cannot be, so that 03/04/2020 alone is no date.
 _FORMATS: tuple[tuple[str, ...], ...] = (
     ("%Y/%m/%d",),
     ("%Y.%m.%d",),

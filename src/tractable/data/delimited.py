@@ -1,8 +1,8 @@
 """Delimited text: which separator a file has, and what its cells say.
 
 Cells that are one of `MISSING` and stand in no quotes are missing everywhere. Those of `WEAK_MISSING` may be
-categories of a column of text, so that they are missing only if all other cells of their column are numbers or
-dates. Decimal commas are read where the comma does not separate cells.
+categories of a column of text, so that they are missing only if all other cells of their column are numbers
+or dates. Decimal commas are read where the comma does not separate cells.
 """
 
 import csv
@@ -30,7 +30,7 @@ def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Se
     names = _header(source, chosen)
     if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
         caution(
-            f"{source}: one column is called {names[0]!r}: if there are several, name their separator (sep, --sep)"
+            f"{source}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
         )
     types = dict.fromkeys(texts, "string")
     frame = _parse(source, chosen, na, len(names), types)

@@ -1,16 +1,16 @@
 """Which kind each column is, when nobody says so.
 
 - Truth values are categorical with states False and True.
-- Text is categorical with its distinct values in sorted order, unless all of it is dates, written in one way. A
-  column with declared categories (a pandas categorical, a polars Enum, an arrow dictionary) keeps all of them, in
-  their order, and is ordinal if its owner says that they are ordered.
+- Text is categorical with its distinct values in sorted order, unless all of it is dates, written in one way.
+  A column with declared categories (a pandas categorical, a polars Enum, an arrow dictionary) keeps all of
+  them, in their order, and is ordinal if its owner says that they are ordered.
 - Dates and times are a `date` if none has a time of day, otherwise a `datetime`.
-- Numbers of one or two distinct whole values are categorical. Few distinct values are the states of an ordinal
-  column (`_is_few`); whole numbers of many values are integers, or counts where a negative binomial distribution
-  fits them clearly better than a normal one (`_is_count`); other numbers are real. It makes no difference whether
-  whole numbers are held as integers or as floats.
-- In a table that holds nothing but 0 and 1, every column is categorical with the states 0 and 1, also a constant
-  one.
+- Numbers of one or two distinct whole values are categorical. Few distinct values are the states of an
+  ordinal column (`_is_few`); whole numbers of many values are integers, or counts where a negative binomial
+  distribution fits them clearly better than a normal one (`_is_count`); other numbers are real. It makes no
+  difference whether whole numbers are held as integers or as floats.
+- In a table that holds nothing but 0 and 1, every column is categorical with the states 0 and 1, also a
+  constant one.
 
 Columns that may not be what their owner means get a line of warning each (`suspicion.py`).
 """

@@ -44,7 +44,7 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
     kind: Any = like
     if like == ANY_KIND:
         kind = "pandas" if find_spec("pandas") else "pyarrow"
-    frame = _arrow(table, days_as_times=kind != "pyarrow" and kind != "polars")
+    frame = _arrow(table, days_as_times=kind not in ("pyarrow", "polars"))
     try:
         native = nw.from_arrow(frame, backend=kind).to_native()
     except ValueError:

@@ -1,8 +1,9 @@
 """Questions as one types them: `P(smoker=yes, sex=f | age=40-60)`.
 
 A condition is `name=value`, `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`, `>=` with
-a number, a date (`when > 2020-03-01`) or a state of an ordinal column. Names and values that hold a comma, a bar or an operator stand in quotes, single or double; a quote
-inside them is written twice. Several conditions on one column hold together.
+a number, a date (`when > 2020-03-01`) or a state of an ordinal column. Names and values that hold a comma, a
+bar or an operator stand in quotes, single or double; a quote inside them is written twice. Several conditions
+on one column hold together.
 """
 
 import re

@@ -30,7 +30,7 @@ class Layout:
     texts: frozenset[str] = frozenset()  # columns that stay as they were typed
 
 
-def read(
+def read(  # noqa: PLR0913 - what can be said about a file
     source: str | Path,
     *,
     schema: Schema | str | Path | None = None,
@@ -46,12 +46,12 @@ def read(
 ) -> Table:
     """The table in a file; `-` is standard input.
 
-    The suffix says what it holds: delimited text with a header (`.csv`, `.tsv`, `.txt`), JSON lines (`.jsonl`,
-    `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), or headerless integers (`.data`); text may be gzipped.
-    `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the column that says
-    how many rows each row stands for. `drop` names columns to leave out, `sep` the separator of text where it is
-    not found, and `na` more marks of missing cells. `parts` adds parts of dates as columns, such as
-    `{"when": ("month", "weekday")}`. The rest is as in `as_table`.
+    The suffix says what it holds: delimited text with a header (`.csv`, `.tsv`, `.txt`), JSON lines
+    (`.jsonl`, `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), or headerless integers (`.data`); text may
+    be gzipped. `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the
+    column that says how many rows each row stands for. `drop` names columns to leave out, `sep` the separator
+    of text where it is not found, and `na` more marks of missing cells. `parts` adds parts of dates as
+    columns, such as `{"when": ("month", "weekday")}`. The rest is as in `as_table`.
 
     Raises:
         ValueError: if the file cannot be read as a table; the line or the column at fault is named.
@@ -78,7 +78,7 @@ def read(
             known,
             weight,
             kinds=kinds,
-            drop=_checked(dropped, frame),
+            drop=dropped if known is not None else _checked(dropped, frame),
             extra=extra,
             absent=absent,
             unseen=unseen,

@@ -215,7 +215,7 @@ class Schema:
 
     @cached_property
     def headings(self) -> tuple[Any, ...]:
-        """What the columns are called in the frame they came from: their names, or labels that are no text."""
+        """What the columns are called in the frame they came from: names, or labels that are no text."""
         return tuple(v.heading for v in self.variables)
 
     @cached_property

@@ -11,7 +11,7 @@ from tractable.data.table import Table
 
 
 def describe_columns(table: Table) -> list[dict[str, Any]]:
-    """Each column as plain values: its name, kind, states or range, and which share of its cells is missing."""
+    """Each column as plain values: name, kind, states or range, and which share of its cells is missing."""
     return [_describe(v, x) for v, x in zip(table.schema, table.values.T, strict=True)]
 
 

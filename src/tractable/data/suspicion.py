@@ -53,7 +53,8 @@ def _number_suspicion(variable: Variable, column: NumericColumn) -> str | None:
         return _constant(variable.name)
     steps = np.diff(values)
     if variable.kind in ("integer", "count") and ((steps > 0).all() or (steps < 0).all()):
-        return f"column '{variable.name}' numbers the rows, each with another number: {_drop(variable.name, 'an id')}"
+        name = variable.name
+        return f"column '{name}' numbers the rows, each with another number: {_drop(name, 'an id')}"
     return None
 
 

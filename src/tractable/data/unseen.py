@@ -1,6 +1,6 @@
 """States that training rows did not have.
 
-A model reserves a share of probability for all states of a categorical column that it has never seen together.
+A model reserves a share of probability for all those states of a categorical column that it has never seen.
 The share comes on top of the known states, whose probabilities still add up to one: a cell with such a state
 counts as missing, and the row's log-probability is log P(its other cells) plus log(share) for each such cell.
 """

@@ -58,7 +58,7 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
         schema : Schema, optional
             The columns and their states, when they are not to be inferred from X.
         kinds : dict, optional
-            The kinds of columns by name, such as `{"visits": "count"}`, where the inferred ones are not meant.
+            The kinds of columns by name, such as `{"visits": "count"}`, where others are inferred.
         watch : Watch, optional
             Follows the work, and ends it early with the best model so far.
         """

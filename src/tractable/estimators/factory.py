@@ -16,8 +16,8 @@ from tractable.settings import Setting, settings_of
 
 RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
 UNSEEN = (
-    "What a state that the training rows did not have does when rows are scored: the row keeps the probability of"
-    " its other cells times a small share, or it is an error."
+    "What a state that the training rows did not have does to the score of a row: the other cells of the row"
+    " count, times a small share of probability, or it is an error."
 )
 WIDTH = 100  # characters of a line of a docstring
 

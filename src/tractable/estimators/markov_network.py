@@ -57,8 +57,8 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
     chains : int, default 1
         Number of independent chains for each question.
     unseen : {"share", "error"}, default "share"
-        What a state that the training rows did not have does: it counts as missing, with a share of probability in
-        `score`, or it is an error.
+        What a state that the training rows did not have does: it counts as missing, with a small share of
+        probability in `score`, or it is an error.
     random_state : int, RandomState or None
         Seed of learning and of the chains. With an integer the same question has the same answer each time.
 

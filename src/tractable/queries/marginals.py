@@ -35,7 +35,9 @@ def marginals(
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:
     """Every cell by itself: the expectation of a numeric column, rounded if it is whole, or the best state.
 
-    An ordinal column whose states are numbers has the state nearest to its expectation. Shape (rows, columns).
+    An ordinal column whose states are numbers has the state nearest to its expectation.
+
+    Shape (rows, columns).
     """
     cells = []
     for c, (variable, posterior) in enumerate(
