@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tractable.data import Interval, Schema, States, Table, Variable, read
+    from tractable.data import Interval, Schema, States, Table, TableWarning, Variable, date_parts, read
     from tractable.estimators.markov_network import MarkovNetwork
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
@@ -15,7 +15,10 @@ __version__ = "0.1.0"
 # Names are loaded when first asked for: `tractable --help` needs none of them, and numba and scikit-learn
 # take longer to import than most commands take to run.
 _HOME = {
-    **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
+    **dict.fromkeys(
+        ("Interval", "Schema", "States", "Table", "TableWarning", "Variable", "date_parts", "read"),
+        "tractable.data",
+    ),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
     "MarkovNetwork": "tractable.estimators.markov_network",
     "fit_parameters": "tractable.training",
@@ -30,8 +33,10 @@ __all__ = [
     "Schema",
     "States",
     "Table",
+    "TableWarning",
     "Tuned",
     "Variable",
+    "date_parts",
     "fit_parameters",
     "load",
     "mixture",

@@ -1,7 +1,8 @@
 """The circuit that users hold: its queries, transforms and files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -17,12 +18,14 @@ from tractable.data import (
     Schema,
     State,
     Table,
+    Unseen,
     Variable,
     as_table,
     frame_kind,
     parse_conditions,
     parse_evidence,
     to_frame,
+    warn_of_unseen,
 )
 from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
@@ -32,7 +35,7 @@ from tractable.queries.information import InformationMethod
 from tractable.queries.mpe import MPEMethod
 from tractable.queries.sampling import Filling
 
-Given: TypeAlias = Mapping[str, object] | str | None  # {"age": "40-60"} or "age=40-60"
+Given: TypeAlias = Mapping[Any, object] | str | None  # {"age": "40-60"} or "age=40-60"
 RandomState: TypeAlias = int | np.random.Generator | None
 
 
@@ -40,7 +43,7 @@ RandomState: TypeAlias = int | np.random.Generator | None
 class MPE:
     """A most probable completion, its log-probability, and whether nothing is more probable."""
 
-    row: dict[str, State]
+    row: dict[Any, State | date]
     log_prob: float
     exact: bool
 
@@ -71,16 +74,32 @@ class Circuit:
         return self.graph.schema
 
     @property
+    def unseen_share(self) -> float | None:
+        """What a state that the training rows did not have counts in `log_prob`; None if it is an error."""
+        share = self.about.get("unseen")
+        return float(share) if isinstance(share, int | float) else None
+
+    @property
     def properties(self) -> Properties:
         """What holds of the circuit (smooth, decomposable, deterministic, ...) and how large it is."""
         return transforms.properties(self.graph)
 
     def log_prob(self, rows: Any) -> Any:
-        """log P(row), one a row; a missing cell is summed out. Evidence is one row and gives one number."""
+        """log P(row), one a row; a missing cell is summed out. Evidence is one row and gives one number.
+
+        A cell of a row with a state that the training rows did not have is summed out as well, and the
+        logarithm of `unseen_share` is added for it.
+        """
         if rows is None or is_evidence(rows, self.schema):
             evidence = self._evidence(rows)
             return float(queries.log_prob(self.graph, evidence.row[None, :], evidence.regions)[0])
-        return queries.log_prob(self.graph, self._values(rows))
+        table = self._table(rows)
+        logs = queries.log_prob(self.graph, table.values)
+        if table.unseen is None:
+            return logs
+        share = self._require_share()
+        warn_of_unseen(table, f"each such cell counts log({share:.3g})")
+        return logs + table.unseen_cells * np.log(share)
 
     def prob(self, query: Given, given: Given = None) -> float:
         """P(query | given), one number."""
@@ -94,7 +113,7 @@ class Circuit:
         """log P(other columns | the columns `given`), one a row."""
         return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
 
-    def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
+    def marginals(self, given: Any = None, rows: Any = None) -> dict[Any, Any]:
         """The posterior of every column: `{column: {state: probability}}`.
 
         A numeric column has `{"mean": ..., "std": ...}` instead. With rows there is an array for each column:
@@ -110,9 +129,9 @@ class Circuit:
             if variable.role != "potential"
         }
         if rows is not None:
-            return {variable.name: posterior for variable, posterior in found.items()}
+            return {variable.heading: posterior for variable, posterior in found.items()}
         return {
-            v.name: dict(zip(_labels(v), posterior[0].tolist(), strict=True))
+            v.heading: dict(zip(_labels(v), posterior[0].tolist(), strict=True))
             for v, posterior in found.items()
         }
 
@@ -142,7 +161,8 @@ class Circuit:
         log_prob = queries.log_prob(self.graph, found.rows, regions)
         if rows is not None:
             return Completions(self._frame(found.rows, rows), log_prob, found.exact)
-        row = {v.name: v.label(x) for v, x in zip(self.schema, found.rows[0], strict=True) if not np.isnan(x)}
+        cells = zip(self.schema, found.rows[0], strict=True)
+        row = {v.heading: v.label(x) for v, x in cells if not np.isnan(x)}
         return MPE(row, float(log_prob[0]), bool(found.exact[0]))
 
     def sample(self, count: int = 1, given: Given = None, *, random_state: RandomState = None) -> Any:
@@ -237,11 +257,24 @@ class Circuit:
         return evidence.row[None, :], evidence.regions
 
     def _columns(self, names: str | Iterable[str]) -> list[int]:
-        """The positions of named columns, each once; a text is one name."""
-        return list(dict.fromkeys(self.schema.columns([names] if isinstance(names, str) else names)))
+        """The positions of named columns, each once; a text or any label of a column is one name."""
+        known = isinstance(names, Hashable) and names in self.schema.headings  # a tuple may be a label
+        several = isinstance(names, Iterable) and not isinstance(names, str) and not known
+        return list(dict.fromkeys(self.schema.columns(names if several else [names])))
+
+    def _table(self, rows: Any) -> Table:
+        unseen: Unseen = "error" if self.unseen_share is None else "missing"
+        return rows_table(rows, self.schema, unseen)
 
     def _values(self, rows: Any) -> Floats:
-        return rows_table(rows, self.schema).values
+        table = self._table(rows)
+        warn_of_unseen(table, "such a cell counts as missing")
+        return table.values
+
+    def _require_share(self) -> float:
+        if self.unseen_share is None:
+            raise ValueError("the table has states that the model does not know and reserves nothing for")
+        return self.unseen_share
 
     def _frame(self, values: Floats, like: Any = None) -> Any:
         kind = ANY_KIND if like is None else frame_kind(like)
@@ -249,7 +282,7 @@ class Circuit:
 
     def _inherited_provenance(self) -> dict[str, Any]:
         """What a circuit made from this one keeps of its provenance: how it was learned no longer holds."""
-        return {key: self.about[key] for key in ("frame",) if key in self.about}
+        return {key: self.about[key] for key in ("frame", "unseen") if key in self.about}
 
 
 def as_evidence(given: Given, schema: Schema) -> Evidence:
@@ -283,13 +316,13 @@ def evidence_or_rows(given: Any, rows: Any, schema: Schema) -> tuple[Given, Any]
     return None, rows
 
 
-def rows_table(rows: Any, schema: Schema) -> Table:
+def rows_table(rows: Any, schema: Schema, unseen: Unseen = "error") -> Table:
     """Rows of any form, coded against a schema; what a list of dictionaries does not say is missing."""
     if not isinstance(rows, list | tuple):
-        return as_table(rows, schema)
+        return as_table(rows, schema, unseen=unseen)
     if not rows:
         return Table(schema, np.empty((0, len(schema))))
-    return as_table(rows, schema, partial=all(isinstance(row, Mapping) for row in rows))
+    return as_table(rows, schema, absent="ignore", unseen=unseen)
 
 
 def load(path: str | PathLike[str]) -> Circuit:
@@ -310,13 +343,13 @@ def product(circuits: Sequence[Circuit]) -> Circuit:
     return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._inherited_provenance())
 
 
-def _holds_columns(given: Mapping[str, object], schema: Schema) -> bool:
+def _holds_columns(given: Mapping[Any, object], schema: Schema) -> bool:
     """Whether a dictionary holds whole columns: arrays or series, or equally long lists of all columns."""
     cells = list(given.values())
     if any(hasattr(x, "__array__") and np.ndim(x) == 1 for x in cells):
         return True
     lengths = {len(x) if isinstance(x, list) else -1 for x in cells}
-    return len(lengths) == 1 and -1 not in lengths and set(given) == set(schema.names)
+    return len(lengths) == 1 and -1 not in lengths and set(map(str, given)) == set(schema.names)
 
 
 def _labels(variable: Variable) -> tuple[State, ...]:

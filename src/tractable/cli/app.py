@@ -20,12 +20,13 @@ from tractable.cli.parameters import parameters
 from tractable.cli.posterior import marginals, mpe
 from tractable.cli.query import query
 from tractable.cli.rows import impute, sample
+from tractable.cli.schema import schema
 from tractable.cli.score import score
 from tractable.cli.tune import tune
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learners, learn, parameters, tune, score, query, marginals, mpe, sample, impute, info, check,
-    convert, plot, bench,
+    demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, info,
+    check, convert, plot, bench,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -2,7 +2,9 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import typer
 
@@ -12,9 +14,30 @@ TRACEBACK = "TRACTABLE_TRACEBACK"  # the variable that lets whole errors through
 
 
 def run_guarded(run: Callable[[], int | None]) -> int:
-    """The exit code of a command; a known error is told in one line."""
-    if os.environ.get(TRACEBACK):
-        return run() or 0
+    """The exit code of a command; a known error is told in one line, and so is each warning about a table."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning, module=r"tractable\.data")
+        warnings.showwarning = _OneLineWarnings(warnings.showwarning)
+        return run() or 0 if os.environ.get(TRACEBACK) else _guarded(run)
+
+
+class _OneLineWarnings:
+    """Shows each warning of this package once, in one line; others as they are shown elsewhere."""
+
+    def __init__(self, others: Callable[..., None]) -> None:
+        self._others = others
+        self._told: set[str] = set()
+
+    def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        text = str(message)
+        if category.__module__.partition(".")[0] != "tractable":
+            self._others(message, category, *place, **more)
+        elif text not in self._told:
+            self._told.add(text)
+            sys.stderr.write(f"tractable: warning: {text}\n")
+
+
+def _guarded(run: Callable[[], int | None]) -> int:
     try:
         return run() or 0
     except typer.TyperException as error:

@@ -9,6 +9,7 @@ from tractable.cli import options, training
 from tractable.cli.files import check_model_place, check_network_place
 from tractable.cli.output import answer, lines, note
 from tractable.cli.progress import progress_bar
+from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.runs import CircuitRun, NetworkRun
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tractable.learners import Learner
 
 
+@reads_tables
 def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
         str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
@@ -48,10 +50,13 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Learn a model of TRAIN and save it. Ctrl-C saves the best model so far; a second one gives up.
 
-    Tables are .csv, .csv.gz, .parquet, or headerless integers in .data and .data.gz. l1-markov and gssl learn
+    Tables are text with a header (.csv, .tsv, .txt), .jsonl, .parquet, .feather, or headerless integers in
+    .data; text may be gzipped, and - is standard input. l1-markov and gssl learn
     a network without a circuit, saved as .mn or .uai, whose answers are approximate.
 
     Example: tractable learn chow-liu train.csv --valid valid.csv -o clinic.tract --set smoothing=0.5
@@ -61,7 +66,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     learner = make_learner(algorithm, settings or [])
     seconds = None if budget is None else options.duration(budget)
     model = _model_place(output, train, learner)
-    run = _make_run(learner, training.read_tables(train, valid, weight), seed, model)
+    run = _make_run(learner, training.read_tables(train, valid, weight, reading), seed, model, reading)
     with training.cores(jobs), progress_bar(quiet) as tell:
         facts = run.facts(seconds, tell, resume)
     if not facts["seconds"]:
@@ -84,13 +89,17 @@ def _model_place(output: Path | None, train: Path, learner: "Learner | NetworkLe
 
 
 def _make_run(
-    learner: "Learner | NetworkLearner", tables: "tuple[Table, Table | None]", seed: int, place: Path
+    learner: "Learner | NetworkLearner",
+    tables: "tuple[Table, Table | None]",
+    seed: int,
+    place: Path,
+    reading: Reading,
 ) -> CircuitRun | NetworkRun:
     from tractable.approximate import NetworkLearner
 
     if isinstance(learner, NetworkLearner):
-        return NetworkRun(learner, tables, seed, place)
-    return CircuitRun(learner, tables, seed, place)
+        return NetworkRun(learner, tables, seed, place, reserve=reading.unseen == "share")
+    return CircuitRun(learner, tables, seed, place, reserve=reading.unseen == "share")
 
 
 def _words(facts: dict[str, Any], labels: dict[str, str]) -> str:

@@ -1,7 +1,7 @@
 """The options that commands share, and how their texts are understood."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,6 +28,36 @@ Data = Annotated[
 Given = Annotated[
     str | None,
     typer.Option("--given", "-g", metavar="CONDITIONS", help="What is known, such as 'age=40-60, sex=f'."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kinds", metavar="A=KIND,B=KIND", help="Kinds of columns, where others are inferred."),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="A,B", help="Columns of the table to leave out.")
+]
+Sep = Annotated[
+    str | None, typer.Option("--sep", metavar="CHARACTER", help="What separates cells: , ; | or tab.")
+]
+Marks = Annotated[
+    list[str] | None,
+    typer.Option("--na", metavar="MARK", help="What else stands for a missing cell; repeatable."),
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parts", metavar="A=PART,PART", help="Parts of a date as columns: year, month, weekday, ..."
+    ),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", metavar="FILE", help="The columns, as `tractable schema` writes and you edit them."
+    ),
+]
+Unseen = Annotated[
+    Literal["share", "error"],
+    typer.Option("--unseen", help="What a state that the training rows did not have does to a row."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Where the random numbers begin.")]
 Weight = Annotated[

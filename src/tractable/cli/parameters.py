@@ -11,8 +11,10 @@ from tractable.cli.curve import check_curve_place, save_curve
 from tractable.cli.files import check_model_place
 from tractable.cli.output import answer, lines, note
 from tractable.cli.progress import progress_bar
+from tractable.cli.reading import Reading, reads_tables
 
 
+@reads_tables
 def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     model: options.Model,
     train: Annotated[
@@ -35,12 +37,13 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     budget: options.Budget = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Fit the parameters of MODEL to TRAIN and save it. Ctrl-C saves the best model so far.
 
     Example: tractable parameters clinic.tract train.csv --method cccp --valid valid.csv -o better.tract
     """
-    from tractable.data import read
     from tractable.model import load
     from tractable.parameters import METHODS
     from tractable.progress import Watch
@@ -54,8 +57,8 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     if plot is not None:
         check_curve_place(plot)
     before = load(model)
-    table = read(train, schema=before.schema, weight=weight)
-    held_out = None if valid is None else read(valid, schema=before.schema, weight=weight)
+    table = reading.rows_for(before, train, weight)
+    held_out = None if valid is None else reading.rows_for(before, valid, weight)
     started = time.perf_counter()
     with training.cores(jobs), progress_bar(quiet) as tell:
         circuit, fitted = refit(before, table, held_out, how, seed, Watch(tell, seconds=seconds))

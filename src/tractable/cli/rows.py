@@ -8,6 +8,7 @@ import typer
 from tractable.cli import options
 from tractable.cli.files import check_table_place, frame_of, put_table
 from tractable.cli.output import answer, count, note
+from tractable.cli.reading import Reading, reads_tables
 
 
 def sample(
@@ -33,6 +34,7 @@ def sample(
     _leave(frame_of(rows, circuit.schema), output, as_json, quiet)
 
 
+@reads_tables
 def impute(
     model: options.Model,
     data: options.Data,
@@ -46,18 +48,21 @@ def impute(
     output: options.TableOut = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Print DATA with its missing cells filled, as CSV; a column that DATA lacks is filled, too.
 
     Example: tractable impute clinic.tract gaps.csv -o whole.csv
     """
-    from tractable.data import read
+    from tractable.data import warn_of_unseen
     from tractable.model import load
     from tractable.queries import impute as fill
 
     check_table_place(output)
     circuit = load(model)
-    table = read(data, schema=circuit.schema, partial=True)
+    table = reading.rows_for(circuit, data)
+    warn_of_unseen(table, "such a cell counts as missing")
     rows = fill(circuit.graph, table.values, method=method, seed=seed)
     note(f"filled {count(int(table.missing.sum()), 'cell')} of {count(len(table), 'row')}", quiet or as_json)
     _leave(frame_of(rows, circuit.schema), output, as_json, quiet)

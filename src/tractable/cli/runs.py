@@ -35,14 +35,22 @@ class Run(ABC, Generic[L, T]):
     labels: ClassVar[dict[str, str]]  # the facts that are shown, by name, in words
     remark: ClassVar[str] = ""  # what is said behind the name of the saved file
 
-    def __init__(self, learner: L, tables: "tuple[Table, Table | None]", seed: int, place: Path) -> None:
+    def __init__(
+        self,
+        learner: L,
+        tables: "tuple[Table, Table | None]",
+        seed: int,
+        place: Path,
+        *,
+        reserve: bool = True,
+    ) -> None:
         from tractable.data import frame_kind
         from tractable.training import provenance
 
         self._learner = learner
         self._tables = tables
         self._place = place
-        self._about = provenance(learner, *tables, seed=seed, frame=frame_kind(tables[0]))
+        self._about = provenance(learner, *tables, seed=seed, frame=frame_kind(tables[0]), reserve=reserve)
 
     def facts(self, seconds: float | None, tell: OnProgress | None, resume: bool) -> dict[str, Any]:
         """What there is to tell of what was learned; `seconds` are zero where it was finished already."""

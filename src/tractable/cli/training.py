@@ -6,21 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tractable.cli.reading import Reading
     from tractable.data import Table
 
 
 def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
     """Where a model goes when nobody says so: in this folder, named after its table and its learner."""
-    stem = train.name.removesuffix(".gz")
+    stem = "table" if str(train) == "-" else train.name.removesuffix(".gz")
     return Path(f"{Path(stem).stem}.{algorithm}{suffix}")
 
 
-def read_tables(train: Path, valid: Path | None, weight: str | None) -> "tuple[Table, Table | None]":
+def read_tables(
+    train: Path, valid: Path | None, weight: str | None, reading: "Reading"
+) -> "tuple[Table, Table | None]":
     """The training table and, coded by the same schema, the validation table."""
-    from tractable.data import read
-
-    table = read(train, weight=weight)
-    return table, None if valid is None else read(valid, schema=table.schema, weight=weight)
+    table = reading.table(train, weight)
+    return table, None if valid is None else reading.table(valid, weight, schema=table.schema)
 
 
 @contextmanager

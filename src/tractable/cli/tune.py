@@ -11,11 +11,13 @@ from tractable.cli import options, training
 from tractable.cli.files import check_model_place, check_place
 from tractable.cli.output import answer, lines, note
 from tractable.cli.progress import progress_bar
+from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
     from tractable.tuning import Tuned
 
 
+@reads_tables
 def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
         str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
@@ -47,6 +49,8 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     budget: options.Budget = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Try settings of a learner and save the model that does best on the held-out rows.
 
@@ -66,7 +70,7 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     check_model_place(model)
     if storage is not None:
         check_place(storage)
-    table, held_out = training.read_tables(train, valid, weight)
+    table, held_out = training.read_tables(train, valid, weight, reading)
     started = time.perf_counter()
     with training.cores(None), progress_bar(quiet) as tell:
         found = tuning.tune(

@@ -5,28 +5,55 @@ from collections.abc import Callable
 import numpy as np
 
 from tractable.arrays import Bools, Floats
-from tractable.data.columns import Column, LabelColumn, NumericColumn
+from tractable.data.columns import Column, LabelColumn, NumericColumn, as_labels, as_times
+from tractable.data.dates import DAY, iso_text
 from tractable.data.schema import Variable
 
 
-def code_column(column: Column, variable: Variable) -> Floats:
+def code_column(column: Column, variable: Variable, *, lenient: bool = False) -> Floats:
     """The column's cells as the variable codes them, NaN where missing. Shape (rows,).
+
+    If `lenient`, a state that the variable does not have is NaN as well.
 
     Raises:
         ValueError: if the variable cannot take a value; the row, the column and the value are named.
     """
+    if variable.is_time:
+        return _time_codes(column, variable)
+    if isinstance(column, NumericColumn) and column.time is not None and variable.is_categorical:
+        column = as_labels(column)
     if isinstance(column, LabelColumn):
-        return _label_codes(column, variable)
-    if variable.kind == "real":
+        return _label_codes(column, variable, lenient and variable.is_categorical)
+    if variable.is_whole:
+        return _whole_codes(column, variable)
+    if variable.is_numeric:
         return column.values
-    if variable.kind == "count":
-        return _count_codes(column, variable)
     if variable.states == tuple(range(variable.cardinality)):
-        return _range_codes(column, variable)
-    return _distinct_codes(column, variable)
+        return _range_codes(column, variable, lenient)
+    return _distinct_codes(column, variable, lenient)
 
 
-def _label_codes(column: LabelColumn, variable: Variable) -> Floats:
+def _time_codes(column: Column, variable: Variable) -> Floats:
+    """Dates and times in the unit of the variable; plain numbers are in that unit already."""
+    times = as_times(column)
+    if times is None and isinstance(column, LabelColumn):
+        return _label_codes(column, variable, lenient=False)
+    times = times or column  # type: ignore[assignment]
+    assert isinstance(times, NumericColumn)
+    if times.time is None or times.time == variable.kind:
+        codes = times.values
+    else:
+        codes = times.values / DAY if variable.kind == "date" else times.values * DAY
+    if variable.kind == "date":
+        bad = (codes != np.floor(codes)) & times.seen
+        if bad.any():
+            row = int(np.argmax(bad))
+            cell = iso_text(codes[row] * DAY, "datetime")
+            raise ValueError(f"row {row}: column '{variable.name}' holds whole days: {cell!r} is none")
+    return codes
+
+
+def _label_codes(column: LabelColumn, variable: Variable, lenient: bool) -> Floats:
     if variable.is_categorical and column.states == variable.states:
         return column.values
     codes = np.where(np.isnan(column.values), len(column.states), column.values).astype(np.int64)
@@ -37,7 +64,8 @@ def _label_codes(column: LabelColumn, variable: Variable) -> Floats:
         try:
             new[old] = code_of(column.states[old])
         except ValueError as fault:
-            raise ValueError(f"row {int(np.argmax(codes == old))}: {fault}") from None
+            if not lenient:
+                raise ValueError(f"row {int(np.argmax(codes == old))}: {fault}") from None
     return new[codes]
 
 
@@ -52,16 +80,20 @@ def _coder(variable: Variable) -> Callable[[object], float]:
     return code_of
 
 
-def _count_codes(column: NumericColumn, variable: Variable) -> Floats:
+def _whole_codes(column: NumericColumn, variable: Variable) -> Floats:
     values = column.values
-    bad = (values < 0) | (values != np.floor(values)) & column.seen
+    bad = (values != np.floor(values)) & column.seen
+    if variable.kind == "count":
+        bad |= values < 0
     _refuse(bad, column, variable)
     return values
 
 
-def _range_codes(column: NumericColumn, variable: Variable) -> Floats:
+def _range_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Floats:
     values = column.values
     bad = (values < 0) | (values >= variable.cardinality) | (values != np.floor(values)) & column.seen
+    if lenient and bad.any():
+        return np.where(bad, np.nan, values)
     _refuse(bad, column, variable)
     return values
 
@@ -75,16 +107,17 @@ def _refuse(bad: Bools, column: NumericColumn, variable: Variable) -> None:
             raise ValueError(f"row {row}: {fault}") from None
 
 
-def _distinct_codes(column: NumericColumn, variable: Variable) -> Floats:
+def _distinct_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Floats:
     """The codes of numbers under any states, found once for each distinct number."""
     seen = column.seen
     distinct, index = np.unique(column.values[seen], return_inverse=True)
-    codes = np.empty(len(distinct))
+    codes = np.full(len(distinct), np.nan)
     for i, value in enumerate(distinct):
         try:
             codes[i] = _number_code(variable, value)
         except ValueError as fault:
-            raise ValueError(f"row {int(np.argmax(column.values == value))}: {fault}") from None
+            if not lenient:
+                raise ValueError(f"row {int(np.argmax(column.values == value))}: {fault}") from None
     values = np.full(len(column.values), np.nan)
     values[seen] = codes[index]
     return values

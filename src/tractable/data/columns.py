@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import isnan
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tractable.arrays import AnyArray, Bools, Floats
+from tractable.data.caution import caution
+from tractable.data.dates import Time, iso_text, moment_of, text_moments
 from tractable.data.schema import State
 
 LARGEST_EXACT = 2.0**53  # above this a double no longer tells neighbouring integers apart
@@ -18,7 +21,7 @@ class NumericColumn:
     """A column of finite numbers, NaN where a cell is missing."""
 
     values: Floats  # (rows,)
-    whole: bool = False  # whether the column was made for integers
+    time: Time | None = None  # whether the numbers are days ("date") or seconds ("datetime") since 1970
 
     @property
     def seen(self) -> Bools:
@@ -35,6 +38,13 @@ class LabelColumn:
 
     values: Floats  # (rows,)
     states: tuple[State, ...]
+    declared: bool = False  # whether the owner listed the states, so that they are not to be interpreted
+    ordered: bool = False  # whether the owner said that their order means something
+
+    @property
+    def seen(self) -> Bools:
+        """Where a cell is not missing. Shape (rows,)."""
+        return ~np.isnan(self.values)
 
 
 Column: TypeAlias = NumericColumn | LabelColumn
@@ -44,46 +54,64 @@ def numeric_column(name: str, values: AnyArray) -> NumericColumn:
     """The column of a numeric array.
 
     Raises:
-        ValueError: if a number is infinite, or is an integer too large for a double.
+        ValueError: if a number is infinite.
     """
-    whole = values.dtype.kind in "iu"
     floats = np.asarray(values, dtype=np.float64)
-    bad = np.abs(floats) > LARGEST_EXACT if whole else np.isinf(floats)
+    bad = np.isinf(floats)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        fault = "too large to be kept exactly" if whole else "not a finite number"
-        raise ValueError(f"column '{name}', row {row}: {values[row]} is {fault}")
-    return NumericColumn(floats, whole)
+        raise ValueError(f"column '{name}', row {row}: {values[row]} is not a finite number")
+    return NumericColumn(floats)
+
+
+def time_column(name: str, values: AnyArray) -> Column:
+    """The column of a numpy array of dates or times."""
+    import pyarrow as pa
+
+    return arrow_column(name, pa.array(values))
 
 
 def boolean_column(values: AnyArray) -> LabelColumn:
     """The column of truth values; NaN where missing, if the array can hold it."""
-    return LabelColumn(values.astype(np.float64), (False, True))
+    return LabelColumn(values.astype(np.float64), (False, True), declared=True)
 
 
 def arrow_column(name: str, array: Any) -> Column:
     """The column of a pyarrow array, chunked or not.
 
     Raises:
-        ValueError: if its type is neither numbers, truth values, text nor a dictionary of these.
+        ValueError: if its type is neither numbers, dates, truth values, text nor a dictionary of these.
     """
     import pyarrow as pa
     from pyarrow import types
 
     kind = array.type
     if types.is_dictionary(kind):
-        return _dictionary(name, array)
+        labels = _dictionary(name, array)
+        return LabelColumn(labels.values, labels.states, declared=True, ordered=kind.ordered)
     if types.is_boolean(kind):
         return boolean_column(_arrow_numbers(array.cast(pa.int8())))
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return sorted_labels(_dictionary(name, array.cast(pa.large_string()).dictionary_encode()))
     if types.is_decimal(kind) or types.is_null(kind):
         return numeric_column(name, _arrow_numbers(array.cast(pa.float64())))
-    if types.is_integer(kind):
-        return NumericColumn(numeric_column(name, _arrow_numbers(array)).values, whole=True)
-    if types.is_floating(kind):
+    if types.is_integer(kind) or types.is_floating(kind):
         return numeric_column(name, _arrow_numbers(array))
+    if types.is_date(kind):
+        return NumericColumn(_arrow_numbers(array.cast(pa.date32()).cast(pa.int32())) * 1.0, "date")
+    if types.is_timestamp(kind):
+        return _timestamps(name, array)
     raise ValueError(f"column '{name}' holds {kind} values: turn them into numbers or text")
+
+
+def _timestamps(name: str, array: Any) -> NumericColumn:
+    """Times as seconds; those of a time zone become UTC."""
+    import pyarrow as pa
+
+    if array.type.tz is not None and array.type.tz != "UTC":
+        caution(f"column '{name}' has the time zone {array.type.tz}: its times are kept as UTC")
+    micro = array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.int64())
+    return NumericColumn(_arrow_numbers(micro) / 1e6, "datetime")
 
 
 def _arrow_numbers(array: Any) -> AnyArray:
@@ -120,11 +148,34 @@ def _sort_key(state: State) -> tuple[str, State]:
     return ("", state) if isinstance(state, int | float) else (type(state).__name__, state)
 
 
-def declared_labels(codes: AnyArray, categories: Iterable[object]) -> LabelColumn:
+def declared_labels(codes: AnyArray, categories: Iterable[object], ordered: bool = False) -> LabelColumn:
     """The labels of a categorical series: codes with -1 for missing, and the categories in their order."""
     plain = [_plain(c) for c in categories]
     states = tuple(c if isinstance(c, str | int | float | bool) else str(c) for c in plain)
-    return LabelColumn(np.where(codes < 0, np.nan, codes).astype(np.float64), states)
+    values = np.where(codes < 0, np.nan, codes).astype(np.float64)
+    return LabelColumn(values, states, declared=True, ordered=ordered)
+
+
+def as_times(column: Column) -> NumericColumn | None:
+    """The column as dates or times: its own, or those that all its texts are; None if it has none."""
+    if isinstance(column, NumericColumn):
+        return None if column.time is None else column
+    if column.declared or not all(isinstance(state, str) for state in column.states):
+        return None
+    found = text_moments(column.states)  # type: ignore[arg-type]
+    if found is None:
+        return None
+    at = np.where(column.seen, column.values, len(found)).astype(np.int64)
+    return NumericColumn(np.append(found, np.nan)[at], "datetime")
+
+
+def as_labels(column: NumericColumn) -> LabelColumn:
+    """The labels of a column of dates: their ISO texts, in order."""
+    assert column.time is not None
+    distinct, at = np.unique(column.values[column.seen], return_inverse=True)
+    codes = np.full(len(column.values), np.nan)
+    codes[column.seen] = at
+    return LabelColumn(codes, tuple(iso_text(value, column.time) for value in distinct))
 
 
 def object_column(name: str, cells: Sequence[object]) -> Column:
@@ -138,7 +189,25 @@ def object_column(name: str, cells: Sequence[object]) -> Column:
     try:
         return arrow_column(name, pa.array(cells, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return _mixed_labels(name, cells)  # values of several types
+        return _mixed_times(cells) or _huge_numbers(name, cells) or _mixed_labels(name, cells)
+
+
+def _mixed_times(cells: Sequence[object]) -> NumericColumn | None:
+    """The column of dates and times together; None if there is anything else."""
+    if not all(isinstance(cell, date | np.datetime64) or _is_missing(cell) for cell in cells):
+        return None
+    moments = [None if _is_missing(cell) else moment_of(cell) for cell in cells]
+    return NumericColumn(np.array(moments, dtype=np.float64), "datetime")
+
+
+def _huge_numbers(name: str, cells: Sequence[object]) -> NumericColumn | None:
+    """The column of numbers among which are integers that arrow has no type for; None if it is another."""
+    plain = [np.nan if _is_missing(cell) else _plain(cell) for cell in cells]
+    if not all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in plain):
+        return None
+    if not any(isinstance(cell, int) and abs(cell) >= 2**63 for cell in plain):
+        return None
+    return numeric_column(name, np.array(plain, dtype=np.float64))
 
 
 def _mixed_labels(name: str, cells: Sequence[object]) -> LabelColumn:

@@ -27,7 +27,7 @@ class Evidence:
         return sorted({*np.flatnonzero(~np.isnan(self.row)).tolist(), *self.regions})
 
 
-def parse_evidence(given: Mapping[str, object] | None, schema: Schema) -> Evidence:
+def parse_evidence(given: Mapping[Any, object] | None, schema: Schema) -> Evidence:
     """The evidence in a dictionary of column names.
 
     A categorical column has a state or a collection of states; a numeric column has a number, a pair
@@ -105,10 +105,12 @@ def allowed_states(variable: Variable, allowed: Bools) -> Finding:
 
 
 def within(variable: Variable, low: object, high: object) -> Finding:
-    """The evidence that a value lies between two numbers, both included; None is an open end.
+    """The evidence that a value lies between two others, both included; None is an open end.
 
-    A categorical column takes part when its states are numbers.
+    A categorical column takes part when its states are numbers, an ordinal one with any states.
     """
+    if variable.kind == "ordinal" and variable.has_text_states:
+        return _between_states(variable, low, high)
     bottom = -inf if low is None else _bound(variable, low)
     top = inf if high is None else _bound(variable, high)
     if variable.is_categorical:
@@ -121,6 +123,13 @@ def within(variable: Variable, low: object, high: object) -> Finding:
     return Interval(bottom, top)
 
 
+def _between_states(variable: Variable, low: object, high: object) -> Finding:
+    codes = np.arange(variable.cardinality)
+    first = 0.0 if low is None else variable.code(low)
+    last = float(codes[-1]) if high is None else variable.code(high)
+    return allowed_states(variable, (first <= codes) & (codes <= last))
+
+
 def _pair(variable: Variable, values: Any) -> Finding:
     if not isinstance(values, list | tuple | np.ndarray) or len(values) != 2:
         raise ValueError(f"column '{variable.name}' is {variable.kind}: {values!r} is no pair (low, high)")
@@ -129,16 +138,18 @@ def _pair(variable: Variable, values: Any) -> Finding:
 
 def _bound(variable: Variable, value: Any) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
+        number = variable.bound(value)
+    except ValueError as fault:
+        if variable.is_time:
+            raise
+        raise ValueError(f"column '{variable.name}': the bound {value!r} is not a number") from fault
     if isnan(number):
         raise ValueError(f"column '{variable.name}': the bound {value!r} is not a number")
     return number
 
 
 def _numeric_states(variable: Variable) -> Floats:
-    if any(isinstance(s, str) for s in variable.states):
+    if variable.has_text_states:
         raise ValueError(f"column '{variable.name}' has text states: they lie in no interval")
     return np.array(variable.states, dtype=np.float64)
 

@@ -1,8 +1,8 @@
 """Any table a user may hold (data frame, array, dictionary, list) as named columns."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from tractable.data.columns import (
     declared_labels,
     numeric_column,
     object_column,
+    time_column,
 )
+from tractable.data.dates import Time
 from tractable.data.table import Table
 
 
@@ -27,6 +29,12 @@ class Frame:
     columns: dict[str, Column]
     rows: int
     named: bool = True  # whether the columns came with names of their own
+    labels: Mapping[str, Hashable] = field(default_factory=dict)  # of columns that are not called by a text
+
+    def without(self, names: Collection[str]) -> "Frame":
+        """The frame without some columns, which it may lack."""
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        return Frame(kept, self.rows, self.named, self.labels)
 
 
 def frame_of(data: object) -> Frame:
@@ -52,10 +60,15 @@ def _from_table(table: Table) -> Frame:
     columns: dict[str, Column] = {}
     for variable, values in zip(table.schema, table.values.T, strict=True):
         if variable.is_categorical:
-            columns[variable.name] = LabelColumn(values, variable.states)
+            columns[variable.name] = LabelColumn(
+                values, variable.states, declared=True, ordered=variable.kind == "ordinal"
+            )
         else:
-            columns[variable.name] = NumericColumn(values, variable.kind == "count")
-    return Frame(columns, len(table))
+            columns[variable.name] = NumericColumn(
+                values, cast(Time, variable.kind) if variable.is_time else None
+            )
+    labels = {v.name: v.label_in_frame[0] for v in table.schema if v.label_in_frame}
+    return Frame(columns, len(table), labels=labels)
 
 
 def _from_array(array: AnyArray) -> Frame:
@@ -81,17 +94,32 @@ def array_column(name: str, values: AnyArray) -> Column:
         return numeric_column(name, values)
     if values.dtype.kind in "OUT":
         return object_column(name, values.tolist())
+    if values.dtype.kind == "M":
+        return time_column(name, values)
     raise ValueError(f"column '{name}' holds {values.dtype} values: turn them into numbers or text")
 
 
 def _from_mapping(data: Mapping[Any, Any]) -> Frame:
-    columns = {str(name): _sequence_column(str(name), cells) for name, cells in data.items()}
+    columns: dict[str, Column] = {}
+    for label, cells in data.items():
+        _refuse_twice(str(label), columns)
+        columns[str(label)] = _sequence_column(str(label), cells)
     lengths = {name: len(column.values) for name, column in columns.items()}
     rows = next(iter(lengths.values()), 0)
     for name, length in lengths.items():
         if length != rows:
             raise ValueError(f"column '{name}' has {length} rows, the columns before it have {rows}")
-    return Frame(columns, rows)
+    return Frame(columns, rows, labels=_labels(data))
+
+
+def _refuse_twice(name: str, columns: Collection[str]) -> None:
+    if name in columns:  # 1 and "1", say
+        raise ValueError(f"two columns are called '{name}'")
+
+
+def _labels(given: Iterable[Hashable]) -> dict[str, Hashable]:
+    """The labels of columns that are no text, by their names."""
+    return {str(label): label for label in given if not isinstance(label, str)}
 
 
 def _sequence_column(name: str, cells: Any) -> Column:
@@ -138,10 +166,9 @@ def _from_narwhals(frame: Any) -> Frame:
     columns: dict[str, Column] = {}
     for series in frame.iter_columns():
         name = str(series.name)
-        if name in columns:  # 1 and "1", say
-            raise ValueError(f"two columns are called '{name}'")
+        _refuse_twice(name, columns)
         columns[name] = _series_column(name, series)
-    return Frame(columns, len(frame))
+    return Frame(columns, len(frame), labels=_labels(frame.columns))
 
 
 def _series_column(name: str, series: Any) -> Column:
@@ -150,7 +177,7 @@ def _series_column(name: str, series: Any) -> Column:
 
     native = series.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin; categories of any type
-        return declared_labels(np.asarray(native.cat.codes), native.cat.categories)
+        return declared_labels(np.asarray(native.cat.codes), native.cat.categories, bool(native.cat.ordered))
     if series.dtype == nw.Object:
         return object_column(name, series.to_list())
     if series.dtype == nw.Categorical and series.implementation.is_polars():

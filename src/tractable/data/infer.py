@@ -1,28 +1,41 @@
 """Which kind each column is, when nobody says so.
 
 - Truth values are categorical with states False and True.
-- Text is categorical with its distinct values in sorted order; a column with declared categories (a pandas
-  categorical, a polars Enum, an arrow dictionary) keeps all of them, in their order.
-- Integers, also those held as floats because cells are missing, are categorical when there are at most
-  `MAX_STATES` distinct ones. Otherwise they are counts when none is negative, and real when one is.
-- Other floats are real.
-- In a table that holds nothing but 0 and 1, every column has the states 0 and 1, also a constant one.
+- Text is categorical with its distinct values in sorted order, unless all of it is dates, written in one way.
+  A column with declared categories (a pandas categorical, a polars Enum, an arrow dictionary) keeps all of
+  them, in their order, and is ordinal if its owner says that they are ordered.
+- Dates and times are a `date` if none has a time of day, otherwise a `datetime`.
+- Numbers of one or two distinct whole values are categorical. Few distinct values are the states of an
+  ordinal column (`_is_few`); whole numbers of many values are integers, or counts where a negative binomial
+  distribution fits them clearly better than a normal one (`_is_count`); other numbers are real. It makes no
+  difference whether whole numbers are held as integers or as floats.
+- In a table that holds nothing but 0 and 1, every column is categorical with the states 0 and 1, also a
+  constant one.
+
+Columns that may not be what their owner means get a line of warning each (`suspicion.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from math import log
 
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.data.columns import Column, LabelColumn, NumericColumn
+from tractable.data.caution import caution
+from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
+from tractable.data.dates import DAY
 from tractable.data.frame import Frame, frame_of
-from tractable.data.schema import Kind, Schema, State, Variable
+from tractable.data.schema import KINDS, Kind, Schema, State, Variable
+from tractable.data.suspicion import suspicion
 
 MAX_STATES = 20
+FEW_STATES = 5  # whole numbers of at most so many values are states, however rarely they repeat
 _NARROW = 4096  # a range of integers that is counted rather than sorted
+_SMALL_COUNT = 10  # the median of a column that counts by itself is at most this
+_CLEARLY = 0.05  # nats a row by which a count has to be better
 
 
-def infer_schema(data: object, kinds: Mapping[str, Kind] | None = None) -> Schema:
+def infer_schema(data: object, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
     """The schema of a table of any kind; `kinds` overrules what its columns look like.
 
     Raises:
@@ -31,25 +44,52 @@ def infer_schema(data: object, kinds: Mapping[str, Kind] | None = None) -> Schem
     return schema_of(frame_of(data), kinds)
 
 
-def schema_of(frame: Frame, kinds: Mapping[str, Kind] | None = None) -> Schema:
-    """The schema of a frame; `infer_schema` says how."""
-    chosen = dict(kinds or {})
-    for name, kind in chosen.items():
-        if name not in frame.columns:
-            raise ValueError(f"there is no column '{name}' to be {kind}")
-        if kind not in ("categorical", "real", "count"):
-            raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is categorical, real or count")
+def schema_of(frame: Frame, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
+    """The schema of a frame; `infer_schema` says how. Suspicious columns are warned about."""
+    chosen = check_kinds(kinds, frame)
     if not frame.rows:
         raise ValueError("the table has no rows")
     if not frame.columns:
         raise ValueError("the table has no columns")
     if not chosen and all(map(_is_binary, frame.columns.values())):
-        return Schema(tuple(Variable(name, "categorical", (0, 1)) for name in frame.columns))
-    return Schema(tuple(_variable(name, c, chosen.get(name)) for name, c in frame.columns.items()))
+        made = [Variable(name, "categorical", (0, 1)) for name in frame.columns]
+    else:
+        made = [_variable(name, column, chosen.get(name)) for name, column in frame.columns.items()]
+        _warn(made, frame, chosen)
+    return Schema(tuple(_labelled(variable, frame) for variable in made))
+
+
+def check_kinds(kinds: Mapping[Hashable, Kind] | None, frame: Frame) -> dict[str, Kind]:
+    """The kinds asked for, by name.
+
+    Raises:
+        ValueError: if a column or a kind is unknown.
+    """
+    chosen = {str(name): kind for name, kind in (kinds or {}).items()}
+    for name, kind in chosen.items():
+        if name not in frame.columns:
+            raise ValueError(f"there is no column '{name}' to be {kind}")
+        if kind not in KINDS:
+            raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
+    return chosen
+
+
+def _labelled(variable: Variable, frame: Frame) -> Variable:
+    if variable.name not in frame.labels:
+        return variable
+    label = (frame.labels[variable.name],)
+    return Variable(variable.name, variable.kind, variable.states, variable.role, label)
+
+
+def _warn(made: list[Variable], frame: Frame, chosen: Mapping[str, Kind]) -> None:
+    for variable in made:
+        found = suspicion(variable, frame.columns[variable.name])
+        if found is not None and variable.name not in chosen:
+            caution(found)
 
 
 def _is_binary(column: Column) -> bool:
-    if not isinstance(column, NumericColumn):
+    if not isinstance(column, NumericColumn) or column.time is not None:
         return False
     zero_or_one = (column.values == 0) | (column.values == 1)
     return bool(zero_or_one.any() and (zero_or_one | np.isnan(column.values)).all())
@@ -58,28 +98,79 @@ def _is_binary(column: Column) -> bool:
 def _variable(name: str, column: Column, kind: Kind | None) -> Variable:
     if np.isnan(column.values).all() and not (isinstance(column, LabelColumn) and column.states):
         raise ValueError(f"column '{name}' has no value in any row: leave it out, or give a schema")
-    if isinstance(column, NumericColumn):
-        return _numeric(name, column, kind)
-    if kind in (None, "categorical"):
-        return Variable(name, "categorical", column.states)
-    return Variable(name, kind)  # coding the cells will say which of them is no number
-
-
-def _numeric(name: str, column: NumericColumn, kind: Kind | None) -> Variable:
-    values = column.values[column.seen]
-    if kind is None and (values != np.floor(values)).any():
-        kind = "real"
-    if kind in ("real", "count"):
+    if kind in ("real", "integer", "count"):
+        return Variable(name, kind)  # coding the cells will say which of them is no such number
+    times = as_times(column)
+    if times is not None and kind not in ("categorical", "ordinal"):
+        return Variable(name, kind or _time_kind(times))
+    if kind in ("date", "datetime"):
         return Variable(name, kind)
-    states = _distinct(values)
-    if kind == "categorical" or len(states) <= MAX_STATES:
-        return Variable(name, "categorical", states)
-    return Variable(name, "count" if column.whole and values.min() >= 0 else "real")
+    if isinstance(column, LabelColumn):
+        return Variable(name, kind or ("ordinal" if column.ordered else "categorical"), column.states)
+    if times is not None:
+        return Variable(name, kind or "categorical", as_labels(times).states)
+    return _numeric(name, column.values[column.seen], kind)
+
+
+def _time_kind(times: NumericColumn) -> Kind:
+    if times.time == "date":
+        return "date"
+    values = times.values[times.seen]
+    return "date" if (values % DAY == 0).all() else "datetime"
+
+
+def _numeric(name: str, values: Floats, kind: Kind | None) -> Variable:
+    if kind is not None:
+        return Variable(name, kind, _distinct(values))
+    whole = bool((values == np.floor(values)).all())
+    if np.abs(values).max() > LARGEST_EXACT:
+        return Variable(name, "real")
+    most = MAX_STATES if whole else MAX_STATES // 2
+    # a few rows show that a column has too many values, so that a long one need not be sorted
+    states = () if len(np.unique(values[:1000])) > most else _distinct(values)
+    if states and _is_few(values, states, whole):
+        return Variable(name, "ordinal" if len(states) > 2 else "categorical", states)
+    if not whole:
+        return Variable(name, "real")
+    return Variable(name, "count" if _is_count(values) else "integer")
+
+
+def _is_few(values: Floats, states: tuple[State, ...], whole: bool) -> bool:
+    """Whether numbers take so few values, so often, that these are states.
+
+    Whole numbers repeat twice on average, unless there are very few of them. Other numbers repeat ten times,
+    take at most half as many values, and have at most two decimals: 0.5, 1.0 and 1.5 are states, but the two
+    values of a standardised column are not.
+    """
+    if whole:
+        return len(states) <= MAX_STATES and (len(states) <= FEW_STATES or len(values) >= 2 * len(states))
+    few = 1 < len(states) <= MAX_STATES // 2 and len(values) >= 10 * len(states)
+    return few and bool((np.round(values, 2) == values).all())
+
+
+def _is_count(values: Floats) -> bool:
+    """Whether whole numbers are small counts that a negative binomial distribution fits clearly best.
+
+    Both distributions are fitted by their moments. Large numbers are left to the normal distribution, also
+    where they are skewed: prices and populations count nothing from zero up.
+    """
+    if values.min() < 0 or np.median(values) > _SMALL_COUNT:
+        return False
+    mean, variance = float(values.mean()), float(values.var())
+    if variance <= mean:
+        return False
+    from scipy.special import gammaln  # loaded for such columns only
+
+    shape = mean * mean / (variance - mean)
+    counts = gammaln(values + shape) - gammaln(shape) - gammaln(values + 1)
+    counts += shape * log(shape / (shape + mean)) + values * log(mean / (shape + mean))
+    normal = -0.5 * (values - mean) ** 2 / variance - 0.5 * log(2 * np.pi * variance)
+    return float((counts - normal).mean()) > _CLEARLY
 
 
 def _distinct(values: Floats) -> tuple[State, ...]:
     """The distinct values in order, as integers where all of them are whole."""
-    if (values != np.floor(values)).any():
+    if (values != np.floor(values)).any() or np.abs(values).max() > LARGEST_EXACT:
         return tuple(np.unique(values).tolist())
     low, high = values.min(), values.max()
     if high - low < _NARROW:

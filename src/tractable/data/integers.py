@@ -106,4 +106,4 @@ def integer_column(values: Floats, variable: Variable) -> Column:
                 f"row {row}: column '{variable.name}' has {count} states, none is number {values[row]:g}"
             )
         return LabelColumn(values, variable.states)
-    return NumericColumn(values, whole=True)
+    return NumericColumn(values)

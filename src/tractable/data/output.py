@@ -41,14 +41,29 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
         return _array(table)
     import narwhals as nw
 
-    frame = _arrow(table)
     kind: Any = like
     if like == ANY_KIND:
         kind = "pandas" if find_spec("pandas") else "pyarrow"
+    frame = _arrow(table, days_as_times=kind not in ("pyarrow", "polars"))
     try:
-        return nw.from_arrow(frame, backend=kind).to_native()
+        native = nw.from_arrow(frame, backend=kind).to_native()
     except ValueError:
         raise ValueError(f"{like!r} is no kind of data frame") from None
+    return _with_headings(native, table.schema) if kind == "pandas" else native
+
+
+def _with_headings(frame: Any, schema: Schema) -> Any:
+    """A frame of pandas whose columns have the labels, of any type, that they came with."""
+    if any(variable.label_in_frame for variable in schema):
+        import pandas as pd
+
+        frame.columns = pd.Index(list(schema.headings), tupleize_cols=_all_tuples(schema.headings))
+    return frame
+
+
+def _all_tuples(labels: tuple[Any, ...]) -> bool:
+    """Whether labels are those of columns with several levels."""
+    return all(isinstance(label, tuple) for label in labels)
 
 
 def _check_rows(rows: Floats, schema: Schema | None) -> Table:
@@ -57,10 +72,12 @@ def _check_rows(rows: Floats, schema: Schema | None) -> Table:
     return Table(schema, rows)
 
 
-def _arrow(table: Table) -> Any:
+def _arrow(table: Table, *, days_as_times: bool = False) -> Any:
     import pyarrow as pa
 
     columns = [_arrow_column(v, x) for v, x in zip(table.schema, table.values.T, strict=True)]
+    if days_as_times:  # pandas has no column of dates but one of times at midnight
+        columns = [c.cast(pa.timestamp("us")) if c.type == pa.date32() else c for c in columns]
     return pa.table(columns, names=list(table.schema.names))
 
 
@@ -70,9 +87,13 @@ def _arrow_column(variable: Variable, values: Floats) -> Any:
     missing = np.isnan(values)
     if variable.kind == "real":
         return pa.array(np.ascontiguousarray(values), mask=missing)
-    whole = np.where(missing, 0.0, values).astype(np.int64)
-    if variable.kind == "count":
-        return pa.array(whole, mask=missing)
+    scale = 1e6 if variable.kind == "datetime" else 1.0
+    whole = np.rint(np.where(missing, 0.0, values) * scale).astype(np.int64)
+    if variable.kind == "date":
+        return pa.array(whole.astype(np.int32), mask=missing).cast(pa.date32())
+    if variable.is_numeric:
+        numbers = pa.array(whole, mask=missing)
+        return numbers.cast(pa.timestamp("us")) if variable.kind == "datetime" else numbers
     one_type = len({type(s) for s in variable.states}) == 1
     states = variable.states if one_type else [str(s) for s in variable.states]
     return pa.array(states).take(pa.array(whole, mask=missing))
@@ -87,6 +108,8 @@ def _array(table: Table) -> AnyArray:
     for i, variable in enumerate(table.schema):
         if variable.is_categorical:
             numbers[:, i] = _look_up(np.array(variable.states, dtype=np.float64), table.values[:, i])
+        elif variable.is_whole:
+            numbers[:, i] = np.rint(table.values[:, i])
     if float in kinds or holds_missing:
         return numbers
     return numbers.astype(np.bool_ if kinds == {bool} else np.int64)
@@ -94,8 +117,10 @@ def _array(table: Table) -> AnyArray:
 
 def _number_type(variable: Variable) -> type:
     """The type that holds all values of a column: bool, int, float or object."""
-    if not variable.is_categorical:
-        return float if variable.kind == "real" else int
+    if variable.is_time:
+        return object
+    if variable.is_numeric:
+        return int if variable.is_whole else float
     types = {type(s) for s in variable.states}
     if types <= {int, float}:
         return float if float in types else int
@@ -110,8 +135,10 @@ def _object_array(table: Table) -> AnyArray:
             states = np.empty(variable.cardinality, dtype=object)
             states[:] = variable.states
             cells[:, i] = states[np.nan_to_num(column).astype(np.int64)]
+        elif variable.is_time:
+            cells[:, i] = [variable.label(code) for code in np.nan_to_num(column)]
         else:
-            cells[:, i] = column
+            cells[:, i] = np.rint(column) if variable.is_whole else column
     cells[table.missing] = None
     return cells
 

@@ -1,12 +1,15 @@
 """Questions as one types them: `P(smoker=yes, sex=f | age=40-60)`.
 
 A condition is `name=value`, `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`, `>=` with
-a number. Names and values that hold a comma, a bar or an operator stand in quotes, single or double; a quote
-inside them is written twice. Several conditions on one column hold together.
+a number, a date (`when > 2020-03-01`) or a state of an ordinal column. Names and values that hold a comma, a
+bar or an operator stand in quotes, single or double; a quote inside them is written twice. Several conditions
+on one column hold together.
 """
 
 import re
 from math import ceil, floor, inf, nextafter
+
+import numpy as np
 
 from tractable.data.evidence import Evidence, Finding, allowed_states, both, evidence_of, mask, one_of, within
 from tractable.data.schema import Schema, Variable
@@ -127,19 +130,30 @@ def _differs(variable: Variable, found: Finding) -> Finding:
 
 
 def _comparison(variable: Variable, operator: str, text: str) -> Finding:
+    if variable.kind == "ordinal" and variable.has_text_states:
+        return _state_comparison(variable, operator, variable.code(text))
     try:
-        bound = float(text)
-    except ValueError:
-        raise ValueError(f"column '{variable.name}': {text!r} after '{operator}' is not a number") from None
+        bound = variable.bound(text)
+    except ValueError as fault:
+        if variable.is_time:
+            raise
+        raise ValueError(f"column '{variable.name}': {text!r} after '{operator}' is not a number") from fault
     if operator[0] == ">":
         return within(variable, bound if operator == ">=" else _next(variable, bound, inf), None)
     return within(variable, None, bound if operator == "<=" else _next(variable, bound, -inf))
 
 
+def _state_comparison(variable: Variable, operator: str, code: float) -> Finding:
+    """What a comparison with a state says by the order of the states."""
+    codes = np.arange(variable.cardinality)
+    allowed = codes > code if operator[0] == ">" else codes < code
+    return allowed_states(variable, allowed | (codes == code) if operator[1:] else allowed)
+
+
 def _next(variable: Variable, bound: float, towards: float) -> float:
-    """The nearest value beyond a bound that is left out; the ends of a real interval weigh nothing."""
-    if variable.kind == "real":
-        return bound
+    """The nearest value beyond a bound that is left out; the ends of an interval of reals weigh nothing."""
     if variable.is_categorical:
         return nextafter(bound, towards)
+    if not variable.is_whole:
+        return bound
     return floor(bound) + 1.0 if towards > 0 else ceil(bound) - 1.0

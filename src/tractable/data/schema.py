@@ -1,14 +1,16 @@
 """What a table's columns are called and which values they take."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from math import isfinite
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.data.dates import DAY, Time, label_of, moment_of
 
 Kind: TypeAlias = Literal["categorical", "ordinal", "real", "integer", "count", "date", "datetime"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -28,12 +30,16 @@ class Variable:
     Its role says what a model does with it. A `target` is a random variable. A model is conditional on an
     `input`, which always has a value. A `potential` holds the logarithm of a factor that comes with each row.
     A joint model is one in which every column is a target.
+
+    A frame may call its columns by something else than text. The name is that label as text, and `heading` is
+    the label itself; files keep the name alone.
     """
 
     name: str
     kind: Kind = "categorical"
     states: tuple[State, ...] = ()
     role: Role = "target"
+    label_in_frame: tuple[Hashable, ...] = field(default=(), compare=False, repr=False)  # empty: the name
 
     def __post_init__(self) -> None:
         if self.is_categorical and not self.states:
@@ -42,6 +48,11 @@ class Variable:
             raise ValueError(f"column '{self.name}' is {self.kind} and cannot have states")
         if len(set(map(_typed_state, self.states))) < len(self.states):
             raise ValueError(f"column '{self.name}' has the same state twice")
+
+    @property
+    def heading(self) -> Any:
+        """What the column is called in the frame that it came from: its name, or a label that is no text."""
+        return self.label_in_frame[0] if self.label_in_frame else self.name
 
     @property
     def is_categorical(self) -> bool:
@@ -59,6 +70,16 @@ class Variable:
         return self.kind in ("integer", "count", "date")
 
     @property
+    def is_time(self) -> bool:
+        """Whether the column takes dates or times."""
+        return self.kind in ("date", "datetime")
+
+    @property
+    def has_text_states(self) -> bool:
+        """Whether a state is text, so that the states are no numbers."""
+        return any(isinstance(state, str) for state in self.states)
+
+    @property
     def cardinality(self) -> int:
         """The number of states; zero for a numeric column."""
         return len(self.states)
@@ -71,16 +92,34 @@ class Variable:
         """
         if self.is_categorical:
             return float(_state_code(self, value))
-        number = _number(self, value)
+        number = self.bound(value)
+        if not isfinite(number):
+            raise ValueError(f"column '{self.name}': {value!r} is not a finite number")
         if self.kind == "count" and (number < 0 or number != int(number)):
             raise ValueError(f"column '{self.name}' counts: {value!r} is not a whole number from 0 up")
+        if self.is_whole and number != int(number):
+            what = "holds whole days" if self.kind == "date" else "holds whole numbers"
+            raise ValueError(f"column '{self.name}' {what}: {value!r} is none")
         return number
 
-    def label(self, code: float) -> State:
-        """The value that a table's number stands for."""
+    def bound(self, value: object) -> float:
+        """The number that stands for an end of an interval, which the column need not be able to take.
+
+        Raises:
+            ValueError: if the value is no number, or no date where the column holds dates.
+        """
+        moment = moment_of(value) if self.is_time else None
+        if moment is not None:
+            return moment / DAY if self.kind == "date" else moment
+        return _number(self, value)
+
+    def label(self, code: float) -> State | date:
+        """The value that a table's number stands for; a date where the column holds dates."""
         if self.is_categorical:
             return self.states[int(code)]
-        return int(code) if self.kind == "count" else float(code)
+        if self.is_time:
+            return label_of(code, cast(Time, self.kind))
+        return round(code) if self.is_whole else float(code)
 
 
 def _typed_state(state: State) -> tuple[type, State]:
@@ -103,12 +142,10 @@ def _state_code(variable: Variable, value: object) -> int:
 
 def _number(variable: Variable, value: object) -> float:
     try:
-        number = float(value)  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ValueError(f"column '{variable.name}' is {variable.kind}: {value!r} is not a number") from None
-    if not isfinite(number):
-        raise ValueError(f"column '{variable.name}': {value!r} is not a finite number")
-    return number
+        wanted = "a date such as 2020-12-31" if variable.is_time else "a number"
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: {value!r} is not {wanted}") from None
 
 
 @dataclass(frozen=True, eq=True)
@@ -177,26 +214,38 @@ class Schema:
         return all(v.states == tuple(range(v.cardinality)) for v in self.variables)
 
     @cached_property
-    def _column(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
+    def headings(self) -> tuple[Any, ...]:
+        """What the columns are called in the frame they came from: names, or labels that are no text."""
+        return tuple(v.heading for v in self.variables)
 
-    def column(self, name: str) -> int:
-        """The position of the column called `name`.
+    @cached_property
+    def _column(self) -> dict[Hashable, int]:
+        return {**_positions(self.headings), **_positions(self.names)}
+
+    def column(self, name: Hashable) -> int:
+        """The position of the column called `name`, which is its name, its heading, or reads like its name.
 
         Raises:
             ValueError: if there is none.
         """
-        if name not in self._column:
+        found = self._column.get(name) if isinstance(name, Hashable) else None
+        if found is None:
+            found = self._column.get(str(name))
+        if found is None:
             raise ValueError(f"there is no column '{name}' (columns: {_few(self.names)})")
-        return self._column[name]
+        return found
 
-    def columns(self, names: Iterable[str]) -> list[int]:
+    def columns(self, names: Iterable[Hashable]) -> list[int]:
         """The positions of several columns."""
         return [self.column(name) for name in names]
 
     def select(self, columns: Iterable[int]) -> "Schema":
         """A schema of the given columns only."""
         return Schema(tuple(self.variables[int(c)] for c in columns))
+
+
+def _positions(labels: tuple[Hashable, ...]) -> dict[Hashable, int]:
+    return {label: i for i, label in enumerate(labels)}
 
 
 def _few(names: tuple[str, ...]) -> str:

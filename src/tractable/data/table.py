@@ -13,12 +13,14 @@ class Table:
     """A coded matrix: states as 0, 1, ..., numbers as they are, NaN where a cell is missing.
 
     Each row may stand for several (or for a part of one): `weights` says for how many. A table that came out
-    of `collapse` knows that its rows are distinct, and so do selections of its rows.
+    of `collapse` knows that its rows are distinct, and so do selections of its rows. A cell with a state that
+    the schema does not have is missing, and `unseen` says where such cells are.
     """
 
     schema: Schema
     values: Floats  # (rows, columns)
     weights: Floats | None = None  # (rows,); one each when None
+    unseen: Bools | None = None  # (rows, columns); None when there is no such cell
     has_distinct_rows: bool = field(default=False, init=False, repr=False)  # as far as is known
 
     def __post_init__(self) -> None:
@@ -44,22 +46,31 @@ class Table:
         """How many rows the table stands for."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
+    @property
+    def unseen_cells(self) -> Ints:
+        """How many cells of each row hold a state that the schema does not have. Shape (rows,)."""
+        if self.unseen is None:
+            return np.zeros(len(self.values), dtype=np.int64)
+        return self.unseen.sum(axis=1)
+
     def take(self, rows: Ints | Bools | slice) -> "Table":
         """The chosen rows."""
         weights = None if self.weights is None else self.weights[rows]
-        table = Table(self.schema, self.values[rows], weights)
+        unseen = None if self.unseen is None else self.unseen[rows]
+        table = Table(self.schema, self.values[rows], weights, unseen)
         return mark_distinct(table) if self.has_distinct_rows and _never_repeats(rows) else table
 
     def select(self, columns: list[int] | Ints) -> "Table":
         """The chosen columns. Rows that differ in others only become equal, but stay apart."""
         chosen = np.asarray(columns, dtype=np.int64)
-        table = Table(self.schema.select(columns), self.values[:, chosen], self.weights)
+        unseen = None if self.unseen is None else self.unseen[:, chosen]
+        table = Table(self.schema.select(columns), self.values[:, chosen], self.weights, unseen)
         keeps_all = np.unique(np.arange(len(self.schema))[chosen]).size == len(self.schema)
         return mark_distinct(table) if self.has_distinct_rows and keeps_all else table
 
     def reweight(self, weights: Floats) -> "Table":
         """The same rows with other weights, (rows,)."""
-        table = Table(self.schema, self.values, weights)
+        table = Table(self.schema, self.values, weights, self.unseen)
         return mark_distinct(table) if self.has_distinct_rows else table
 
 

@@ -1,5 +1,6 @@
 """A learner as a scikit-learn estimator: tables of any kind in, a circuit out."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.arrays import Floats
-from tractable.data import Schema, Table, as_table, frame_kind
+from tractable.data import Kind, Schema, Table, frame_kind
 from tractable.estimators.tables import TableInputMixin
 from tractable.learners import Learner
 from tractable.model import Circuit
@@ -23,12 +24,13 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
     """What all estimators of joint distributions share; `estimator_class` makes the classes of learners.
 
     A class names its learner and has a constructor parameter for each of the learner's settings, with the
-    same default, and `random_state`.
+    same default, `unseen` and `random_state`.
     """
 
     _learner: ClassVar[type[Learner]]
 
     random_state: RandomState
+    unseen: str
     circuit_: Circuit
 
     def fit(
@@ -39,6 +41,7 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
         valid: Any = None,
         sample_weight: Any = None,
         schema: Schema | None = None,
+        kinds: Mapping[Any, Kind] | None = None,
         watch: Watch | None = None,
     ) -> Self:
         """Learn a circuit from a table.
@@ -54,14 +57,17 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
             How many rows each row stands for.
         schema : Schema, optional
             The columns and their states, when they are not to be inferred from X.
+        kinds : dict, optional
+            The kinds of columns by name, such as `{"visits": "count"}`, where others are inferred.
         watch : Watch, optional
             Follows the work, and ends it early with the best model so far.
         """
         learner = self._make_learner()
-        table = self._training_table(X, sample_weight, schema)
-        held_out = None if valid is None else as_table(valid, table.schema)
+        table = self._training_table(X, sample_weight, schema, kinds)
+        held_out = self._validation_table(valid, table.schema)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X))
+        reserve = self._unseen_policy() == "missing"
+        about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X), reserve=reserve)
         trained = train(learner, table, held_out, about, watch)
         self.schema_ = table.schema
         self.circuit_ = trained.circuit

@@ -15,6 +15,10 @@ from tractable.learners import Learner
 from tractable.settings import Setting, settings_of
 
 RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
+UNSEEN = (
+    "What a state that the training rows did not have does to the score of a row: the other cells of the row"
+    " count, times a small share of probability, or it is an error."
+)
 WIDTH = 100  # characters of a line of a docstring
 
 
@@ -41,6 +45,7 @@ def _constructor(settings: tuple[Setting, ...]) -> Any:
     parameters = [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
         *(Parameter(s.name, keyword, default=s.default, annotation=s.type) for s in settings),
+        Parameter("unseen", keyword, default="share", annotation=str),
         Parameter("random_state", keyword, default=None, annotation=RandomState),
     ]
     signature = Signature(parameters)
@@ -61,6 +66,7 @@ def _docstring(learner: type[Learner], settings: tuple[Setting, ...]) -> str:
     lines = [cleandoc(learner.__doc__ or ""), "", "Parameters", "----------"]
     for one in settings:
         lines += [f"{one.name} : {type_name(one.type)}, default {one.default!r}", *_indent(one.text)]
+    lines += ["unseen : {'share', 'error'}, default 'share'", *_indent(UNSEEN)]
     lines += ["random_state : int, RandomState or None", *_indent(RANDOM_STATE)]
     lines += ["", "Attributes", "----------", "circuit_ : Circuit", *_indent("The learned model.")]
     lines += ["schema_ : Schema", *_indent("The columns, their kinds and states.")]

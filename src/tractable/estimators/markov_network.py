@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.approximate.pseudo_likelihood.scores import log_pseudo_likelihoods
 from tractable.arrays import Floats
-from tractable.data import Schema, Table, as_table, frame_kind, to_frame
+from tractable.data import Kind, Schema, Table, frame_kind, to_frame, unseen_share, warn_of_unseen
 from tractable.data.output import ANY_KIND
 from tractable.estimators.base import RandomState
 from tractable.estimators.tables import TableInputMixin
@@ -56,6 +56,9 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         Number of sweeps of each chain that are counted. Four times as many halve the standard error.
     chains : int, default 1
         Number of independent chains for each question.
+    unseen : {"share", "error"}, default "share"
+        What a state that the training rows did not have does: it counts as missing, with a small share of
+        probability in `score`, or it is an error.
     random_state : int, RandomState or None
         Seed of learning and of the chains. With an integer the same question has the same answer each time.
 
@@ -80,6 +83,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         burn_in: int = 100,
         samples: int = 1000,
         chains: int = 1,
+        unseen: str = "share",
         random_state: RandomState = None,
     ) -> None:
         self.learner = learner
@@ -87,6 +91,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         self.burn_in = burn_in
         self.samples = samples
         self.chains = chains
+        self.unseen = unseen
         self.random_state = random_state
 
     def fit(
@@ -97,6 +102,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         valid: Any = None,
         sample_weight: Any = None,
         schema: Schema | None = None,
+        kinds: Mapping[Any, Kind] | None = None,
         watch: Watch | None = None,
     ) -> Self:
         """Learn a network from a table of categorical columns.
@@ -112,14 +118,17 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
             How many rows each row stands for.
         schema : Schema, optional
             The columns and their states, when they are not to be inferred from X.
+        kinds : dict, optional
+            The kinds of columns by name, where the inferred ones are not meant.
         watch : Watch, optional
             Follows the work, and ends it early with the best network so far.
         """
         learner = NETWORK_LEARNERS.make_with(self.learner, self.settings or {})
         seed = self._sampling().seed
-        table = self._training_table(X, sample_weight, schema)
-        held_out = None if valid is None else as_table(valid, table.schema)
-        about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X))
+        table = self._training_table(X, sample_weight, schema, kinds)
+        held_out = self._validation_table(valid, table.schema)
+        reserve = self._unseen_policy() == "missing"
+        about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X), reserve=reserve)
         self._store(train_network(learner, table, held_out, about, watch))
         return self
 
@@ -143,8 +152,9 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         check_is_fitted(self)
         given, rows = evidence_or_rows(given, rows, self.schema_)
         if rows is not None:
-            values = rows_table(rows, self.schema_).values
-            posteriors = estimate_row_marginals(self.network_, values, self._sampling())
+            table = rows_table(rows, self.schema_, self._unseen_policy())
+            warn_of_unseen(table, "such a cell counts as missing")
+            posteriors = estimate_row_marginals(self.network_, table.values, self._sampling())
             return dict(zip(self.schema_.names, posteriors, strict=True))
         found = estimate_marginals(self.network_, as_evidence(given, self.schema_), self._sampling())
         return {
@@ -160,7 +170,13 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         that ask about it are left out.
         """
         check_is_fitted(self)
-        return log_pseudo_likelihoods(self.network_, self._fitted_table(X))
+        table = self._fitted_table(X)
+        logs = log_pseudo_likelihoods(self.network_, table)
+        if table.unseen is None:
+            return logs
+        share = self.about_.get("unseen") or unseen_share(0.0)
+        warn_of_unseen(table, f"each such cell counts log({share:.3g})")
+        return logs + table.unseen_cells * np.log(share)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log pseudo-likelihood of the rows, in nats; weighted as a Table's rows are.

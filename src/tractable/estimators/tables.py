@@ -1,5 +1,6 @@
 """Tables of any kind as the input of an estimator, checked as scikit-learn wants it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,18 +8,21 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from tractable.data import Schema, Table, as_table
+from tractable.data import Kind, Schema, Table, Unseen, as_table, warn_of_unseen
 
 
 class TableInputMixin:
     """Reads data frames, arrays, dictionaries of columns and Tables; remembers their columns."""
 
+    unseen: str
     schema_: Schema
     n_features_in_: int
     feature_names_in_: np.ndarray[Any, np.dtype[Any]]
 
-    def _training_table(self, X: Any, sample_weight: Any, schema: Schema | None) -> Table:
-        table = as_table(_check_input(self, X, reset=True), schema)
+    def _training_table(
+        self, X: Any, sample_weight: Any, schema: Schema | None, kinds: Mapping[Any, Kind] | None = None
+    ) -> Table:
+        table = as_table(_check_input(self, X, reset=True), schema, kinds=kinds)
         if sample_weight is not None:
             table = Table(table.schema, table.values, _check_sample_weight(sample_weight, table.values))
         if not table.total_weight:
@@ -28,7 +32,21 @@ class TableInputMixin:
 
     def _fitted_table(self, X: Any) -> Table:
         """X, coded by the schema that was fitted."""
-        return as_table(_check_input(self, X, reset=False), self.schema_)
+        return as_table(_check_input(self, X, reset=False), self.schema_, unseen=self._unseen_policy())
+
+    def _validation_table(self, valid: Any, schema: Schema) -> Table | None:
+        """The held-out rows, coded by the schema of the training rows."""
+        if valid is None:
+            return None
+        table = as_table(valid, schema, unseen=self._unseen_policy())
+        warn_of_unseen(table, "such a cell counts as missing")
+        return table
+
+    def _unseen_policy(self) -> Unseen:
+        """What becomes of a state that the training rows did not have, as the parameter `unseen` says."""
+        if self.unseen not in ("share", "error"):
+            raise ValueError(f"unseen is 'share' or 'error', not {self.unseen!r}")
+        return "missing" if self.unseen == "share" else "error"
 
     def _remember_columns(self, schema: Schema, *, named: bool) -> None:
         """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names."""
@@ -54,8 +72,11 @@ def _check_input(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     if _has_own_names(X):
         return X
     if hasattr(X, "columns"):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return X
+        if (
+            reset and len({isinstance(label, str) for label in X.columns}) == 1
+        ):  # scikit-learn knows no others
+            validate_data(estimator, X, reset=True, skip_check_array=True)
+        return X  # columns are found by name: others are ignored, and absent ones are missing
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
 

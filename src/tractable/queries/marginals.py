@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph, condition, marginalise
-from tractable.data import Evidence, Interval, Region, States
+from tractable.data import Evidence, Interval, Region, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.requirements import require_possible, require_valid
 
@@ -33,7 +33,9 @@ def marginals(
 
 
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:
-    """Every cell by itself: the expectation of a numeric column (rounded if it counts), or the best state.
+    """Every cell by itself: the expectation of a numeric column, rounded if it is whole, or the best state.
+
+    An ordinal column whose states are numbers has the state nearest to its expectation.
 
     Shape (rows, columns).
     """
@@ -41,12 +43,21 @@ def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -
     for c, (variable, posterior) in enumerate(
         zip(graph.schema, marginals(graph, rows, regions), strict=True)
     ):
-        if variable.is_categorical:
+        if variable.kind == "ordinal" and not variable.has_text_states:
+            cells.append(_nearest_states(posterior, variable))
+        elif variable.is_categorical:
             cells.append(posterior.argmax(axis=1).astype(np.float64))
         else:
-            mean = np.rint(posterior[:, 0]) if variable.kind == "count" else posterior[:, 0]
+            mean = np.rint(posterior[:, 0]) if variable.is_whole else posterior[:, 0]
             cells.append(_inside(mean, (regions or {}).get(c)))
     return np.stack(cells, axis=1) if cells else rows.copy()
+
+
+def _nearest_states(posterior: Floats, variable: Variable) -> Floats:
+    """The possible state nearest to the mean of the states, as numbers. Shape (rows,)."""
+    states = np.array(variable.states, dtype=np.float64)
+    distance = np.abs((posterior @ states)[:, None] - states)
+    return np.where(posterior > 0, distance, np.inf).argmin(axis=1).astype(np.float64)
 
 
 def _inside(values: Floats, region: Region | None) -> Floats:

@@ -39,6 +39,6 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
 
 
 def _numbers(variable: Variable) -> Floats:
-    if any(isinstance(s, str) for s in variable.states):
+    if variable.has_text_states:
         raise ValueError(f"column '{variable.name}' has text states: it has no expectation")
     return np.array(variable.states, dtype=np.float64)

@@ -1,6 +1,7 @@
 """Answers as JSON, for other programs."""
 
 import json
+from datetime import date
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -21,4 +22,6 @@ def plain(value: Any) -> Any:
         return value if isfinite(value) else None
     if hasattr(value, "tolist"):  # numbers and arrays of numpy
         return plain(value.tolist())
+    if isinstance(value, date):
+        return value.isoformat()
     return str(value) if isinstance(value, Path) else value

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.data import Table, as_table
+from tractable.data import Table, as_table, warn_of_unseen
 from tractable.model import Circuit
 from tractable.parameters import METHODS, Fitted, Method, fit
 from tractable.progress import Watch
@@ -28,10 +28,17 @@ def fit_parameters(
         ValueError: if there is no such method or setting, or the tables do not fit the circuit.
     """
     how = METHODS.make_with(method, settings)
-    train = as_table(table, circuit.schema)
-    held_out = None if valid is None else as_table(valid, circuit.schema)
+    train = rows_for(circuit, table)
+    held_out = None if valid is None else rows_for(circuit, valid)
     seed = int(np.random.default_rng().integers(2**31)) if random_state is None else random_state
     return refit(circuit, train, held_out, how, seed, watch or Watch())[0]
+
+
+def rows_for(circuit: Circuit, rows: Any) -> Table:
+    """Rows coded for a circuit; a state that it does not know counts as missing, if it reserves a share."""
+    table = as_table(rows, circuit.schema, unseen="error" if circuit.unseen_share is None else "missing")
+    warn_of_unseen(table, "such a cell counts as missing")
+    return table
 
 
 def refit(

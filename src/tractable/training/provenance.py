@@ -5,16 +5,24 @@ from hashlib import blake2b
 from typing import Any
 
 import tractable
-from tractable.data import Table
+from tractable.data import Table, unseen_share
 from tractable.settings import Configurable, plain_settings
 
 
 def provenance(
-    learner: Configurable, table: Table, valid: Table | None, *, seed: int, frame: str, **more: Any
+    learner: Configurable,
+    table: Table,
+    valid: Table | None,
+    *,
+    seed: int,
+    frame: str,
+    reserve: bool = True,
+    **more: Any,
 ) -> dict[str, Any]:
     """The record of a learned model, as plain values; the same call on the same tables records the same.
 
-    `frame` is the kind of data frame that the training rows came in, so that samples come in the same.
+    `frame` is the kind of data frame that the training rows came in, so that samples come in the same, and
+    `reserve` says whether a share of probability is reserved for states that the rows do not have.
     """
     return {
         "learner": learner.name,
@@ -26,6 +34,7 @@ def provenance(
         "weight": table.total_weight,
         "table": fingerprint(table),
         "valid": None if valid is None else fingerprint(valid),
+        "unseen": unseen_share(table.total_weight) if reserve else None,
         **more,
     }
 

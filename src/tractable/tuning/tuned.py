@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from joblib import effective_n_jobs
 
-from tractable.data import as_table, frame_kind
+from tractable.data import as_table, frame_kind, warn_of_unseen
 from tractable.model import Circuit
 from tractable.progress import Progress, Watch, seconds_in
 from tractable.tuning.best import Best
@@ -99,7 +99,8 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     sampler_named(sampler)
     plan = SearchPlan(_positive(trials), effective_n_jobs(jobs), _seconds(budget))
     table = as_table(train)
-    held_out = as_table(valid, table.schema)
+    held_out = as_table(valid, table.schema, unseen="missing")
+    warn_of_unseen(held_out, "such a cell counts as missing")
     if not held_out.total_weight:
         raise ValueError("the validation table has no rows that weigh anything")
     problem = Problem(kind=kind, fixed=fixed, train=table, valid=held_out, seed=random_state, sampler=sampler)

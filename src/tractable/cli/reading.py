@@ -1,0 +1,98 @@
+"""How commands read tables: the options for it, declared once, and what they say."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tractable.cli import options
+
+if TYPE_CHECKING:
+    from tractable.data import Schema, Table
+    from tractable.model import Circuit
+
+SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The options of a command for the tables that it reads; each field is an option."""
+
+    kinds: options.Kinds = None
+    drop: options.Drop = None
+    sep: options.Sep = None
+    na: options.Marks = None
+    parts: options.Parts = None
+    schema: options.SchemaFile = None
+    unseen: options.Unseen = "share"
+
+    def table(self, path: Path, weight: str | None = None, *, schema: "Schema | None" = None) -> "Table":
+        """The table of a file; under the schema of training rows, states that it lacks count as missing.
+
+        A schema that is given as a file says all states there are.
+        """
+        from tractable.data import read
+
+        lenient = schema is not None and self.unseen == "share"
+        return read(
+            path,
+            schema=schema or self.schema,
+            weight=weight,
+            kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
+            drop=[name for text in self.drop or [] for name in options.names(text)],
+            sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
+            na=self.na or (),
+            parts=_parts(self.parts),
+            unseen="missing" if lenient else "error",
+        )
+
+    def rows_for(self, circuit: "Circuit", path: Path, weight: str | None = None) -> "Table":
+        """The table of a file, coded for a model, which may reserve nothing for states it does not know."""
+        from dataclasses import replace
+
+        strict = self if circuit.unseen_share is not None else replace(self, unseen="error")
+        return strict.table(path, weight, schema=circuit.schema)
+
+
+def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of `Reading`, whose parameter `reading` holds them all."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        chosen = {field.name: given.pop(field.name) for field in fields(Reading)}
+        command(reading=Reading(**chosen), **given)
+
+    own = [p for p in signature(command).parameters.values() if p.name != "reading"]
+    added = [
+        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type)
+        for f in fields(Reading)
+    ]
+    last = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in own]
+    run.__signature__ = signature(command).replace(parameters=[*last, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in (*own, *added)}
+    return run
+
+
+def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:
+    """The names and values in texts such as `a=real,b=count`."""
+    found: dict[str, str] = {}
+    for text in texts or []:
+        for part in filter(None, text.split(",")):
+            name, equals, value = part.rpartition("=")
+            if not equals or not name.strip():
+                raise ValueError(f"{option}: {part!r} is not of the form NAME=VALUE")
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _parts(texts: list[str] | None) -> dict[str, list[str]]:
+    """The parts of each date column in texts such as `when=month,weekday`."""
+    found: dict[str, list[str]] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--parts: {text!r} is not of the form NAME=PART,PART")
+        found[name.strip()] = options.names(value)
+    return found

@@ -1,0 +1,87 @@
+"""`tractable schema`: the columns of a table as they are understood."""
+
+import re
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tractable.cli import options
+from tractable.cli.files import check_place
+from tractable.cli.output import answer, lines, note
+from tractable.cli.reading import Reading, reads_tables
+
+if TYPE_CHECKING:
+    from tractable.data import Table
+
+MOST_STATES = 6  # of a column that are shown
+
+
+@reads_tables
+def schema(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write a schema to edit, for --schema."),
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Print the columns of TABLE as they are understood: kinds, states or ranges, and missing cells.
+
+    The file that -o writes can be edited and given to other commands with --schema.
+
+    Example: tractable schema train.csv -o columns.json
+    """
+    from tractable.data import describe_columns, schema_text
+    from tractable.formats.atomic import write_bytes
+
+    if output is not None:
+        check_place(output)
+    rows, cautions = _read(table, reading)
+    columns = [facts | {"warning": cautions.get(facts["name"])} for facts in describe_columns(rows)]
+    if output is not None:
+        plain = [{k: v for k, v in facts.items() if k != "warning"} for facts in columns]
+        write_bytes(output, schema_text(plain).encode())
+    told = lines([(facts["name"], _words(facts)) for facts in columns])
+    answer({"rows": len(rows), "columns": columns, "output": output}, told, as_json)
+    if output is not None:
+        note(f"saved {output}", quiet or as_json)
+
+
+def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str]]":
+    """The table, and what is suspicious about its columns, by name; other warnings are shown."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = reading.table(path)
+    found: dict[str, str] = {}
+    for one in caught:
+        named = re.match(r"column '(.*?)' (.*)", str(one.message))
+        if named is None:
+            warnings.warn_explicit(
+                one.message, one.category, one.filename, one.lineno, module="tractable.data"
+            )
+        else:
+            found[named[1]] = named[2]
+    return table, found
+
+
+def _words(facts: dict[str, Any]) -> str:
+    parts = [facts["kind"], _values(facts)]
+    if facts["missing"]:
+        parts.append(f"missing {facts['missing']:.1%}")
+    if facts["warning"]:
+        parts.append(f"[{facts['warning']}]")
+    return "  ".join(part for part in parts if part)
+
+
+def _values(facts: dict[str, Any]) -> str:
+    if "states" in facts:
+        shown = ", ".join(map(str, facts["states"][:MOST_STATES]))
+        return shown + (
+            f", ... ({len(facts['states'])} states)" if len(facts["states"]) > MOST_STATES else ""
+        )
+    return " to ".join(map(str, facts.get("range", ())))

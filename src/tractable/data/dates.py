@@ -1,0 +1,102 @@
+"""Dates as numbers and back: whole days, or seconds, since the beginning of 1970 (UTC)."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tractable.arrays import Floats
+
+Time: TypeAlias = Literal["date", "datetime"]
+DAY = 86_400.0  # seconds
+_EPOCH = datetime(1970, 1, 1)
+_LAST = (datetime.max - _EPOCH).total_seconds() - 1.0  # Python knows the years 1 to 9999 only
+_FIRST = (datetime.min - _EPOCH).total_seconds()
+
+# Ways to write a date beside ISO 8601. Those that share a line are told apart by the column: one is taken
+# only if the other cannot be, so that 03/04/2020 alone is no date.
+_FORMATS: tuple[tuple[str, ...], ...] = (
+    ("%Y/%m/%d",),
+    ("%Y.%m.%d",),
+    ("%d.%m.%Y",),
+    ("%d %b %Y",),
+    ("%d %B %Y",),
+    ("%d-%b-%Y",),
+    ("%b %d, %Y",),
+    ("%B %d, %Y",),
+    ("%m/%d/%Y", "%d/%m/%Y"),
+    ("%m-%d-%Y", "%d-%m-%Y"),
+)
+_CLOCKS = ("", " %H:%M", " %H:%M:%S")
+
+
+def moment_of(value: object) -> float | None:
+    """The seconds since 1970 of a date, a time or an ISO text; None if the value is none of these."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else float(value.astype("datetime64[us]").astype(np.int64)) / 1e6
+    if isinstance(value, datetime):
+        plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return (plain - _EPOCH).total_seconds()
+    if isinstance(value, date):
+        return (datetime(value.year, value.month, value.day) - _EPOCH).total_seconds()
+    return None
+
+
+def label_of(code: float, kind: Time) -> date | datetime:
+    """The date or the time that a table's number stands for; those beyond the years 1 to 9999 are cut off."""
+    seconds = min(max(float(np.rint(code)) * DAY if kind == "date" else code, _FIRST), _LAST)
+    moment = _EPOCH + timedelta(seconds=round(seconds, 6))
+    return moment.date() if kind == "date" else moment
+
+
+def iso_text(code: float, kind: Time) -> str:
+    """The ISO text of a table's number."""
+    return label_of(code, kind).isoformat()
+
+
+def text_moments(texts: tuple[str, ...]) -> Floats | None:
+    """The seconds since 1970 of texts that are all dates, written in one way; None if they are not."""
+    if not texts or not all(_may_be_date(text) for text in texts[:5]):
+        return None
+    found = _iso_moments(texts)
+    if found is None:
+        found = next(filter(None, (_read_alike(texts, f, c) for f in _FORMATS for c in _CLOCKS)), None)
+    return None if found is None else np.array(found)
+
+
+def looks_like_date(text: str) -> bool:
+    """Whether a text has the shape of a date, such as 3/4/2020 or 2020-02-30."""
+    parts = text.strip().replace("/", "-").replace(".", "-").split("-")
+    return len(parts) == 3 and all(p[:2].strip().isdigit() for p in parts) and _may_be_date(text)
+
+
+def _may_be_date(text: str) -> bool:
+    return 8 <= len(text.strip()) <= 40 and sum(c.isdigit() for c in text) >= 5
+
+
+def _iso_moments(texts: tuple[str, ...]) -> list[float] | None:
+    if not all(text.strip()[4:5] == "-" for text in texts[:5]):
+        return None
+    moments = [moment_of(text) for text in texts]
+    return None if None in moments else moments  # type: ignore[return-value]
+
+
+def _read_alike(texts: tuple[str, ...], formats: tuple[str, ...], clock: str) -> list[float] | None:
+    """The moments of texts in the only one of some formats that reads all of them."""
+    readings = [found for f in formats if (found := _read_as(texts, f + clock)) is not None]
+    return readings[0] if len(readings) == 1 else None
+
+
+def _read_as(texts: tuple[str, ...], form: str) -> list[float] | None:
+    moments = []
+    for text in texts:
+        try:
+            moments.append((datetime.strptime(text.strip(), form) - _EPOCH).total_seconds())
+        except ValueError:
+            return None
+    return moments

@@ -1,0 +1,165 @@
+"""Delimited text: which separator a file has, and what its cells say.
+
+Cells that are one of `MISSING` and stand in no quotes are missing everywhere. Those of `WEAK_MISSING` may be
+categories of a column of text, so that they are missing only if all other cells of their column are numbers
+or dates. Decimal commas are read where the comma does not separate cells.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tractable.data.caution import caution
+from tractable.data.source import Source
+
+MISSING = (*("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "None", "null", "NULL", "*", "?"),)
+WEAK_MISSING = ("-", "--", ".")
+SEPARATORS = (",", ";", "\t", "|")
+_SAMPLE_LINES = 200
+_BLOCK = 1 << 26  # a line longer than pyarrow's own block of one megabyte would be refused
+_DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*$"
+
+
+def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Sequence[str]) -> Any:
+    """The file as a pyarrow table. The columns `texts` stay as they were typed, and `"NA"` in quotes is text.
+
+    Raises:
+        ValueError: naming the line at fault.
+    """
+    chosen = separator(source) if sep is None else sep
+    names = _header(source, chosen)
+    if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
+        caution(
+            f"{source}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
+        )
+    types = dict.fromkeys(texts, "string")
+    frame = _parse(source, chosen, na, len(names), types)
+    other = {f.name: "string" for f in frame.schema if f.name not in types and not _is_known(f.type)}
+    if other:
+        frame = _parse(source, chosen, na, len(names), types | other)
+    for i, field in enumerate(frame.schema):
+        if field.type == "string" and field.name not in types:
+            frame = frame.set_column(i, field.name, _interpret(frame.column(i), decimal_comma=chosen != ","))
+    return frame
+
+
+def separator(source: Source) -> str:
+    """The separator that cuts all of the first lines into the same number of cells, more than one.
+
+    Of several the one that makes the most cells is taken; without any the comma, or what the header has.
+    """
+    lines = source.first_lines(_SAMPLE_LINES)
+    if not lines:
+        return ","
+    counts = {one: _widths(lines, one) for one in SEPARATORS}
+    fits = {one: found[0] for one, found in counts.items() if found[0] > 1 and len(set(found)) == 1}
+    if not fits:  # lines are ragged, and reading will tell which; a header of one cell is a column of text
+        fits = {one: found[0] for one, found in counts.items()}
+    return max(fits, key=lambda one: fits[one])
+
+
+def _widths(lines: list[str], sep: str) -> list[int]:
+    """The number of cells in each line; the last of many may be the beginning of a longer one."""
+    try:
+        widths = [len(row) for row in csv.reader(lines, delimiter=sep) if row] or [0]
+    except csv.Error:
+        return [0]
+    return widths[:-1] if len(lines) == _SAMPLE_LINES else widths
+
+
+def _header(source: Source, sep: str) -> list[str]:
+    """The column names, checked."""
+    names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
+    if not names:
+        raise ValueError(f"{source}: the first line holds no column names")
+    for i, name in enumerate(names):
+        if not name:
+            raise ValueError(
+                f"{source}: column {i + 1} has no name (the index of a data frame? leave it out)"
+            )
+        if name in names[:i]:
+            raise ValueError(f"{source}: two columns are called '{name}'")
+    return names
+
+
+def _parse(source: Source, sep: str, na: Sequence[str], columns: int, types: Mapping[str, str]) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    convert = arrow.ConvertOptions(
+        null_values=[*MISSING, *na],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        column_types={name: pa.string() for name in types},
+    )
+    # an empty line of a one-column file is a missing cell
+    parse = arrow.ParseOptions(delimiter=sep, ignore_empty_lines=columns != 1, newlines_in_values=True)
+    try:
+        return arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK), parse, convert)
+    except pa.ArrowException as fault:
+        raise ValueError(f"{source}{_ragged_line(source, sep) or f': {_first_line(fault)}'}") from None
+
+
+def _ragged_line(source: Source, sep: str) -> str:
+    """Which line has too few or too many cells; empty when none has."""
+    from pyarrow import csv as arrow
+
+    found: list[Any] = []
+
+    def note(row: Any) -> str:
+        if row.text.strip():
+            found.append(row)
+        return "skip"
+
+    parse = arrow.ParseOptions(
+        delimiter=sep, ignore_empty_lines=False, newlines_in_values=True, invalid_row_handler=note
+    )
+    arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK, use_threads=False), parse)
+    if not found:
+        return ""
+    worst = found[0]
+    return f", line {worst.number}: {worst.actual_columns} cells instead of {worst.expected_columns}"
+
+
+def _interpret(texts: Any, *, decimal_comma: bool) -> Any:
+    """A column of text as numbers or dates, where that is what all its cells are but for weak marks."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    distinct = pc.unique(texts).drop_null()
+    marked = pc.is_in(distinct, pa.array(WEAK_MISSING))
+    rest = distinct.filter(pc.invert(marked))
+    if not len(rest):
+        return texts
+    known = pc.if_else(pc.is_in(texts, pa.array(WEAK_MISSING)), None, texts)
+    if pc.any(marked).as_py():
+        for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
+            if _is_castable(rest, kind):
+                return known.cast(kind)
+    if decimal_comma and pc.all(pc.match_substring_regex(rest, _DECIMAL_COMMA)).as_py():
+        return pc.replace_substring(pc.utf8_trim_whitespace(known), ",", ".").cast(pa.float64())
+    return texts
+
+
+def _is_castable(texts: Any, kind: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_known(kind: Any) -> bool:
+    from pyarrow import types
+
+    tests = (
+        *(types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_null),
+        *(types.is_date, types.is_timestamp),
+    )
+    return any(test(kind) for test in tests)
+
+
+def _first_line(fault: Exception) -> str:
+    return (str(fault).splitlines() or [type(fault).__name__])[0]

@@ -1,0 +1,70 @@
+"""Schemas as JSON files that people edit: one entry a column, with its kind and its states."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tractable.data.schema import KINDS, Schema, Variable
+from tractable.data.table import Table
+
+
+def describe_columns(table: Table) -> list[dict[str, Any]]:
+    """Each column as plain values: name, kind, states or range, and which share of its cells is missing."""
+    return [_describe(v, x) for v, x in zip(table.schema, table.values.T, strict=True)]
+
+
+def _describe(variable: Variable, values: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": variable.name, "kind": variable.kind}
+    seen = values[~np.isnan(values)]
+    if variable.is_categorical:
+        facts["states"] = list(variable.states)
+    elif seen.size:
+        facts["range"] = [_plain(variable.label(float(end))) for end in (seen.min(), seen.max())]
+    return facts | {"missing": round(1.0 - seen.size / max(len(values), 1), 6)}
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def schema_text(columns: list[dict[str, Any]]) -> str:
+    """The text of a schema file; what is no part of a schema, such as the range, is there to be read only."""
+    lines = ",\n".join(f"  {json.dumps(column, ensure_ascii=False)}" for column in columns)
+    return f'{{"columns": [\n{lines}\n]}}\n'
+
+
+def read_schema(path: str | Path) -> Schema:
+    """The schema in a file that `tractable schema` wrote and somebody may have edited.
+
+    Raises:
+        ValueError: naming the column that is wrong.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise ValueError(f"there is no file '{place}'")
+    try:
+        content = json.loads(place.read_text(encoding="utf-8-sig"))
+    except ValueError as fault:
+        raise ValueError(f"{place}: the JSON is not well formed: {fault}") from None
+    columns = content.get("columns") if isinstance(content, dict) else content
+    if not isinstance(columns, list) or not columns:
+        raise ValueError(f"{place}: there is no list of columns")
+    try:
+        return Schema(tuple(_variable(number, column) for number, column in enumerate(columns)))
+    except ValueError as fault:
+        raise ValueError(f"{place}: {fault}") from None
+
+
+def _variable(number: int, column: Any) -> Variable:
+    if not isinstance(column, dict) or not isinstance(column.get("name"), str):
+        raise ValueError(f"column {number + 1} has no name that is text")
+    name, kind, states = column["name"], column.get("kind"), column.get("states", [])
+    if kind not in KINDS:
+        raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
+    if kind not in ("categorical", "ordinal"):
+        return Variable(name, kind)  # states that were left when the kind was edited say nothing
+    if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
+        raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
+    return Variable(name, kind, tuple(states))

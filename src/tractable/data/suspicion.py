@@ -1,0 +1,66 @@
+"""Columns that may not be what their owner means, and what to do about each."""
+
+import numpy as np
+
+from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn
+from tractable.data.dates import looks_like_date
+from tractable.data.schema import Variable
+
+MIN_ROWS = 20  # a smaller table is no ground for suspicion
+NEARLY_EMPTY = 0.95
+MANY_STATES = 100
+
+
+def suspicion(variable: Variable, column: Column) -> str | None:
+    """One line on what is suspicious about a column and what to do; None if nothing is."""
+    name, seen = variable.name, int(column.seen.sum())
+    if np.abs(column.values[column.seen]).max(initial=0.0) > LARGEST_EXACT:
+        return f"column '{name}' holds whole numbers too large to be kept exactly: {_drop(name, 'an id')}"
+    if len(column.values) < MIN_ROWS:
+        return None
+    share = 1.0 - seen / len(column.values)
+    if share > NEARLY_EMPTY:
+        return f"column '{name}' is missing in {share:.1%} of the rows: {_drop(name, 'of no use')}"
+    if isinstance(column, LabelColumn):
+        return _label_suspicion(variable, column, seen)
+    if variable.is_categorical:
+        return _constant(name) if variable.cardinality == 1 else None
+    return _number_suspicion(variable, column)
+
+
+def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str | None:
+    name, states = variable.name, variable.states
+    if not variable.is_categorical or column.declared:
+        return _constant(name) if variable.cardinality == 1 else None
+    if len(states) == 1:
+        return _constant(name)
+    texts = [state for state in states if isinstance(state, str)]
+    if len(texts) == len(states) and sum(map(looks_like_date, texts)) > 0.8 * len(texts):
+        return (
+            f"column '{name}' seems to hold dates that cannot be read, such as {texts[0]!r}: write them as"
+            " 2020-12-31, or they are states without an order"
+        )
+    if len(states) > MANY_STATES // 5 and len(states) >= 0.95 * seen:
+        return f"column '{name}' has another text in almost every row: {_drop(name, 'an id')}"
+    if len(states) > MANY_STATES:
+        return f"column '{name}' has {len(states):,} states: group them, or {_drop(name, 'an id')}"
+    return None
+
+
+def _number_suspicion(variable: Variable, column: NumericColumn) -> str | None:
+    values = column.values[column.seen]
+    if (values == values[0]).all():
+        return _constant(variable.name)
+    steps = np.diff(values)
+    if variable.kind in ("integer", "count") and ((steps > 0).all() or (steps < 0).all()):
+        name = variable.name
+        return f"column '{name}' numbers the rows, each with another number: {_drop(name, 'an id')}"
+    return None
+
+
+def _constant(name: str) -> str:
+    return f"column '{name}' has the same value in every row: {_drop(name, 'of no use')}"
+
+
+def _drop(name: str, what: str) -> str:
+    return f"if it is {what}, leave it out (drop=['{name}'], --drop '{name}')"

@@ -1,0 +1,25 @@
+"""States that training rows did not have.
+
+A model reserves a share of probability for all those states of a categorical column that it has never seen.
+The share comes on top of the known states, whose probabilities still add up to one: a cell with such a state
+counts as missing, and the row's log-probability is log P(its other cells) plus log(share) for each such cell.
+"""
+
+from tractable.data.caution import caution
+from tractable.data.table import Table
+
+
+def unseen_share(weight: float) -> float:
+    """The share that training rows of a total weight leave to unseen states: half a row's worth."""
+    return 0.5 / (weight + 1.0)
+
+
+def warn_of_unseen(table: Table, done: str) -> None:
+    """Warn, in one line, of the rows with states that the schema does not have, and say what is done."""
+    if table.unseen is None:
+        return
+    rows = int((table.unseen_cells > 0).sum())
+    names = [v.name for v, found in zip(table.schema, table.unseen.any(axis=0), strict=True) if found]
+    some = ", ".join(f"'{name}'" for name in names[:4]) + (", ..." if len(names) > 4 else "")
+    verb = "row has" if rows == 1 else "rows have"
+    caution(f"{rows:,} {verb} states that the training rows did not have (in {some}): {done}")
