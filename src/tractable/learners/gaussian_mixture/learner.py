@@ -72,7 +72,7 @@ class GaussianMixtureLearner(Learner):
     )
     steps: int = setting(100, "Maximum number of EM iterations.", at_least=1)
     tolerance: float = setting(
-        1e-4, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:

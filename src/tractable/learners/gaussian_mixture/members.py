@@ -36,7 +36,7 @@ class EMSettings:
     """How EM runs."""
 
     steps: int = 100
-    tolerance: float = 1e-4
+    tolerance: float = 1e-3
     background: float = 0.01  # share of the background while a member is fitted and compared
 
 

@@ -17,7 +17,7 @@ from tractable.learners.gaussian_mixture.members import (
 )
 from tractable.learners.gaussian_mixture.views import MapName, View, fit_view
 from tractable.progress import Watch
-from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture
+from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture, responsibilities
 from tractable.statistics.mixed_rows import MixedRows
 
 PATIENCE = 2  # sizes in a row that may be no better before the search ends
@@ -32,7 +32,7 @@ class Fold:
     held: EMRows
     outside: Floats  # (held rows,) log-density of the background
     seed: int
-    shares: dict[int, Floats] = field(default_factory=dict)  # by size
+    shares: dict[int, Floats] = field(default_factory=dict)  # by size, from which the next fit starts
 
     def member(self, candidate: Candidate, how: EMSettings) -> Member:
         """The member fitted with these choices."""
@@ -40,7 +40,9 @@ class Fold:
             rng = np.random.default_rng([self.seed, candidate.size])
             self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
         share = self.shares[candidate.size]
-        return Member(self.view, fit_member(self.view, self.fit, share, candidate, how))
+        fit = fit_member(self.view, self.fit, share, candidate, how)
+        self.shares[candidate.size] = responsibilities(self.fit, fit, how.background)[0]
+        return Member(self.view, fit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
