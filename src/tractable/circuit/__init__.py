@@ -6,7 +6,7 @@ from tractable.circuit.condition import condition, marginalise
 from tractable.circuit.convert import to_ac, to_spn
 from tractable.circuit.facts import remember
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
 from tractable.circuit.normalise import cardinality, normalise
 from tractable.circuit.properties import (
     Properties,
@@ -35,6 +35,7 @@ __all__ = [
     "Builder",
     "FeatureTable",
     "Graph",
+    "JointBlock",
     "LeafBlock",
     "Properties",
     "cardinality",

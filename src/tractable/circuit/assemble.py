@@ -1,13 +1,13 @@
 """A graph from loose parts: edges in any order, leaves in several blocks, nodes that nothing leads to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import Graph, JointBlock, LeafBlock
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES, Family
@@ -39,7 +39,7 @@ def assemble(
     schema: Schema,
     kind: Ints,
     edges: Edges,
-    blocks: Iterable[LeafBlock],
+    blocks: Iterable[LeafBlock | JointBlock],
     root: int | None = None,
     features: FeatureTable | None = None,
 ) -> Graph:
@@ -56,14 +56,16 @@ def assemble(
     number = np.full(kind.size, -1, dtype=np.int64)
     number[keep] = np.arange(keep.size)
     kept = np.repeat(number >= 0, degree)
+    leaves, joints = renumbered_blocks(blocks, number)
     return Graph(
         schema,
         kind[keep].astype(np.uint8),
         np.concatenate([[0], np.cumsum(degree[keep])]),
         number[child[kept]],
         weight[kept],
-        renumbered_blocks(blocks, number),
+        leaves,
         None if features is None else renumbered_features(features, number),
+        joints,
     )
 
 
@@ -83,22 +85,42 @@ def _by_parent(parent: Ints) -> Ints | slice:
     return slice(None) if (np.diff(parent) >= 0).all() else np.argsort(parent, kind="stable")
 
 
-def renumbered_blocks(blocks: Iterable[LeafBlock], number: Ints) -> tuple[LeafBlock, ...]:
+def renumbered_blocks(
+    blocks: Iterable[LeafBlock | JointBlock], number: Ints
+) -> tuple[tuple[LeafBlock, ...], tuple[JointBlock, ...]]:
     """The leaves that are kept (`number` is not -1) under their new numbers, one block a family and width."""
-    groups: dict[tuple[Family, int], list[LeafBlock]] = {}
+    single: dict[tuple[Family, int], list[LeafBlock]] = {}
+    several: dict[tuple[str, int, int], list[JointBlock]] = {}
     for block in blocks:
-        groups.setdefault((block.family, block.params.shape[1]), []).append(block)
-    merged = (_merge_blocks(group, number) for group in groups.values())
-    return tuple(block for block in merged if block.node.size)
+        if isinstance(block, JointBlock):
+            key = (block.family.name, block.columns.shape[1], block.params.shape[1])
+            several.setdefault(key, []).append(block)
+        else:
+            single.setdefault((block.family, block.params.shape[1]), []).append(block)
+    leaves = (_merge_blocks(group, number) for group in single.values())
+    joints = (_merge_joints(group, number) for group in several.values())
+    return tuple(b for b in leaves if b.node.size), tuple(b for b in joints if b.node.size)
 
 
 def _merge_blocks(blocks: list[LeafBlock], number: Ints) -> LeafBlock:
-    node = number[np.concatenate([b.node for b in blocks])]
-    order = np.argsort(node, kind="stable")
-    order = order[node[order] >= 0]
+    node, order = _kept_in_order(blocks, number)
     column = np.concatenate([b.column for b in blocks])[order]
     params = np.concatenate([b.params for b in blocks])[order]
     return LeafBlock(blocks[0].family, node[order], column, params)
+
+
+def _merge_joints(blocks: list[JointBlock], number: Ints) -> JointBlock:
+    node, order = _kept_in_order(blocks, number)
+    columns = np.concatenate([b.columns for b in blocks])[order]
+    params = np.concatenate([b.params for b in blocks])[order]
+    return JointBlock(blocks[0].family, node[order], columns, params)
+
+
+def _kept_in_order(blocks: Sequence[LeafBlock | JointBlock], number: Ints) -> tuple[Ints, Ints]:
+    """The new numbers of the nodes of all blocks, and the places of those that are kept, in their order."""
+    node = number[np.concatenate([b.node for b in blocks])]
+    order = np.argsort(node, kind="stable")
+    return node, order[node[order] >= 0]
 
 
 def renumbered_features(features: FeatureTable, number: Ints) -> FeatureTable:

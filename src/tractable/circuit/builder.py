@@ -7,9 +7,10 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
+from tractable.leaves.multivariate import JOINT_FAMILIES
 
 
 class Builder:
@@ -21,6 +22,7 @@ class Builder:
         self._children: list[Sequence[int]] = []
         self._weights: list[Sequence[float] | None] = []
         self._leaves: dict[tuple[str, int], list[tuple[int, int, Sequence[float]]]] = {}
+        self._joints: list[JointBlock] = []
         self._interned: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
@@ -31,6 +33,14 @@ class Builder:
         line = tuple(float(p) for p in params)
         node = self._add(LEAF, (), None)
         self._leaves.setdefault((family, len(line)), []).append((node, column, line))
+        return node
+
+    def joint_leaf(self, family: str, columns: Sequence[int] | Ints, params: Sequence[float] | Floats) -> int:
+        """A leaf of a named family over several numeric columns together."""
+        node = self._add(LEAF, (), None)
+        over = np.asarray(columns, dtype=np.int64)[None, :]
+        line = np.asarray(params, dtype=np.float64)[None, :]
+        self._joints.append(JointBlock(JOINT_FAMILIES[family], np.array([node]), over, line))
         return node
 
     def indicator(self, column: int, state: int) -> int:
@@ -70,6 +80,8 @@ class Builder:
             column = np.where(block.column < 0, -1, where[np.maximum(block.column, 0)] if where.size else -1)
             lines = zip(new[block.node].tolist(), column.tolist(), block.params.tolist(), strict=True)
             self._leaves.setdefault((block.family.name, block.params.shape[1]), []).extend(lines)
+        for joint in graph.joints:
+            self._joints.append(JointBlock(joint.family, new[joint.node], where[joint.columns], joint.params))
         return int(new[-1])
 
     def freeze(self, root: int | None = None, features: FeatureTable | None = None) -> Graph:
@@ -87,7 +99,8 @@ class Builder:
             if line is not None:
                 weight[start[node] : start[node] + len(line)] = line
         edges = Edges(np.repeat(np.arange(degree.size), degree), child, weight)
-        blocks = [_block(name, lines) for (name, _), lines in self._leaves.items()]
+        blocks: list[LeafBlock | JointBlock] = [*self._joints]
+        blocks += [_block(name, lines) for (name, _), lines in self._leaves.items()]
         return assemble(self.schema, np.array(self._kind, dtype=np.int64), edges, blocks, root, features)
 
     def _add(self, kind: int, children: Sequence[int], weights: Sequence[float] | None) -> int:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
 
 
 def check_graph(graph: Graph) -> None:
@@ -16,6 +16,8 @@ def check_graph(graph: Graph) -> None:
     _check_weights(graph)
     for block in graph.leaves:
         _check_block(graph, block)
+    for joint in graph.joints:
+        _check_joint(graph, joint)
     _check_every_leaf_is_described(graph)
 
 
@@ -66,8 +68,7 @@ def _check_block(graph: Graph, block: LeafBlock) -> None:
     size = block.node.size
     if block.column.shape != (size,) or block.params.ndim != 2 or len(block.params) != size:
         raise ValueError(f"the arrays of the {name} leaves do not fit together")
-    if size and (block.node.min() < 0 or block.node.max() >= graph.nodes or (np.diff(block.node) <= 0).any()):
-        raise ValueError(f"the nodes of the {name} leaves are not ascending node numbers")
+    _check_nodes(graph, block)
     if block.family.is_constant:
         if (block.column != -1).any() or np.isnan(block.params).any() or (block.params == np.inf).any():
             raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
@@ -79,6 +80,31 @@ def _check_block(graph: Graph, block: LeafBlock) -> None:
         )
     for column in np.unique(block.column):
         _check_column(graph, block, int(column))
+
+
+def _check_nodes(graph: Graph, block: LeafBlock | JointBlock) -> None:
+    node = block.node
+    if node.size and (node.min() < 0 or node.max() >= graph.nodes or (np.diff(node) <= 0).any()):
+        raise ValueError(f"the nodes of the {block.family.name} leaves are not ascending node numbers")
+
+
+def _check_joint(graph: Graph, block: JointBlock) -> None:
+    name, size, columns = block.family.name, block.node.size, block.columns
+    if columns.ndim != 2 or len(columns) != size or block.params.ndim != 2 or len(block.params) != size:
+        raise ValueError(f"the arrays of the {name} leaves do not fit together")
+    _check_nodes(graph, block)
+    for line, node in zip(columns.tolist(), block.node.tolist(), strict=True):
+        if not line or min(line) < 0 or max(line) >= len(graph.schema) or len(set(line)) < len(line):
+            raise ValueError(f"leaf {node} is over the columns {line}: they are out of range or not distinct")
+        for column in line:
+            if not block.family.accepts(graph.schema[column]):
+                raise ValueError(
+                    f"leaf {node}: a {name} leaf cannot stand over the {graph.schema[column].kind} column"
+                    f" '{graph.schema[column].name}'"
+                )
+    fault = block.family.check(block.params, columns.shape[1])
+    if fault is not None:
+        raise ValueError(f"{name} leaves: {fault}")
 
 
 def _check_column(graph: Graph, block: LeafBlock, column: int) -> None:
@@ -96,7 +122,7 @@ def _check_column(graph: Graph, block: LeafBlock, column: int) -> None:
 
 def _check_every_leaf_is_described(graph: Graph) -> None:
     described = np.zeros(graph.nodes, dtype=np.int64)
-    for block in graph.leaves:
+    for block in graph.blocks:
         np.add.at(described, block.node, 1)
     wrong = np.flatnonzero(described != (graph.kind == LEAF))
     if wrong.size:

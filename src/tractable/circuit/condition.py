@@ -7,6 +7,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
 from tractable.circuit.graph import Graph
+from tractable.circuit.joint_evidence import observe_joints, sum_out_of_joints
 from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import explain_validity
 from tractable.circuit.scopes import scoped_blocks
@@ -33,6 +34,7 @@ def condition(
     numbers = constants(graph)
     _observe(graph, row, numbers)
     _confine(graph, within, numbers)
+    graph = observe_joints(graph, row, within, numbers)
     still_open = np.isnan(row)
     still_open[list(within)] = False
     answer = apply_factor(fold_numbers(graph, numbers, np.flatnonzero(still_open)))
@@ -55,6 +57,7 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
     numbers = constants(graph)
     for block in scoped_blocks(graph):
         numbers.known[block.node[~stays[block.column]]] = True
+    graph = sum_out_of_joints(graph, stays, numbers)
     return apply_factor(fold_numbers(graph, numbers, np.flatnonzero(stays)))
 
 

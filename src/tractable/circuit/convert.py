@@ -13,6 +13,7 @@ from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renum
 from tractable.circuit.fold import apply_factor, constants, fold_numbers, with_root_sum
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.properties import explain_decomposable, explain_smooth
+from tractable.circuit.scopes import leaf_columns
 from tractable.circuit.supports import leaves_by_column, state_logs
 from tractable.leaves import FAMILIES
 
@@ -30,7 +31,7 @@ def to_spn(graph: Graph) -> Graph:
     if fault is not None:
         raise ValueError(f"the circuit is no sum-product network: {fault}")
     answer = apply_factor(fold_numbers(graph, constants(graph), np.arange(len(graph.schema))))
-    is_number = answer.nodes == 1 and answer.leaves[0].family.is_constant
+    is_number = answer.nodes == 1 and bool(answer.leaves) and answer.leaves[0].family.is_constant
     return answer if is_number or answer.kind[-1] == SUM else with_root_sum(answer)
 
 
@@ -85,7 +86,7 @@ class _Parts(NamedTuple):
 
 
 def _indicators(graph: Graph) -> _Indicators:
-    columns = np.array(sorted(leaves_by_column(graph)), dtype=np.int64)
+    columns = leaf_columns(graph)
     for column in columns.tolist():
         variable = graph.schema[column]
         if not variable.is_categorical:

@@ -12,7 +12,7 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock
 from tractable.circuit.kernels import fold
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
@@ -94,14 +94,15 @@ def apply_factor(simpler: FoldedGraph) -> Graph:
     graph, factor = simpler
     if factor == 0.0:
         return graph
-    if graph.nodes == 1 and graph.leaves[0].family.is_constant:
+    if graph.nodes == 1 and graph.leaves and graph.leaves[0].family.is_constant:
         return constant_graph(graph.schema, factor + float(graph.leaves[0].params[0, 0]))
     topped = graph if graph.kind[-1] == SUM else with_root_sum(graph)
     weight = topped.log_weight.copy()
     weight[topped.start[-2] :] += factor
     return Graph(
-        topped.schema, topped.kind, topped.start, topped.child, weight, topped.leaves, topped.features
-    )
+        topped.schema, topped.kind, topped.start, topped.child, weight, topped.leaves, topped.features,
+        topped.joints,
+    )  # fmt: skip
 
 
 def with_root_sum(graph: Graph) -> Graph:
@@ -114,6 +115,7 @@ def with_root_sum(graph: Graph) -> Graph:
         np.append(graph.log_weight, 0.0),
         graph.leaves,
         graph.features,
+        graph.joints,
     )
 
 
@@ -129,14 +131,21 @@ def constant_block(log_value: float) -> LeafBlock:
     return LeafBlock(FAMILIES["constant"], np.array([0]), np.array([-1]), np.array([[log_value]]))
 
 
-def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock]:
-    """The leaves over the given columns, which are renumbered from 0; nodes move by `shift`."""
+def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock | JointBlock]:
+    """The leaves over the given columns, which are renumbered from 0; nodes move by `shift`.
+
+    A leaf over several columns stays if all of them are among the given ones.
+    """
     # One place more than there are columns: a constant is over column -1 and stays there.
     place = np.full(len(graph.schema) + 1, -1, dtype=np.int64)
     place[columns] = np.arange(len(columns))
-    answer = []
+    answer: list[LeafBlock | JointBlock] = []
     for block in graph.leaves:
         stay = (place[block.column] >= 0) | (block.column < 0)
         column = place[block.column[stay]]
         answer.append(LeafBlock(block.family, block.node[stay] + shift, column, block.params[stay]))
+    for joint in graph.joints:
+        all_stay = np.flatnonzero((place[joint.columns] >= 0).all(axis=1))
+        over = place[joint.columns[all_stay]]
+        answer.append(JointBlock(joint.family, joint.node[all_stay] + shift, over, joint.params[all_stay]))
     return answer

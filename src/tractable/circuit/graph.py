@@ -10,6 +10,7 @@ from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit.features import FeatureTable
 from tractable.data.schema import Schema
 from tractable.leaves.family import Family
+from tractable.leaves.multivariate import MultivariateGaussian
 
 LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
 
@@ -28,6 +29,20 @@ class LeafBlock:
         return LeafBlock(self.family, node, self.column, self.params)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JointBlock:
+    """All leaves of one family over equally many numeric columns together."""
+
+    family: MultivariateGaussian
+    node: Ints  # (leaves,) the node that each leaf is, ascending
+    columns: Ints  # (leaves, columns) the columns it is over, in the order of its parameters
+    params: Floats  # (leaves, width)
+
+    def renumber(self, node: Ints) -> "JointBlock":
+        """The same leaves as other nodes, which ascend in the same order."""
+        return JointBlock(self.family, node, self.columns, self.params)
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A rooted graph of sums, products and leaves, stored as flat arrays.
@@ -41,8 +56,9 @@ class Graph:
     start: Ints  # (nodes + 1,) node i's edges are start[i]:start[i + 1]
     child: Ints  # (edges,) the node below each edge
     log_weight: Floats  # (edges,) zero below a product
-    leaves: tuple[LeafBlock, ...]
+    leaves: tuple[LeafBlock, ...]  # the leaves over one column, or none
     features: FeatureTable | None = None  # the Markov network that the circuit was learned as
+    joints: tuple[JointBlock, ...] = ()  # the leaves over several columns together
     facts: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # see `remember`
 
     def __post_init__(self) -> None:
@@ -55,7 +71,10 @@ class Graph:
         return {**self.__dict__, "facts": {}}
 
     def with_parameters(
-        self, log_weight: Floats | None = None, leaves: tuple[LeafBlock, ...] | None = None
+        self,
+        log_weight: Floats | None = None,
+        leaves: tuple[LeafBlock, ...] | None = None,
+        joints: tuple[JointBlock, ...] | None = None,
     ) -> "Graph":
         """The same structure with other weights or other parameters of the leaves.
 
@@ -67,14 +86,20 @@ class Graph:
         """
         weight = self.log_weight if log_weight is None else log_weight
         blocks = self.leaves if leaves is None else leaves
-        if weight.shape != self.log_weight.shape or [b.params.shape for b in blocks] != [
-            b.params.shape for b in self.leaves
-        ]:
+        together = self.joints if joints is None else joints
+        shapes = [*(b.params.shape for b in blocks), *(b.params.shape for b in together)]
+        if weight.shape != self.log_weight.shape or shapes != [b.params.shape for b in self.blocks]:
             raise ValueError("the parameters are not as many as those of the circuit")
         twin = copy(self)
         object.__setattr__(twin, "log_weight", weight)
         object.__setattr__(twin, "leaves", blocks)
+        object.__setattr__(twin, "joints", together)
         return twin
+
+    @property
+    def blocks(self) -> tuple[LeafBlock | JointBlock, ...]:
+        """All leaves: those over one column first, then those over several."""
+        return (*self.leaves, *self.joints)
 
     @property
     def nodes(self) -> int:

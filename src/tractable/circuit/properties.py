@@ -210,4 +210,4 @@ def parameter_count(graph: Graph) -> int:
         for block in graph.leaves
         if not block.family.is_indicator and not (block.family.is_constant and graph.features is not None)
     )
-    return weights + tied + sum(counted)
+    return weights + tied + sum(counted) + sum(block.params.size for block in graph.joints)

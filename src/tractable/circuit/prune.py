@@ -33,7 +33,7 @@ def flatten(graph: Graph) -> Graph:
     stay = ~dissolved[graph.child]
     parent = graph.parent[stay]
     edges = Edges(into[parent], graph.child[stay], graph.log_weight[stay] + lift[parent])
-    return assemble(graph.schema, graph.kind.astype(np.int64), edges, graph.leaves, features=graph.features)
+    return assemble(graph.schema, graph.kind.astype(np.int64), edges, graph.blocks, features=graph.features)
 
 
 def _dead_constants(graph: Graph) -> LeafNumbers:

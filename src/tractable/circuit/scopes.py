@@ -30,13 +30,15 @@ class Window(NamedTuple):
 
 
 def scoped_blocks(graph: Graph) -> list[LeafBlock]:
-    """The leaves that are over a random variable."""
+    """The leaves that are over one random variable."""
     return [b for b in graph.leaves if b.family.has_scope]
 
 
 def leaf_columns(graph: Graph) -> Ints:
     """The columns that some leaf is over, ascending; potentials do not count."""
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(b.column for b in scoped_blocks(graph))]))
+    single = (b.column for b in scoped_blocks(graph))
+    several = (b.columns.ravel() for b in graph.joints)
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *single, *several]))
 
 
 def windows(graph: Graph, columns: Iterable[int]) -> Iterator[Window]:
@@ -57,6 +59,10 @@ def _leaf_words(graph: Graph, columns: Ints) -> Words:
         mine = bit[block.column]
         inside = mine >= 0
         word[block.node[inside]] = np.uint64(1) << mine[inside].astype(np.uint64)
+    for joint in graph.joints:
+        for mine in bit[joint.columns.T]:
+            inside = mine >= 0
+            word[joint.node[inside]] |= np.uint64(1) << mine[inside].astype(np.uint64)
     return word
 
 

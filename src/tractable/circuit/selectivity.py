@@ -30,6 +30,10 @@ def irregular_sum(graph: Graph) -> int | None:
         OverlapError: if the leaves over some column overlap.
     """
     sums = np.flatnonzero((graph.kind == SUM) & (np.diff(graph.start) > 1))
+    if graph.joints and sums.size:
+        raise OverlapError(int(graph.joints[0].columns[0, 0]))
+    if graph.joints:
+        return None
     decided = np.zeros(sums.size, dtype=np.int64)  # by how many columns the children of each sum differ
     wrong = np.zeros(sums.size, dtype=np.bool_)
     differs, meets = np.zeros((2, sums.size), dtype=np.bool_)

@@ -103,6 +103,6 @@ def _fill_gaps(graph: Graph, lacking: _Gaps, fillers: _Fillers) -> Graph:
             Edges(above, fillers.node[lacking.column], np.zeros(above.size)),
         ]
     )
-    moved = [b.renumber(number[b.node]) for b in graph.leaves]
+    moved = [b.renumber(number[b.node]) for b in graph.blocks]
     features = None if graph.features is None else renumbered_features(graph.features, number)
     return assemble(graph.schema, kind, edges, [*moved, fillers.leaves], features=features)

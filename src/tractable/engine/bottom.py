@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.graph import LEAF, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock
 from tractable.compiled import njit
 from tractable.engine.program import LeafTables
 
@@ -22,19 +22,19 @@ class Bottom(NamedTuple):
 
 
 def read_leaves(graph: Graph, merge: bool) -> Bottom:
-    """The circuit's leaves as tables and dense lines."""
+    """The circuit's leaves as tables and dense lines; a leaf over several columns counts for the first."""
     refs = (np.zeros(graph.nodes, np.uint8), np.full(graph.nodes, -1, np.int64), np.zeros(graph.nodes))
     columns, widths, values, dense = [], [], [], []
     dense_node: list[Ints] = []
     leaves = 0
-    for block in graph.leaves:
-        if block.family.is_constant:
+    for block in graph.blocks:
+        if isinstance(block, LeafBlock) and block.family.is_constant:
             refs[2][block.node] = block.params[:, 0]
             continue
         refs[0][block.node] = TO_LEAF
         refs[1][block.node] = leaves + np.arange(block.node.size)
         leaves += block.node.size
-        columns.append(block.column)
+        columns.append(block.columns[:, 0] if isinstance(block, JointBlock) else block.column)
         width, value = _block_tables(graph, block)
         widths.append(width)
         values.append(value)
@@ -52,8 +52,10 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
     return Bottom(refs, tables.with_room(*room), leaves, np.concatenate([np.zeros(0, np.int64), *dense_node]))
 
 
-def _block_tables(graph: Graph, block: LeafBlock) -> tuple[Ints, Floats]:
+def _block_tables(graph: Graph, block: LeafBlock | JointBlock) -> tuple[Ints, Floats]:
     """The number of states of each leaf of a block, and the logarithms of their probabilities end to end."""
+    if isinstance(block, JointBlock):
+        return np.zeros(block.node.size, dtype=np.int64), np.zeros(0)
     width = graph.schema.cardinalities[block.column]
     if not width.any():
         return width, np.zeros(0)

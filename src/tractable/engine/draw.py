@@ -14,6 +14,7 @@ from tractable.engine.inputs import (
     dense_blocks,
     every_column,
 )
+from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import own_places
 from tractable.engine.sweep import SMALL_TILE, in_parts, map_threads, new_tile, threads_or_default, tile_width
 from tractable.engine.trace import Draws, LeafWeights, trace, trace_batch
@@ -139,8 +140,27 @@ def _fill_rows(question: Question, rows: Floats, draws: Draws) -> Floats:
             if question.best:
                 answer[here, column] = block.family.mode(params, region)
             else:
-                step = (2 * int(column) + 1) * 0xD1B54A32D192ED03 % 2**64  # another one for each column
-                words = _mix_bits(draws.random[here] + np.uint64(step))
-                uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+                uniform = _uniform(draws.random[here], int(column))
                 answer[here, column] = block.family.draw(params, uniform, region)
+    _fill_joints(question, rows, draws, answer)
     return answer
+
+
+def _fill_joints(question: Question, rows: Floats, draws: Draws, answer: Floats) -> None:
+    """Fill the missing cells of leaves over several columns, wherever such a leaf was chosen."""
+    missing = np.isnan(rows)
+    for leaf in joint_lines(question.graph, question.code):
+        columns = leaf.columns
+        chosen = draws.line[:, columns[0]] == leaf.line
+        here = np.flatnonzero(chosen & missing[:, columns].any(axis=1))
+        if here.size:
+            uniform = np.stack([_uniform(draws.random[here], c) for c in columns.tolist()], axis=1)
+            filled = leaf.fill(rows[here], question.regions, question.best, uniform)
+            answer[np.ix_(here, columns)] = filled
+
+
+def _uniform(random: Words, column: int) -> Floats:
+    """A number in [0, 1) for each draw, another one for each column."""
+    step = (2 * column + 1) * 0xD1B54A32D192ED03 % 2**64
+    words = _mix_bits(random + np.uint64(step))
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -15,7 +15,7 @@ from tractable.engine.lean import recompute_pairs
 from tractable.engine.program import LeafTables, own_places
 from tractable.engine.scaling import join
 from tractable.engine.sweep import map_threads, new_tile, question_log_values, threads_or_default, tile_width
-from tractable.engine.up import Tile
+from tractable.engine.up import Inputs, Tile
 
 LEAST_PART, MOST_PART = 512, 4096  # rows of one part
 COUNT_TILE = 256  # rows counted together: more than are swept upwards, as each operation has more to do
@@ -34,6 +34,7 @@ class Expectations(NamedTuple):
     log_value: Floats  # (rows,) the logarithm of the circuit's value
     edge: Floats  # (edges,) rows expected to use each edge of a sum; zero below products
     leaves: tuple[LeafCounts, ...]  # one a block
+    joints: tuple[Floats, ...] = ()  # (leaves, rows) the flows of each block of leaves over several columns
 
 
 class Expecter:
@@ -135,7 +136,8 @@ def _read(question: Question, back: Backward, tallies: list[Tally], sizes: list[
     states = _states(question, leaf_total, entry_total)
     dense = np.concatenate([t.dense[:, :n] for t, n in zip(tallies, sizes, strict=True)], axis=1)
     roots = [join(t.root, t.root_exponent)[:n] for t, n in zip(tallies, sizes, strict=True)]
-    return Expectations(np.concatenate(roots) + code.log_factor, edge, _by_block(question, states, dense))
+    leaves, joints = _by_block(question, states, dense), _joint_flows(graph, dense)
+    return Expectations(np.concatenate(roots) + code.log_factor, edge, leaves, joints)
 
 
 def _states(question: Question, leaf_total: Floats, entry_total: Floats) -> Floats:
@@ -164,6 +166,21 @@ def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCo
             found.append(LeafCounts(_state_matrix(tables, states, leaf, size), np.zeros((size, 0))))
         leaf += size
     return tuple(found)
+
+
+def _joint_flows(graph: Graph, dense: Floats) -> tuple[Floats, ...]:
+    """The flows of the leaves over several columns, whose lines are the last. (leaves, rows) a block."""
+    sizes = [block.node.size for block in graph.joints]
+    first = len(dense) - sum(sizes)
+    return tuple(np.split(dense[first:], np.cumsum(sizes)[:-1])) if sizes else ()
+
+
+def dense_flows(question: Question, back: Backward, inputs: Inputs, tile: Tile) -> Floats:
+    """How much of each row of a batch flows into each leaf over numbers. Shape (dense lines, rows)."""
+    rows = inputs.code.shape[1]
+    tally = _empty_tally(question, back.edge.size, rows)
+    sweep_counts(question.code.program, back, inputs, tile, np.ones(rows), tally)
+    return tally.dense
 
 
 def _state_matrix(tables: LeafTables, states: Floats, leaf: int, size: int) -> Floats:

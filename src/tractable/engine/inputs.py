@@ -10,6 +10,7 @@ from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
+from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import DENSE, CompiledGraph, LeafTables
 from tractable.engine.scaling import split
 from tractable.engine.up import Inputs
@@ -152,6 +153,8 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
         value[line] = _block_values(question, block, rows)
+    for leaf in joint_lines(question.graph, question.code):
+        value[leaf.line] = leaf.log_values(rows, question.regions, question.best)
     return split(value) if lines else (value, value)
 
 

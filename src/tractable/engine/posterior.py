@@ -1,5 +1,7 @@
 """The posterior distribution of every column given each row, in one sweep up and one down."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tractable.arrays import Floats, Ints
@@ -8,7 +10,9 @@ from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import backward
 from tractable.engine.down import Shares, sweep_posteriors
+from tractable.engine.expectations import dense_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
+from tractable.engine.joint_lines import joint_lines
 from tractable.engine.sweep import in_parts, new_tile, tile_width
 
 
@@ -45,6 +49,9 @@ def posteriors(
         out = np.empty((part.stop - part.start, first[-1]))
         tile = new_tile(graph, back.places, width)
         sweep_posteriors(code.program, back, inputs, shares, tile, rows[part], out)
+        if graph.joints:
+            flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
+            _mix_numbers(question, shares, flows, rows[part], out)
         return out
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads))
@@ -86,3 +93,61 @@ def _moments(question: Question) -> Floats:
                 here[some] = np.stack(block.family.moments(block.params[some], region), axis=1)
         moments[line] = here
     return moments
+
+
+class _Mixture(NamedTuple):
+    """The mean and the variance of a column so far, and the flow that they stand for. Shapes (rows,)."""
+
+    flow: Floats
+    mean: Floats
+    variance: Floats
+
+    def add(self, flow: Floats, mean: Floats, variance: Floats) -> "_Mixture":
+        """The mixture with one more component."""
+        total = self.flow + flow
+        share = np.where(total > 0, flow / np.where(total > 0, total, 1.0), 0.0)
+        apart = mean - self.mean
+        spread = (1 - share) * self.variance + share * (variance + (1 - share) * apart**2)
+        return _Mixture(total, self.mean + share * apart, spread)
+
+
+def _mix_numbers(question: Question, shares: Shares, flows: Floats, rows: Floats, out: Floats) -> None:
+    """Write the mean and variance of numeric columns where leaves over several columns take part.
+
+    The moments of such a leaf depend on the row, unlike those of leaves over one column.
+    """
+    graph = question.graph
+    mixtures = {c: _single_mixture(question, shares, flows, c) for c in _joint_columns(graph)}
+    for leaf in joint_lines(graph, question.code):
+        used = np.flatnonzero(flows[leaf.line] > 0)
+        moments = [np.zeros((len(rows), leaf.columns.size)) for _ in range(2)]
+        for full, some in zip(moments, leaf.moments(rows[used], question.regions), strict=True):
+            full[used] = some
+        for place, c in enumerate(leaf.columns.tolist()):
+            mean, variance = (full[:, place] for full in moments)
+            mixtures[c] = mixtures[c].add(flows[leaf.line], mean, variance)
+    for c, mixture in mixtures.items():
+        missing = np.isnan(rows[:, c]) & ~np.isnan(out[:, shares.first[c]])
+        out[missing, shares.first[c]] = mixture.mean[missing]
+        out[missing, shares.first[c] + 1] = mixture.variance[missing]
+
+
+def _joint_columns(graph: Graph) -> list[int]:
+    return sorted({c for block in graph.joints for c in block.columns.ravel().tolist()})
+
+
+def _single_mixture(question: Question, shares: Shares, flows: Floats, column: int) -> _Mixture:
+    """What the leaves over one column alone say of it."""
+    mixture = _Mixture(*np.zeros((3, flows.shape[1])))
+    for block, lines in dense_blocks(question.graph, question.code):
+        if block.family.arrives_with_row or not (block.column == column).any():
+            continue
+        here = np.arange(lines.start, lines.stop)[block.column == column]
+        mean, variance = shares.dense[here, 0], shares.dense[here, 1]
+        flow = flows[here]
+        total = flow.sum(axis=0)
+        safe = np.where(total > 0, total, 1.0)
+        centre = mean @ flow / safe
+        spread = (flow * (variance[:, None] + (mean[:, None] - centre) ** 2)).sum(axis=0) / safe
+        mixture = mixture.add(total, centre, spread)
+    return mixture

@@ -15,6 +15,9 @@ def node_labels(graph: Graph) -> list[str]:
         lines = zip(block.node.tolist(), block.column.tolist(), block.params.tolist(), strict=True)
         for node, column, params in lines:
             labels[node] = shorten(_leaf_label(graph, block.family, column, params))
+    for joint in graph.joints:
+        for node, columns in zip(joint.node.tolist(), joint.columns.tolist(), strict=True):
+            labels[node] = shorten(joint.family.describe([graph.schema[c] for c in columns]))
     return labels
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tractable.circuit.assemble import renumbered_blocks
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
@@ -19,6 +20,7 @@ from tractable.formats.document import Document
 from tractable.formats.features import Condition, FeatureLine, feature_table
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.leaves import FAMILIES
+from tractable.leaves.multivariate import JOINT_FAMILIES
 
 Leaf = tuple[int, int, list[float]]  # node, column, parameters
 
@@ -75,6 +77,13 @@ def _node_lines(graph: Graph) -> Iterator[str]:
         for node, column, params in lines:
             where = "" if column < 0 else f'"column": {names[column]}, '
             leaf[node] = f'{{"leaf": "{block.family.name}", {where}"params": {_numbers(params)}}}'
+    for joint in graph.joints:
+        over = zip(joint.node.tolist(), joint.columns.tolist(), joint.params.tolist(), strict=True)
+        for node, columns, params in over:
+            where = ", ".join(names[c] for c in columns)
+            leaf[node] = (
+                f'{{"leaf": "{joint.family.name}", "columns": [{where}], "params": {_numbers(params)}}}'
+            )
     start, child, weight = graph.start.tolist(), graph.child.tolist(), graph.log_weight.tolist()
     for node, kind in enumerate(graph.kind.tolist()):
         edges = slice(start[node], start[node + 1])
@@ -101,9 +110,15 @@ def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None) -
     child: list[int] = []
     weight: list[float] = []
     leaves: dict[tuple[str, int], list[Leaf]] = {}
+    joints: list[JointBlock] = []
     for number, line in enumerate(nodes):
         if not isinstance(line, dict):
             raise ValueError(f"node {number} is not a leaf, a product or a sum")
+        if "leaf" in line and "columns" in line:
+            joints.append(_joint(number, line, schema))
+            kind.append(LEAF)
+            degree.append(0)
+            continue
         if "leaf" in line:
             family, column, params = _leaf(number, line, schema)
             leaves.setdefault((family, len(params)), []).append((number, column, params))
@@ -123,6 +138,7 @@ def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None) -
         np.array(weight, dtype=np.float64),
         tuple(_block(family, lines) for (family, _), lines in leaves.items()),
         features,
+        renumbered_blocks(joints, np.arange(len(nodes)))[1],
     )
 
 
@@ -133,6 +149,17 @@ def _leaf(number: int, line: dict[str, Any], schema: Schema) -> tuple[str, int, 
     if name is not None and not isinstance(name, str):
         raise ValueError(f"node {number}: the column is not a name")
     return family, -1 if name is None else schema.column(name), _floats(number, line.get("params"))
+
+
+def _joint(number: int, line: dict[str, Any], schema: Schema) -> JointBlock:
+    family, names = line["leaf"], line["columns"]
+    if not isinstance(family, str) or family not in JOINT_FAMILIES:
+        raise ValueError(f"node {number}: no family of leaves over several columns is called {family!r}")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"node {number}: the columns are not a list of names")
+    columns = np.array([schema.columns(names)], dtype=np.int64)
+    params = np.array([_floats(number, line.get("params"))], dtype=np.float64)
+    return JointBlock(JOINT_FAMILIES[family], np.array([number]), columns, params)
 
 
 def _inner(number: int, line: dict[str, Any]) -> tuple[list[int], list[float]]:

@@ -83,7 +83,7 @@ def _normalise_part(part: Graph, total: float) -> Graph:
 
 def _below(graph: Graph, node: int) -> Graph:
     """The circuit at and below a node."""
-    return assemble(graph.schema, graph.kind.astype(np.int64), edges_of(graph), graph.leaves, node)
+    return assemble(graph.schema, graph.kind.astype(np.int64), edges_of(graph), graph.blocks, node)
 
 
 def _children_meet(graph: Graph) -> bool:

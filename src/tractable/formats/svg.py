@@ -139,7 +139,7 @@ def _bar(counts: Ints, x: float, wide: float, tall: float) -> Iterator[str]:
 
 
 def _title(graph: Graph, depth: int) -> str:
-    families = ", ".join(sorted({block.family.name for block in graph.leaves}))
+    families = ", ".join(sorted({block.family.name for block in graph.blocks}))
     words = f"{graph.nodes:,} nodes, {graph.edges:,} edges, depth {depth:,}, {len(graph.schema):,} columns"
     return _text(400, 24, f"{words}; leaves: {families}", ' font-size="14"')
 

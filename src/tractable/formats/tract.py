@@ -16,17 +16,19 @@ from safetensors.numpy import save
 
 from tractable.arrays import AnyArray
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import Graph, JointBlock, LeafBlock
 from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.leaves import FAMILIES
+from tractable.leaves.multivariate import JOINT_FAMILIES
 
 Tensors: TypeAlias = dict[str, AnyArray]
 
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
+_JOINT = {"node": np.int64, "columns": np.int64, "params": np.float64}
 _FEATURES = {
     "node": np.int64,
     "log_weight": np.float64,
@@ -47,6 +49,7 @@ def write_tract(document: Document, path: Path) -> None:
             "package": package_version(),
             "schema": plain_schema(document.graph.schema),
             "families": [block.family.name for block in document.graph.leaves],
+            **_joint_names(document.graph),
             "about": document.about,
         }
     )
@@ -65,10 +68,14 @@ def read_tract(path: Path) -> Document:
     families = entries.get("families")
     if not isinstance(families, list):
         raise ValueError("the families of the leaves are not a list")
-    _check_names(tensors, len(families))
+    together = entries.get("joint_families", [])
+    if not isinstance(together, list):
+        raise ValueError("the families of the leaves over several columns are not a list")
+    _check_names(tensors, len(families), len(together))
     kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
     leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
-    graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors))
+    joints = tuple(_joint(tensors, number, family) for number, family in enumerate(together))
+    graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints)
     check_circuit(graph)
     if metadata.get("digest") != _digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
@@ -79,6 +86,8 @@ def _tensors(graph: Graph) -> Tensors:
     tensors: Tensors = {name: getattr(graph, name) for name in _GRAPH}
     for number, block in enumerate(graph.leaves):
         tensors |= {f"leaf.{number}.{name}": getattr(block, name) for name in _BLOCK}
+    for number, joint in enumerate(graph.joints):
+        tensors |= {f"joint.{number}.{name}": getattr(joint, name) for name in _JOINT}
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
@@ -105,8 +114,14 @@ def _open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
         raise ValueError(f"the file is damaged or cut short ({reason})") from None
 
 
-def _check_names(tensors: Tensors, blocks: int) -> None:
+def _joint_names(graph: Graph) -> dict[str, list[str]]:
+    """The families of leaves over several columns, where there are any."""
+    return {"joint_families": [block.family.name for block in graph.joints]} if graph.joints else {}
+
+
+def _check_names(tensors: Tensors, blocks: int, joints: int) -> None:
     wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(blocks) for name in _BLOCK)}
+    wanted |= {f"joint.{i}.{name}" for i in range(joints) for name in _JOINT}
     features = {f"feature.{name}" for name in _FEATURES}
     if not features.isdisjoint(tensors):
         wanted |= features
@@ -118,7 +133,7 @@ def _tensor(tensors: Tensors, name: str, dtype: Any) -> AnyArray:
     array = tensors[name]
     if array.dtype != dtype:
         raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")
-    dimensions = 2 if name.endswith(".params") else 1
+    dimensions = 2 if name.endswith((".params", ".columns")) else 1
     if array.ndim != dimensions:
         raise ValueError(f"the array '{name}' has {array.ndim} dimensions, not {dimensions}")
     return array
@@ -129,6 +144,13 @@ def _block(tensors: Tensors, number: int, family: object) -> LeafBlock:
         raise ValueError(f"there is no family of leaves called {family!r}")
     arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
     return LeafBlock(FAMILIES[family], *arrays)
+
+
+def _joint(tensors: Tensors, number: int, family: object) -> JointBlock:
+    if not isinstance(family, str) or family not in JOINT_FAMILIES:
+        raise ValueError(f"there is no family of leaves over several columns called {family!r}")
+    arrays = (_tensor(tensors, f"joint.{number}.{name}", dtype) for name, dtype in _JOINT.items())
+    return JointBlock(JOINT_FAMILIES[family], *arrays)
 
 
 def _features(tensors: Tensors) -> FeatureTable | None:

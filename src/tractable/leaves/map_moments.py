@@ -113,4 +113,5 @@ def _piece_integrals(out: Floats, start: Floats, end: Floats) -> tuple[Floats, F
     second = mass + start * left - end * right - near * first
     is_short = end - start <= SHORT
     closed = (mass, first, second)
-    return tuple(np.where(is_short, f, c) for f, c in zip(few, closed, strict=True))  # type: ignore[return-value]
+    mass, mean, spread = (np.where(is_short, f, c) for f, c in zip(few, closed, strict=True))
+    return mass, mean, spread

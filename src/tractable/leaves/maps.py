@@ -28,6 +28,12 @@ class MonotoneMap(ABC):
 
     name: ClassVar[str]
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     @abstractmethod
     def check(self, params: Floats) -> str | None:
         """What is wrong with parameters (..., width), in words; None when nothing is."""
@@ -118,7 +124,7 @@ class YeoJohnsonMap(MonotoneMap):
     def inverse(self, params: Floats, z: Floats) -> Floats:
         """The values; at most 1e300 scales from the shift."""
         exponent = _exponent(params, z)
-        size, end = np.abs(z), _power(np.float64(STRAIGHT), exponent)
+        size, end = np.abs(z), _power(STRAIGHT, exponent)
         near = np.minimum(_root(np.minimum(size, end), exponent), STRAIGHT)
         with np.errstate(over="ignore", invalid="ignore"):
             beyond = np.maximum(size - end, 0.0) * np.exp((1 - exponent) * np.log1p(STRAIGHT))
@@ -155,7 +161,7 @@ def _exponent(params: Floats, side: Floats) -> Floats:
     return np.where(np.signbit(side), 2 - params[..., 2], params[..., 2])
 
 
-def _power(size: Floats, exponent: Floats) -> Floats:
+def _power(size: Floats | float, exponent: Floats) -> Floats:
     """((1 + size)^exponent - 1) / exponent, and the logarithm of 1 + size where the exponent is zero."""
     log = np.log1p(size)
     return np.asarray(log * exprel(exponent * log))

@@ -10,6 +10,7 @@ from tractable.circuit import Graph, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
 from tractable.parameters.entropy import spread_counts
+from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights, sum_edges
@@ -64,6 +65,7 @@ class ExpectationMaximisation(Method):
             graph = graph.with_parameters(
                 log_weight=smoothed_weights(graph, counts, self.smoothing),
                 leaves=refit_leaves(graph, counts, rows.values, self.leaf_smoothing),
+                joints=refit_joints(graph, counts, rows.values, self.leaf_smoothing),
             )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tractable.circuit import Graph, explain_deterministic, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
+from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.settings import redeclare, setting
@@ -49,5 +50,6 @@ class ClosedForm(Method):
         graph = graph.with_parameters(
             log_weight=smoothed_weights(graph, expected, self.smoothing),
             leaves=refit_leaves(graph, expected, rows.values, self.leaf_smoothing),
+            joints=refit_joints(graph, expected, rows.values, self.leaf_smoothing),
         )
         yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))

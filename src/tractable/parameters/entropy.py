@@ -11,6 +11,7 @@ import numpy as np
 
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit import SUM, Graph, LeafBlock
+from tractable.circuit.joint_evidence import joint_leaves
 from tractable.compiled import njit
 from tractable.engine.expectations import Expectations, LeafCounts
 from tractable.parameters.updates import sum_edges
@@ -45,10 +46,12 @@ def spread_counts(
             pull = entropy * visits[block.node]
             states, below[block.node] = _spread_leaves(graph, block, counts.states, pull, leaf_smoothing)
             leaves.append(LeafCounts(states, counts.flows))
+    for joint in graph.joints:
+        below[joint.node] = [leaf.entropy for leaf in joint_leaves(graph, joint)]
     pseudo = np.where(sum_edges(graph), smoothing / np.diff(graph.start)[graph.parent], 0.0)
     edge = expected.edge + pseudo
     _spread_sums(graph.kind, graph.start, graph.child, entropy * visits, edge, below)
-    return Expectations(expected.log_value, np.where(sum_edges(graph), edge - pseudo, 0.0), tuple(leaves))
+    return expected._replace(edge=np.where(sum_edges(graph), edge - pseudo, 0.0), leaves=tuple(leaves))
 
 
 def _spread_leaves(

@@ -26,7 +26,8 @@ def expand_states(graph: Graph) -> Graph:
     column = np.repeat(np.arange(states.size), states)
     state = (np.arange(shift) - first[column]).astype(np.float64)
     blocks.append(LeafBlock(FAMILIES["indicator"], np.arange(shift), column, state[:, None]))
-    return assemble(graph.schema, kind, concatenate_edges(groups), blocks)
+    together = [joint.renumber(joint.node + shift) for joint in graph.joints]
+    return assemble(graph.schema, kind, concatenate_edges(groups), [*blocks, *together])
 
 
 def _state_edges(block: LeafBlock, node: Ints, first: Ints, states: Ints) -> Edges:
@@ -69,7 +70,7 @@ def contract_states(graph: Graph) -> Graph:
             params = logs[:, 1:] - logs[:, :1] if k == 2 else logs
         family = FAMILIES["bernoulli" if k == 2 else "categorical"]
         blocks.append(LeafBlock(family, simple.node[some], simple.column[some], params))
-    return assemble(graph.schema, kind, edges, blocks)
+    return assemble(graph.schema, kind, edges, [*blocks, *graph.joints])
 
 
 def _simple_sums(graph: Graph) -> _Simple:

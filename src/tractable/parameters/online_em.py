@@ -11,6 +11,7 @@ from tractable.circuit import Graph, LeafBlock, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
 from tractable.parameters.entropy import spread_counts
+from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights
@@ -86,6 +87,7 @@ class OnlineEM(Method):
                 graph = graph.with_parameters(
                     log_weight=smoothed_weights(graph, counts, self.smoothing),
                     leaves=self._leaves(graph, counts, values, pace),
+                    joints=refit_joints(graph, counts, values, self.leaf_smoothing, pace),
                 )
             done += 1
             yield Step(graph, score / sum(float(times.sum()) for _, times in parts))
@@ -126,7 +128,8 @@ def _batches(rows: WeightedRows, size: int, rng: np.random.Generator) -> list[tu
 
 def _scale(expected: Expectations, factor: float) -> Expectations:
     leaves = tuple(LeafCounts(c.states * factor, c.flows * factor) for c in expected.leaves)
-    return Expectations(expected.log_value, expected.edge * factor, leaves)
+    joints = tuple(flows * factor for flows in expected.joints)
+    return Expectations(expected.log_value, expected.edge * factor, leaves, joints)
 
 
 def _blend(running: Expectations, latest: Expectations, pace: float) -> Expectations:
@@ -135,4 +138,5 @@ def _blend(running: Expectations, latest: Expectations, pace: float) -> Expectat
         LeafCounts((1 - pace) * old.states + pace * new.states, new.flows)
         for old, new in zip(running.leaves, latest.leaves, strict=True)
     )
-    return Expectations(latest.log_value, (1 - pace) * running.edge + pace * latest.edge, leaves)
+    edge = (1 - pace) * running.edge + pace * latest.edge
+    return Expectations(latest.log_value, edge, leaves, latest.joints)

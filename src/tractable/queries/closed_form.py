@@ -8,6 +8,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph, LeafBlock, explain_deterministic, normalise
+from tractable.circuit.joint_evidence import joint_leaves
 from tractable.queries.kernels import expected_log
 
 ESTIMATE = "method='sample' estimates the divergence"
@@ -40,6 +41,11 @@ def same_structure(graph: Graph, other: Graph) -> bool:
     """Whether two circuits differ in their parameters only."""
     arrays = ((graph.kind, other.kind), (graph.start, other.start), (graph.child, other.child))
     alike = all(np.array_equal(a, b) for a, b in arrays) and len(graph.leaves) == len(other.leaves)
+    alike = alike and [b.family for b in graph.joints] == [b.family for b in other.joints]
+    alike = alike and all(
+        np.array_equal(a.node, b.node) and np.array_equal(a.columns, b.columns)
+        for a, b in zip(graph.joints, other.joints, strict=True)
+    )
     return alike and all(
         a.family == b.family and np.array_equal(a.node, b.node) and np.array_equal(a.column, b.column)
         for a, b in zip(graph.leaves, other.leaves, strict=True)
@@ -51,6 +57,10 @@ def _expected_log(graph: Graph, other: Graph) -> float:
     value = np.zeros(graph.nodes)
     for block, twin in zip(graph.leaves, other.leaves, strict=True):
         value[block.node] = _leaf_expected_log(graph, block, twin)
+    for joint, twin_joint in zip(graph.joints, other.joints, strict=True):
+        if not np.array_equal(joint.params, twin_joint.params):
+            raise ValueError(f"leaves over several columns differ, which has no exact value here; {ESTIMATE}")
+        value[joint.node] = [-leaf.entropy for leaf in joint_leaves(graph, joint)]
     expected_log(graph.kind, graph.start, graph.child, np.exp(graph.log_weight), other.log_weight, value)
     return float(value[-1])
 

@@ -106,6 +106,12 @@ def _part(graph: Graph, columns: Sequence[int], given: Evidence) -> Graph:
     known[np.isnan(known) & graph.schema.is_potential] = 0.0  # a factor of one
     known[list(columns)] = np.nan
     regions = {c: r for c, r in given.regions.items() if c not in columns}
+    if graph.joints:  # what is summed out first need not be kept beside an interval
+        asked = sorted({*columns, *regions, *np.flatnonzero(~np.isnan(known)).tolist()})
+        names = [graph.schema[c].name for c in columns]
+        graph = marginalise(graph, asked)
+        known, place = known[asked], {c: i for i, c in enumerate(asked)}
+        regions, columns = {place[c]: r for c, r in regions.items()}, graph.schema.columns(names)
     rest = condition(graph, known, regions)
     return marginalise(rest, rest.schema.columns(graph.schema[c].name for c in columns))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats
 from tractable.circuit import Graph, is_deterministic
+from tractable.circuit.joint_evidence import whole_columns
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.branch import branch_and_bound
 from tractable.queries.requirements import require_known, require_possible, require_valid
@@ -53,12 +54,21 @@ def most_probable(
     require_possible(log_values(graph, rows, regions))
     space = Space(graph, regions or {}, _columns_to_complete(graph, columns))
     guess = np.where(space.missing(rows), completions(graph, rows, None, regions), rows)
-    sure = is_deterministic(graph) & ~(np.isnan(guess) & ~graph.schema.is_potential).any(axis=1)
+    certain = is_deterministic(graph) and _has_exact_modes(graph)
+    sure = certain & ~(np.isnan(guess) & ~graph.schema.is_potential).any(axis=1)
     answer, exact = guess.copy(), np.array(sure, dtype=np.bool_)
     rest = np.flatnonzero(~sure) if method != "max-product" else np.zeros(0, dtype=np.int64)
     if rest.size:
         answer[rest], exact[rest] = _improve(space, rows[rest], guess[rest], method, seed)
     return Completion(answer, space.log_values(answer), exact)
+
+
+def _has_exact_modes(graph: Graph) -> bool:
+    """Whether the mode of every leaf over several columns is exact; see `GaussianLeaf.complete`."""
+    return all(
+        block.family.is_straight and not whole_columns(graph.schema)[block.columns].any()
+        for block in graph.joints
+    )
 
 
 def _improve(space: Space, rows: Floats, guess: Floats, method: MPEMethod, seed: int) -> tuple[Floats, Bools]:

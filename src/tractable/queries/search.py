@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph
+from tractable.circuit.joint_evidence import joint_leaves, region_box
 from tractable.data import States
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.marginals import expected_cells
@@ -64,6 +65,17 @@ class Space:
     def _regions_left(self) -> Regions:
         return {c: r for c, r in self.regions.items() if not self.columns[c]}
 
+    @cached_property
+    def _joint_modes(self) -> list[tuple[Ints, Floats]]:
+        """For each leaf over several columns, its columns and its mode inside the regions."""
+        found = []
+        for block in self.graph.joints:
+            for leaf, columns in zip(joint_leaves(self.graph, block), block.columns, strict=True):
+                nothing, everything = np.full((1, columns.size), np.nan), np.full(columns.size, True)
+                mode = leaf.complete(nothing, region_box(self.regions, columns), everything)[0]
+                found.append((columns, mode))
+        return found
+
     def _values(self, column: int) -> Floats:
         region = self.regions.get(column)
         if self.graph.schema[column].is_categorical:
@@ -74,6 +86,7 @@ class Space:
             for block in self.graph.leaves
             if (block.column == column).any()
         ]
+        modes += [mode[columns == column] for columns, mode in self._joint_modes]
         distinct = np.unique(np.concatenate([np.zeros(0), *modes]))
         return distinct[np.linspace(0, distinct.size - 1, min(MODES, distinct.size)).astype(np.int64)]
 

@@ -23,7 +23,7 @@ def model_summary(circuit: Circuit) -> dict[str, Any]:
 def leaf_counts(graph: Graph) -> dict[str, int]:
     """How many leaves there are of each family."""
     counts: Counter[str] = Counter()
-    for block in graph.leaves:
+    for block in graph.blocks:
         counts[block.family.name] += block.node.size
     return dict(counts)
 

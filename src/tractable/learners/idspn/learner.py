@@ -178,4 +178,5 @@ def _reorder_columns(graph: Graph, table: Table) -> Graph:
         return graph
     place = np.array([*table.schema.columns(graph.schema.names), -1])
     leaves = tuple(replace(block, column=place[block.column]) for block in graph.leaves)
-    return replace(graph, schema=table.schema, leaves=leaves, features=None)
+    joints = tuple(replace(block, columns=place[block.columns]) for block in graph.joints)
+    return replace(graph, schema=table.schema, leaves=leaves, features=None, joints=joints)

@@ -21,6 +21,7 @@ from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.dependence import dependent_groups, pair_gains
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.forests import Forest, best_forest, categorical_mask, forest_node
+from tractable.statistics.gaussian_blocks import GaussianBlock, gaussian_block
 from tractable.statistics.link_gains import link_parameters
 
 Leaf = Literal["chow-liu", "univariate"]
@@ -38,11 +39,20 @@ class Partitioning:
     link_cost: float  # nats that a link of a leaf's tree must gain for each parameter
 
 
-class ForestLeaf(NamedTuple):
-    """A leaf over several columns: a forest and its distributions."""
+class RegionLeaf(NamedTuple):
+    """A region that is not partitioned: a forest with its distributions, beside linked numeric columns."""
 
+    columns: Ints  # the positions in the region of the forest's columns
     forest: Forest
     tables: list[Floats]
+    numbers: GaussianBlock | None
+
+    def node(self, builder: Builder, columns: Ints) -> int:
+        """The leaf's root, position j of the region being column `columns[j]` of the builder."""
+        parts = [] if self.numbers is None else [self.numbers.node(builder, columns)]
+        if self.columns.size:
+            parts.append(forest_node(builder, self.forest, self.tables, columns[self.columns]))
+        return builder.product(parts)
 
 
 @dataclass(slots=True)
@@ -51,7 +61,7 @@ class TableRegion:
 
     columns: Ints  # positions in the whole table, ascending
     weight: float  # of the rows
-    leaf: ForestLeaf | None = None  # None where the region is a leaf of no circuit
+    leaf: RegionLeaf | None = None  # None where the region is a leaf of no circuit
     kind: Literal["leaf", "product", "sum"] = "leaf"
     children: list[int] = field(default_factory=list)  # positions of later regions
 
@@ -130,8 +140,11 @@ def _row_parts(block: _Block, label: Ints) -> list[_Block]:
     ]
 
 
-def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> ForestLeaf:
-    """A forest over the columns; without links where none are wanted or no time is left to find them."""
+def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> RegionLeaf:
+    """A forest over the columns, or over those that are not numbers and a Gaussian over those that are.
+
+    The forest has no links where none are wanted or no time is left to find them.
+    """
     encoding = block.encoding
     if block.gain is None and how.leaf == "chow-liu" and block.columns.size > 1 and not watch.should_stop():
         block.gain = pair_gains(encoding, how.smoothing)
@@ -140,7 +153,21 @@ def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> ForestLeaf:
     else:
         gain = block.gain - how.link_cost * link_parameters(encoding.schema)
     forest = best_forest(gain, categorical_mask(encoding.schema))
-    return ForestLeaf(forest, forest_tables(encoding, forest, how.smoothing))
+    numbers = gaussian_block(encoding) if how.leaf != "univariate" else None
+    if numbers is not None and numbers.gain > _numeric_gain(encoding, forest, gain):
+        rest = np.setdiff1d(np.arange(block.columns.size), numbers.columns)
+        part = encoding.part(slice(None), rest)
+        forest = best_forest(gain[np.ix_(rest, rest)], categorical_mask(part.schema))
+        return RegionLeaf(rest, forest, forest_tables(part, forest, how.smoothing), numbers)
+    every = np.arange(block.columns.size)
+    return RegionLeaf(every, forest, forest_tables(encoding, forest, how.smoothing), None)
+
+
+def _numeric_gain(encoding: Encoding, forest: Forest, gain: Floats) -> float:
+    """What the links of a forest to numeric columns gain, in nats, less the price of their parameters."""
+    price = 0.5 * np.log(max(encoding.total, 1.0)) * link_parameters(encoding.schema)
+    linked = [c for c in encoding.layout.real.tolist() if forest.parent[c] >= 0]
+    return float(sum(gain[forest.parent[c], c] - price[forest.parent[c], c] for c in linked))
 
 
 def region_circuit(schema: Schema, regions: Sequence[TableRegion], size: int) -> Graph:
@@ -152,7 +179,7 @@ def region_circuit(schema: Schema, regions: Sequence[TableRegion], size: int) ->
         region = regions[number]
         if ends[number]:
             assert region.leaf is not None
-            node[number] = forest_node(builder, *region.leaf, region.columns)
+            node[number] = region.leaf.node(builder, region.columns)
             continue
         below = [node[child] for child in region.children]
         if region.kind == "product":
