@@ -11,8 +11,10 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.statistics.gaussian_sums import (
+    Conditionals,
     Gaussians,
     Patterns,
+    conditionals,
     expected_sums,
     log_densities,
     sort_patterns,
@@ -74,9 +76,10 @@ def overall_frequencies(rows: MixedRows) -> tuple[Floats, Floats]:
     return frequency, np.maximum(rate, LEAST_RATE)
 
 
-def log_components(data: EMRows, fit: MixtureFit) -> Floats:
+def log_components(data: EMRows, fit: MixtureFit, given: Conditionals | None = None) -> Floats:
     """The log-density of each row in each component, with the component's weight. (rows, components)."""
-    logs = log_densities(data.patterns, fit.gaussians) + fit.log_weight
+    given = conditionals(data.patterns, fit.gaussians) if given is None else given
+    logs = log_densities(data.patterns, given) + fit.log_weight
     if data.rows.indicators.size:
         logs += data.rows.indicators @ fit.log_state.T
     if data.rows.counts.size:
@@ -102,14 +105,14 @@ def add_background(log_mixture: Floats, outside: Floats, share: float) -> Floats
     return np.logaddexp(log_mixture + np.log1p(-share), outside + log_share)
 
 
-def estimate(data: EMRows, share: Floats, gaussians: Gaussians, prior: Prior) -> MixtureFit:
+def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> MixtureFit:
     """The most probable parameters when components have the given shares of rows, (rows, components).
 
-    `gaussians` say what is expected of missing cells.
+    `given` says what is expected of missing cells.
     """
     weighted = share * data.rows.weights[:, None]
     count = weighted.sum(axis=0)
-    total, square = expected_sums(data.patterns, gaussians, weighted)
+    total, square = expected_sums(data.patterns, given, weighted)
     log_weight = np.log(count + 1.0 / count.size) - np.log(count.sum() + 1.0)
     log_state = _log_states(data, weighted.T @ data.rows.indicators)
     seen = weighted.T @ data.rows.counts_seen + STATE_COUNT
@@ -150,12 +153,14 @@ def start_from(data: EMRows, share: Floats, prior: Prior) -> MixtureFit:
     columns = data.patterns.values.shape[1]
     size = share.shape[1]
     neutral = Gaussians(np.zeros((size, columns)), np.tile(np.eye(columns), (size, 1, 1)))
-    return estimate(data, share, neutral, prior)
+    return estimate(data, share, conditionals(data.patterns, neutral), prior)
 
 
-def responsibilities(data: EMRows, fit: MixtureFit, background: float) -> tuple[Floats, float]:
+def responsibilities(
+    data: EMRows, fit: MixtureFit, background: float, given: Conditionals | None = None
+) -> tuple[Floats, float]:
     """Each component's share of each row beside the background's, and the mean log-likelihood of the rows."""
-    logs = log_components(data, fit)
+    logs = log_components(data, fit, given)
     total = add_background(log_sum(logs), data.outside, background)
     weight = data.rows.weights
     mean = float(weight @ np.where(weight > 0, total, 0.0)) / max(float(weight.sum()), 1e-300)
@@ -168,10 +173,11 @@ def iterate_em(
     """The parameters after EM, which ends when a step gains less than `tolerance` nats a row."""
     before = -np.inf
     for _ in range(steps):
-        share, now = responsibilities(data, fit, background)
+        given = conditionals(data.patterns, fit.gaussians)
+        share, now = responsibilities(data, fit, background, given)
         if now - before < tolerance:
             break
-        fit, before = estimate(data, share, fit.gaussians, prior), now
+        fit, before = estimate(data, share, given, prior), now
     return fit
 
 
