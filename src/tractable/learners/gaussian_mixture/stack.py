@@ -74,7 +74,7 @@ def learn_stack(
     background = fit_background(rows)
     seed = int(rng.integers(2**32))
     parts = _parts(rows, None if valid is None else distinct_rows(valid), how, rng)
-    sizes = how.sizes or _sizes(len(parts[0][0]))
+    sizes = how.sizes or _sizes(float(parts[0][0].weights.sum()))
     chosen: list[Chosen] = []
     for name in how.maps if numeric else how.maps[:1]:
         folds = [
@@ -93,7 +93,7 @@ def learn_stack(
     return Stack(tuple(members), background, np.log(share), rows)
 
 
-def _sizes(rows: int) -> tuple[int, ...]:
+def _sizes(rows: float) -> tuple[int, ...]:
     """Numbers of components to try."""
     sizes = SIZES + LARGE_SIZES if rows > MANY_ROWS else SIZES
     return tuple(k for k in sizes if k == 1 or k * LEAST_ROWS <= rows)
@@ -105,10 +105,9 @@ def _parts(
     """Rows to fit and rows to compare by, for each fold."""
     if valid is not None or not len(rows):
         return [(rows, rows if valid is None else valid)]
-    held = max(1, round(len(rows) * how.held_out))
+    held = max(1.0, float(rows.weights.sum()) * how.held_out)
     folds = int(np.clip(np.ceil(ENOUGH / held), 1, min(MOST_FOLDS, 1 / how.held_out)))
-    pairs = split_rows(len(rows), how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
-    return [(rows.take(fit), rows.take(held)) for fit, held in pairs]
+    return split_rows(rows, how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
 
 
 def _weights(
