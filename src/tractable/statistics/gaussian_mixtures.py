@@ -22,7 +22,7 @@ from tractable.statistics.gaussian_sums import (
 from tractable.statistics.mixed_rows import MixedRows
 
 MEAN_COUNT = 0.1  # pseudo-rows at the overall mean, zero
-STATE_COUNT = 1.0  # pseudo-rows with the overall frequencies of states and rates of counts
+LEAST_SMOOTHING = 1e-9  # pseudo-rows even where none are asked for, so that no state is impossible
 LEAST_RATE = 1e-300  # in place of zero, whose logarithm times zero is NaN
 
 
@@ -32,6 +32,7 @@ class Prior:
 
     strength: float = 20.0  # pseudo-rows with the pooled covariance
     floor: float = 1e-3  # added to every variance
+    smoothing: float = 1.0  # pseudo-rows with the overall frequencies of states and rates of counts
     unit_floor: Floats | None = None  # (numbers,) least variances of single columns, as of whole numbers
 
 
@@ -114,9 +115,10 @@ def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> 
     count = weighted.sum(axis=0)
     total, square = expected_sums(data.patterns, given, weighted)
     log_weight = np.log(count + 1.0 / count.size) - np.log(count.sum() + 1.0)
-    log_state = _log_states(data, weighted.T @ data.rows.indicators)
-    seen = weighted.T @ data.rows.counts_seen + STATE_COUNT
-    rate = (weighted.T @ data.rows.counts + STATE_COUNT * data.overall_rate) / seen
+    smoothing = max(prior.smoothing, LEAST_SMOOTHING)
+    log_state = _log_states(data, weighted.T @ data.rows.indicators, smoothing)
+    seen = weighted.T @ data.rows.counts_seen + smoothing
+    rate = (weighted.T @ data.rows.counts + smoothing * data.overall_rate) / seen
     fitted = _shrunk_gaussians(count, total, square, prior)
     return MixtureFit(log_weight, fitted, log_state, np.maximum(rate, LEAST_RATE))
 
@@ -139,11 +141,11 @@ def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior
     return Gaussians(mean, covariance + np.diag(floor))
 
 
-def _log_states(data: EMRows, counts: Floats) -> Floats:
+def _log_states(data: EMRows, counts: Floats, smoothing: float) -> Floats:
     """Smoothed log-probabilities of the states of each column. Shape (components, states)."""
     answer = np.zeros(counts.shape)
     for part in data.rows.groups.slices():
-        smoothed = counts[:, part] + STATE_COUNT * data.overall_state[part]
+        smoothed = counts[:, part] + smoothing * data.overall_state[part]
         answer[:, part] = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
     return answer
 
