@@ -14,7 +14,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 
-FEATURE_CELLS = 4_000_000  # most numbers in the features of a chunk of rows
+FEATURE_CELLS = 4_000_000  # most numbers that are held for a part of the rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,11 +95,10 @@ def log_densities(rows: Patterns, given: Conditionals) -> Floats:
         cells = columns - group.missing.shape[1]
         log_det = given.log_det[:, None] + given.block_log_det[i]
         constant = -0.5 * (log_det + cells * np.log(2 * np.pi))
-        for k in range(count):
-            deviation, turned, expected = _expected_cells(rows, given, i, k)
-            lost = np.take_along_axis(turned, group.missing[group.pattern], axis=1)
-            square = (deviation * turned).sum(axis=1) + (lost * expected).sum(axis=1)
-            answer[group.rows, k] = constant[k, group.pattern] - 0.5 * square
+        for part in _parts(group, given):
+            lost = _expected_cells(rows, given, i, part)
+            square = (lost.deviation * lost.turned).sum(axis=2) + (lost.at * lost.expected).sum(axis=2)
+            answer[group.rows[part]] = (constant[:, group.pattern[part]] - 0.5 * square).T
     return answer
 
 
@@ -116,16 +115,15 @@ def expected_sums(rows: Patterns, given: Conditionals, share: Floats) -> tuple[F
     first, second = np.triu_indices(columns)
     square[:, first, second] = square[:, second, first] = sums[:, 1 + columns :]
     for i, group in enumerate(rows.groups):
-        own = share[group.rows]
-        for k in range(count):
-            deviation, _, expected = _expected_cells(rows, given, i, k)
-            np.put_along_axis(deviation, group.missing[group.pattern], expected, axis=1)
-            filled = given.gaussians.mean[k] + deviation
-            total[k] += own[:, k] @ filled
-            square[k] += (filled * own[:, k : k + 1]).T @ filled
-            by_pattern = np.bincount(group.pattern, own[:, k], minlength=len(group.missing))
-            where = group.missing[:, :, None], group.missing[:, None, :]
-            np.add.at(square[k], where, by_pattern[:, None, None] * given.blocks[i][k])
+        by_pattern = np.zeros((count, len(group.missing)))
+        for part in _parts(group, given):
+            own, pattern = share[group.rows[part]].T, group.pattern[part]
+            filled = _filled_rows(rows, given, i, part)
+            total += (own[:, None, :] @ filled)[:, 0]
+            square += (filled * own[:, :, None]).transpose(0, 2, 1) @ filled
+            np.add.at(by_pattern, (slice(None), pattern), own)
+        where = slice(None), group.missing[:, :, None], group.missing[:, None, :]
+        np.add.at(square, where, by_pattern[:, :, None, None] * given.blocks[i])
     return total, square
 
 
@@ -158,10 +156,36 @@ def _coefficients(given: Conditionals) -> Floats:
     return np.concatenate([-0.5 * constant[:, None], linear, products], axis=1).T
 
 
-def _expected_cells(rows: Patterns, given: Conditionals, i: int, k: int) -> tuple[Floats, Floats, Floats]:
-    """For a group and a component: deviations, these times the precision, and those of lost cells."""
+def _parts(group: PatternGroup, given: Conditionals) -> list[slice]:
+    """The rows of a group in parts whose matrices are not too large."""
+    count, columns = given.gaussians.mean.shape
+    step = max(1, FEATURE_CELLS // (count * (columns + group.missing.shape[1] ** 2)))
+    return [slice(start, start + step) for start in range(0, group.rows.size, step)]
+
+
+class _Lost(NamedTuple):
+    """What is known of rows with missing cells, by component and row."""
+
+    deviation: Floats  # from the mean, zeros where missing
+    turned: Floats  # the same times the precision
+    at: Floats  # of this, the missing cells
+    expected: Floats  # deviations of the missing cells
+
+
+def _expected_cells(rows: Patterns, given: Conditionals, i: int, part: slice) -> _Lost:
+    """The expected missing cells of some rows of a group."""
     group = rows.groups[i]
-    deviation = np.where(rows.seen[group.rows], rows.values[group.rows] - given.gaussians.mean[k], 0.0)
-    turned = deviation @ given.precision[k]
-    lost = np.take_along_axis(turned, group.missing[group.pattern], axis=1)
-    return deviation, turned, -np.einsum("nij,nj->ni", given.blocks[i][k][group.pattern], lost)
+    own, pattern = group.rows[part], group.pattern[part]
+    deviation = (rows.values[own] - given.gaussians.mean[:, None, :]) * rows.seen[own]
+    turned = deviation @ given.precision
+    at = turned[:, np.arange(own.size)[:, None], group.missing[pattern]]
+    return _Lost(deviation, turned, at, -(given.blocks[i][:, pattern] @ at[..., None])[..., 0])
+
+
+def _filled_rows(rows: Patterns, given: Conditionals, i: int, part: slice) -> Floats:
+    """Some rows of a group with missing cells as each component expects them. (components, rows, columns)."""
+    group = rows.groups[i]
+    lost = _expected_cells(rows, given, i, part)
+    line = np.arange(lost.at.shape[1])[:, None]
+    lost.deviation[:, line, group.missing[group.pattern[part]]] = lost.expected
+    return given.gaussians.mean[:, None, :] + lost.deviation
