@@ -16,7 +16,13 @@ from tractable.statistics.gaussian_mixtures import (
     responsibilities,
     start_from,
 )
-from tractable.statistics.gaussian_sums import Gaussians, expected_sums, log_densities, sort_patterns
+from tractable.statistics.gaussian_sums import (
+    Gaussians,
+    conditionals,
+    expected_sums,
+    log_densities,
+    sort_patterns,
+)
 from tractable.statistics.k_means import k_means
 from tractable.statistics.mixed_rows import mixed_rows
 
@@ -36,7 +42,8 @@ def test_densities_are_those_of_the_observed_cells(missing: float) -> None:
     rng = np.random.default_rng(1)
     gaussians = random_gaussians(rng, 3, 4)
     values, seen = holey(rng, 40, 4, missing)
-    logs = log_densities(sort_patterns(values, seen), gaussians)
+    rows = sort_patterns(values, seen)
+    logs = log_densities(rows, conditionals(rows, gaussians))
     for row, (x, o) in enumerate(zip(values, seen, strict=True)):
         for k in range(3):
             if o.any():
@@ -67,7 +74,8 @@ def test_expected_sums_are_those_of_single_rows(missing: float) -> None:
     gaussians = random_gaussians(rng, 2, 4)
     values, seen = holey(rng, 30, 4, missing)
     share = rng.random((30, 2))
-    found = expected_sums(sort_patterns(values, seen), gaussians, share)
+    rows = sort_patterns(values, seen)
+    found = expected_sums(rows, conditionals(rows, gaussians), share)
     for mine, twin in zip(found, slow_sums(values, seen, gaussians, share), strict=True):
         np.testing.assert_allclose(mine, twin, rtol=1e-9, atol=1e-9)
 

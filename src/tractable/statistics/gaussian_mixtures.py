@@ -11,8 +11,10 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.statistics.gaussian_sums import (
+    Conditionals,
     Gaussians,
     Patterns,
+    conditionals,
     expected_sums,
     log_densities,
     sort_patterns,
@@ -20,7 +22,7 @@ from tractable.statistics.gaussian_sums import (
 from tractable.statistics.mixed_rows import MixedRows
 
 MEAN_COUNT = 0.1  # pseudo-rows at the overall mean, zero
-STATE_COUNT = 1.0  # pseudo-rows with the overall frequencies of states and rates of counts
+LEAST_SMOOTHING = 1e-9  # pseudo-rows even where none are asked for, so that no state is impossible
 LEAST_RATE = 1e-300  # in place of zero, whose logarithm times zero is NaN
 
 
@@ -30,6 +32,7 @@ class Prior:
 
     strength: float = 20.0  # pseudo-rows with the pooled covariance
     floor: float = 1e-3  # added to every variance
+    smoothing: float = 1.0  # pseudo-rows with the overall frequencies of states and rates of counts
     unit_floor: Floats | None = None  # (numbers,) least variances of single columns, as of whole numbers
 
 
@@ -74,9 +77,10 @@ def overall_frequencies(rows: MixedRows) -> tuple[Floats, Floats]:
     return frequency, np.maximum(rate, LEAST_RATE)
 
 
-def log_components(data: EMRows, fit: MixtureFit) -> Floats:
+def log_components(data: EMRows, fit: MixtureFit, given: Conditionals | None = None) -> Floats:
     """The log-density of each row in each component, with the component's weight. (rows, components)."""
-    logs = log_densities(data.patterns, fit.gaussians) + fit.log_weight
+    given = conditionals(data.patterns, fit.gaussians) if given is None else given
+    logs = log_densities(data.patterns, given) + fit.log_weight
     if data.rows.indicators.size:
         logs += data.rows.indicators @ fit.log_state.T
     if data.rows.counts.size:
@@ -102,18 +106,19 @@ def add_background(log_mixture: Floats, outside: Floats, share: float) -> Floats
     return np.logaddexp(log_mixture + np.log1p(-share), outside + log_share)
 
 
-def estimate(data: EMRows, share: Floats, gaussians: Gaussians, prior: Prior) -> MixtureFit:
+def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> MixtureFit:
     """The most probable parameters when components have the given shares of rows, (rows, components).
 
-    `gaussians` say what is expected of missing cells.
+    `given` says what is expected of missing cells.
     """
     weighted = share * data.rows.weights[:, None]
     count = weighted.sum(axis=0)
-    total, square = expected_sums(data.patterns, gaussians, weighted)
+    total, square = expected_sums(data.patterns, given, weighted)
     log_weight = np.log(count + 1.0 / count.size) - np.log(count.sum() + 1.0)
-    log_state = _log_states(data, weighted.T @ data.rows.indicators)
-    seen = weighted.T @ data.rows.counts_seen + STATE_COUNT
-    rate = (weighted.T @ data.rows.counts + STATE_COUNT * data.overall_rate) / seen
+    smoothing = max(prior.smoothing, LEAST_SMOOTHING)
+    log_state = _log_states(data, weighted.T @ data.rows.indicators, smoothing)
+    seen = weighted.T @ data.rows.counts_seen + smoothing
+    rate = (weighted.T @ data.rows.counts + smoothing * data.overall_rate) / seen
     fitted = _shrunk_gaussians(count, total, square, prior)
     return MixtureFit(log_weight, fitted, log_state, np.maximum(rate, LEAST_RATE))
 
@@ -136,11 +141,11 @@ def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior
     return Gaussians(mean, covariance + np.diag(floor))
 
 
-def _log_states(data: EMRows, counts: Floats) -> Floats:
+def _log_states(data: EMRows, counts: Floats, smoothing: float) -> Floats:
     """Smoothed log-probabilities of the states of each column. Shape (components, states)."""
     answer = np.zeros(counts.shape)
     for part in data.rows.groups.slices():
-        smoothed = counts[:, part] + STATE_COUNT * data.overall_state[part]
+        smoothed = counts[:, part] + smoothing * data.overall_state[part]
         answer[:, part] = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
     return answer
 
@@ -150,12 +155,14 @@ def start_from(data: EMRows, share: Floats, prior: Prior) -> MixtureFit:
     columns = data.patterns.values.shape[1]
     size = share.shape[1]
     neutral = Gaussians(np.zeros((size, columns)), np.tile(np.eye(columns), (size, 1, 1)))
-    return estimate(data, share, neutral, prior)
+    return estimate(data, share, conditionals(data.patterns, neutral), prior)
 
 
-def responsibilities(data: EMRows, fit: MixtureFit, background: float) -> tuple[Floats, float]:
+def responsibilities(
+    data: EMRows, fit: MixtureFit, background: float, given: Conditionals | None = None
+) -> tuple[Floats, float]:
     """Each component's share of each row beside the background's, and the mean log-likelihood of the rows."""
-    logs = log_components(data, fit)
+    logs = log_components(data, fit, given)
     total = add_background(log_sum(logs), data.outside, background)
     weight = data.rows.weights
     mean = float(weight @ np.where(weight > 0, total, 0.0)) / max(float(weight.sum()), 1e-300)
@@ -168,10 +175,11 @@ def iterate_em(
     """The parameters after EM, which ends when a step gains less than `tolerance` nats a row."""
     before = -np.inf
     for _ in range(steps):
-        share, now = responsibilities(data, fit, background)
+        given = conditionals(data.patterns, fit.gaussians)
+        share, now = responsibilities(data, fit, background, given)
         if now - before < tolerance:
             break
-        fit, before = estimate(data, share, fit.gaussians, prior), now
+        fit, before = estimate(data, share, given, prior), now
     return fit
 
 

@@ -1,19 +1,20 @@
 """Log-densities of rows under several Gaussians, and the sums from which these are fitted again.
 
-Cells may be missing. Under one Gaussian the missing cells of a row are normal given those observed, with a
-covariance that depends on the pattern of missing cells only. With W the inverse of the covariance of the
-observed cells, filled up with zeros, and S the whole covariance, the expected row is mean + S W (row - mean),
-and the covariance of what is missing is S - S W S: no matrix of its own shape for each pattern is needed.
+The log-density of a complete row is linear in its products of two cells, and so are the sums: both are matrix
+products with these features. Of an incomplete row the missing cells are normal given the others: with P the
+inverse covariance, d the deviation from the mean with zeros where cells are missing, and B the inverse of the
+block of P over the missing cells, their expected deviation is -B (P d) and their covariance is B. Only small
+matrices are inverted, one for each pattern of missing cells; patterns that miss equally many go together.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 
-CHUNK = 4096  # rows at a time
-CELLS = 2_000_000  # most numbers in the matrices of a chunk of incomplete rows
+FEATURE_CELLS = 4_000_000  # most numbers that are held for a part of the rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,104 +28,164 @@ class Gaussians:
         return len(self.mean)
 
 
+class PatternGroup(NamedTuple):
+    """Incomplete rows that miss equally many cells."""
+
+    rows: Ints  # (group rows,)
+    pattern: Ints  # (group rows,) the pattern of each
+    missing: Ints  # (patterns, missing cells) columns
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """Rows sorted into those that are complete and those that miss some cells."""
+    """Rows sorted into those that are complete and groups of those that miss some cells."""
 
     values: Floats  # (rows, columns), zeros where missing
+    seen: Bools  # (rows, columns)
     complete: Ints  # rows
-    incomplete: Ints  # rows
-    pattern: Ints  # (incomplete rows,) the pattern of each
-    masks: Floats  # (patterns, columns) one where observed
+    groups: tuple[PatternGroup, ...]
 
 
 def sort_patterns(values: Floats, seen: Bools) -> Patterns:
     """The rows by their pattern of missing cells."""
-    whole = seen.all(axis=1)
-    incomplete = np.flatnonzero(~whole)
-    masks, pattern = np.unique(seen[incomplete], axis=0, return_inverse=True)
-    return Patterns(values, np.flatnonzero(whole), incomplete, pattern.reshape(-1), masks.astype(np.float64))
+    lost = (~seen).sum(axis=1)
+    groups = []
+    for count in np.unique(lost[lost > 0]).tolist():
+        rows = np.flatnonzero(lost == count)
+        masks, pattern = np.unique(seen[rows], axis=0, return_inverse=True)
+        missing = np.nonzero(~masks)[1].reshape(len(masks), count)
+        groups.append(PatternGroup(rows, pattern.reshape(-1), missing))
+    return Patterns(values, seen, np.flatnonzero(lost == 0), tuple(groups))
 
 
-def log_densities(rows: Patterns, gaussians: Gaussians) -> Floats:
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditionals:
+    """Gaussians, with what the rows of a table need of them."""
+
+    gaussians: Gaussians
+    precision: Floats  # (components, columns, columns)
+    log_det: Floats  # (components,) of the covariance
+    blocks: tuple[Floats, ...]  # by group: covariances of missing cells (components, patterns, cells, cells)
+    block_log_det: tuple[Floats, ...]  # by group, of their inverses (components, patterns)
+
+
+def conditionals(rows: Patterns, gaussians: Gaussians) -> Conditionals:
+    """The distributions of missing cells given those observed."""
+    root = np.linalg.cholesky(gaussians.covariance)
+    whiten = np.linalg.inv(root)
+    precision = whiten.transpose(0, 2, 1) @ whiten
+    log_det = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    parts = [precision[:, g.missing[:, :, None], g.missing[:, None, :]] for g in rows.groups]
+    blocks = tuple(np.linalg.inv(part) for part in parts)
+    return Conditionals(
+        gaussians, precision, log_det, blocks, tuple(np.linalg.slogdet(part)[1] for part in parts)
+    )
+
+
+def log_densities(rows: Patterns, given: Conditionals) -> Floats:
     """The log-density of the observed cells of each row under each Gaussian. Shape (rows, components)."""
-    count, columns = gaussians.mean.shape
+    count, columns = given.gaussians.mean.shape
     answer = np.zeros((len(rows.values), count))
     if not columns:
         return answer
-    answer[rows.complete] = _complete_densities(rows.values[rows.complete], gaussians)
-    for k in range(count if rows.incomplete.size else 0):
-        inverse, log_det = _observed_inverses(rows.masks, gaussians.covariance[k])
-        constant = -0.5 * (log_det + rows.masks.sum(axis=1) * np.log(2 * np.pi))
-        for part, deviation, turned in _turned(rows, gaussians.mean[k], inverse):
-            square = np.einsum("ij,ij->i", deviation, turned)
-            answer[rows.incomplete[part], k] = constant[rows.pattern[part]] - 0.5 * square
+    coefficients = _coefficients(given)
+    for part in _chunks(rows.complete, columns):
+        answer[part] = _features(rows.values[part]) @ coefficients
+    for i, group in enumerate(rows.groups):
+        cells = columns - group.missing.shape[1]
+        log_det = given.log_det[:, None] + given.block_log_det[i]
+        constant = -0.5 * (log_det + cells * np.log(2 * np.pi))
+        for part in _parts(group, given):
+            lost = _expected_cells(rows, given, i, part)
+            square = (lost.deviation * lost.turned).sum(axis=2) + (lost.at * lost.expected).sum(axis=2)
+            answer[group.rows[part]] = (constant[:, group.pattern[part]] - 0.5 * square).T
     return answer
 
 
-def _complete_densities(values: Floats, gaussians: Gaussians) -> Floats:
-    """Log-densities of complete rows, all components by one matrix product."""
-    count, columns = gaussians.mean.shape
-    root = np.linalg.cholesky(gaussians.covariance)
-    whiten = np.linalg.inv(root)  # (components, columns, columns)
-    offset = np.einsum("kij,kj->ki", whiten, gaussians.mean)
-    constant = -np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) - 0.5 * columns * np.log(2 * np.pi)
-    matrix = whiten.reshape(count * columns, columns).T
-    answer = np.empty((len(values), count))
-    for start in range(0, len(values), CHUNK):
-        white = values[start : start + CHUNK] @ matrix - offset.ravel()
-        square = (white**2).reshape(-1, count, columns).sum(axis=2)
-        answer[start : start + CHUNK] = constant - 0.5 * square
-    return answer
-
-
-def _observed_inverses(masks: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """The inverse of the covariance of the observed cells, filled up with zeros, and the log-determinant.
-
-    Shapes (patterns, columns, columns) and (patterns,).
-    """
-    both = masks[:, :, None] * masks[:, None, :]
-    filled = covariance * both + np.eye(masks.shape[1]) * (1 - masks)[:, :, None]
-    return np.linalg.inv(filled) * both, np.linalg.slogdet(filled)[1]
-
-
-def _turned(rows: Patterns, mean: Floats, inverse: Floats) -> "list[tuple[slice, Floats, Floats]]":
-    """Parts of the incomplete rows: deviations from the mean, and these times their pattern's inverse."""
-    parts = []
-    step = max(1, CELLS // max(1, mean.size**2))
-    for start in range(0, rows.incomplete.size, step):
-        part = slice(start, start + step)
-        pattern = rows.pattern[part]
-        deviation = (rows.values[rows.incomplete[part]] - mean) * rows.masks[pattern]
-        parts.append((part, deviation, np.einsum("nij,nj->ni", inverse[pattern], deviation)))
-    return parts
-
-
-def expected_sums(rows: Patterns, gaussians: Gaussians, share: Floats) -> tuple[Floats, Floats]:
+def expected_sums(rows: Patterns, given: Conditionals, share: Floats) -> tuple[Floats, Floats]:
     """Expected sums of rows and of their outer products, weighted by each component's share of each row.
 
     `share` is (rows, components). Shapes (components, columns) and (components, columns, columns).
     """
-    whole = rows.values[rows.complete]
-    part = share[rows.complete]
-    total = part.T @ whole
-    square = np.stack([(whole * part[:, k : k + 1]).T @ whole for k in range(len(gaussians))])
-    for k in range(len(gaussians) if rows.incomplete.size else 0):
-        own_total, own_square = _incomplete_sums(rows, gaussians, k, share[rows.incomplete, k])
-        total[k] += own_total
-        square[k] += own_square
+    count, columns = given.gaussians.mean.shape
+    sums = np.zeros((count, 1 + columns + columns * (columns + 1) // 2))
+    for part in _chunks(rows.complete, columns):
+        sums += share[part].T @ _features(rows.values[part])
+    total, square = sums[:, 1 : 1 + columns], np.zeros((count, columns, columns))
+    first, second = np.triu_indices(columns)
+    square[:, first, second] = square[:, second, first] = sums[:, 1 + columns :]
+    for i, group in enumerate(rows.groups):
+        by_pattern = np.zeros((count, len(group.missing)))
+        for part in _parts(group, given):
+            own, pattern = share[group.rows[part]].T, group.pattern[part]
+            filled = _filled_rows(rows, given, i, part)
+            total += (own[:, None, :] @ filled)[:, 0]
+            square += (filled * own[:, :, None]).transpose(0, 2, 1) @ filled
+            np.add.at(by_pattern, (slice(None), pattern), own)
+        where = slice(None), group.missing[:, :, None], group.missing[:, None, :]
+        np.add.at(square, where, by_pattern[:, :, None, None] * given.blocks[i])
     return total, square
 
 
-def _incomplete_sums(rows: Patterns, gaussians: Gaussians, k: int, share: Floats) -> tuple[Floats, Floats]:
-    """The same sums over the incomplete rows of one component."""
-    mean, covariance = gaussians.mean[k], gaussians.covariance[k]
-    inverse, _ = _observed_inverses(rows.masks, covariance)
-    total, square = np.zeros_like(mean), np.zeros_like(covariance)
-    for part, _, turned in _turned(rows, mean, inverse):
-        expected = mean + turned @ covariance
-        total += share[part] @ expected
-        square += (expected * share[part, None]).T @ expected
-    by_pattern = np.bincount(rows.pattern, share, minlength=len(rows.masks))
-    average = np.einsum("p,pij->ij", by_pattern, inverse)
-    return total, square + share.sum() * covariance - covariance @ average @ covariance
+def _chunks(rows: Ints, columns: int) -> list[Ints]:
+    """The rows in parts whose features are not too large."""
+    step = max(1, FEATURE_CELLS // (1 + columns + columns * (columns + 1) // 2))
+    return [rows[start : start + step] for start in range(0, rows.size, step)]
+
+
+def _features(values: Floats) -> Floats:
+    """One, the cells, and the products of any two cells of each row."""
+    columns = values.shape[1]
+    answer = np.empty((1 + columns + columns * (columns + 1) // 2, len(values)))
+    flat = np.ascontiguousarray(values.T)
+    answer[0], answer[1 : 1 + columns] = 1.0, flat
+    start = 1 + columns
+    for column in range(columns):
+        np.multiply(flat[column], flat[column:], out=answer[start : start + columns - column])
+        start += columns - column
+    return answer.T
+
+
+def _coefficients(given: Conditionals) -> Floats:
+    """The coefficient of each feature in the log-densities. Shape (features, components)."""
+    mean, precision = given.gaussians.mean, given.precision
+    linear = np.einsum("kij,kj->ki", precision, mean)
+    constant = given.log_det + mean.shape[1] * np.log(2 * np.pi) + (linear * mean).sum(axis=1)
+    first, second = np.triu_indices(mean.shape[1])
+    products = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
+    return np.concatenate([-0.5 * constant[:, None], linear, products], axis=1).T
+
+
+def _parts(group: PatternGroup, given: Conditionals) -> list[slice]:
+    """The rows of a group in parts whose matrices are not too large."""
+    count, columns = given.gaussians.mean.shape
+    step = max(1, FEATURE_CELLS // (count * (columns + group.missing.shape[1] ** 2)))
+    return [slice(start, start + step) for start in range(0, group.rows.size, step)]
+
+
+class _Lost(NamedTuple):
+    """What is known of rows with missing cells, by component and row."""
+
+    deviation: Floats  # from the mean, zeros where missing
+    turned: Floats  # the same times the precision
+    at: Floats  # of this, the missing cells
+    expected: Floats  # deviations of the missing cells
+
+
+def _expected_cells(rows: Patterns, given: Conditionals, i: int, part: slice) -> _Lost:
+    """The expected missing cells of some rows of a group."""
+    group = rows.groups[i]
+    own, pattern = group.rows[part], group.pattern[part]
+    deviation = (rows.values[own] - given.gaussians.mean[:, None, :]) * rows.seen[own]
+    turned = deviation @ given.precision
+    at = turned[:, np.arange(own.size)[:, None], group.missing[pattern]]
+    return _Lost(deviation, turned, at, -(given.blocks[i][:, pattern] @ at[..., None])[..., 0])
+
+
+def _filled_rows(rows: Patterns, given: Conditionals, i: int, part: slice) -> Floats:
+    """Some rows of a group with missing cells as each component expects them. (components, rows, columns)."""
+    group = rows.groups[i]
+    lost = _expected_cells(rows, given, i, part)
+    line = np.arange(lost.at.shape[1])[:, None]
+    lost.deviation[:, line, group.missing[group.pattern[part]]] = lost.expected
+    return given.gaussians.mean[:, None, :] + lost.deviation

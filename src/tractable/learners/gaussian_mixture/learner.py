@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, cast, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from tractable.arrays import Ints
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table
 from tractable.learners.gaussian_mixture.background import state_leaves
@@ -13,10 +14,14 @@ from tractable.learners.gaussian_mixture.members import EMSettings, Member
 from tractable.learners.gaussian_mixture.stack import MAP_NAMES, Stack, StackSettings, learn_stack
 from tractable.learners.gaussian_mixture.views import MapName
 from tractable.learners.learner import Learned, Learner
+from tractable.leaves import FAMILIES
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.progress import Watch
-from tractable.settings import setting
+from tractable.settings import Between, setting
+from tractable.statistics.map_fits import centre_and_scale
 from tractable.statistics.mixed_rows import MixedRows
+
+LARGEST = 1e100  # columns with larger numbers are kept apart from the Gaussians
 
 
 @final
@@ -57,11 +62,19 @@ class GaussianMixtureLearner(Learner):
         " with the best size only.",
         at_least=1e-9,
     )
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-rows of the categorical and count columns of each component, distributed as in the whole"
+        " table.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
     background: float = setting(
         0.01,
         "Least share of a background of independent columns with one and a half times their spread.",
         at_least=0,
         at_most=0.5,
+        search=Between(0.001, 0.1, log=True),
     )
     held_out: float = setting(
         1 / 6,
@@ -72,19 +85,58 @@ class GaussianMixtureLearner(Learner):
     )
     steps: int = setting(100, "Maximum number of EM iterations.", at_least=1)
     tolerance: float = setting(
-        1e-4, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         maps = MAP_NAMES if self.maps == "all" else (cast(MapName, self.maps),)
-        em = EMSettings(steps=self.steps, tolerance=self.tolerance, background=self.background)
+        em = EMSettings(
+            steps=self.steps,
+            tolerance=self.tolerance,
+            smoothing=self.smoothing,
+            background=self.background,
+        )
         how = StackSettings(
             maps=maps, sizes=tuple(sorted(set(self.components))), strengths=self.shrinkage,
             floors=self.floor, held_out=self.held_out, em=em,
         )  # fmt: skip
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            stack = learn_stack(table, valid, how, rng, watch)
-        return Learned(stack_circuit(stack, table.schema))
+            extreme = extreme_columns(table)
+            if not extreme.size:
+                return Learned(stack_circuit(learn_stack(table, valid, how, rng, watch), table.schema))
+            rest = np.setdiff1d(np.arange(len(table.schema)), extreme)
+            if not rest.size:
+                return Learned(add_columns(None, table, rest, extreme))
+            part = table.select(rest)
+            stack = learn_stack(part, None if valid is None else valid.select(rest), how, rng, watch)
+        return Learned(add_columns(stack_circuit(stack, part.schema), table, rest, extreme))
+
+
+def extreme_columns(table: Table) -> Ints:
+    """The numeric columns whose numbers or spread have no square that is a double."""
+    extreme = []
+    for column, variable in enumerate(table.schema):
+        if variable.is_numeric and variable.kind != "count":
+            seen = ~np.isnan(table.values[:, column]) & (table.row_weights > 0)
+            x, weight = table.values[seen, column], table.row_weights[seen]
+            spread = centre_and_scale(x, weight)[1]
+            if np.abs(x).max(initial=0.0) > LARGEST or not 1 / LARGEST <= spread <= LARGEST:
+                extreme.append(column)
+    return np.array(extreme, dtype=np.int64)
+
+
+def add_columns(graph: Graph | None, table: Table, columns: Ints, extreme: Ints) -> Graph:
+    """A circuit over `columns` times one Gaussian leaf for each other column."""
+    builder = Builder(table.schema)
+    factors = [] if graph is None else [builder.splice(graph, columns)]
+    for column in extreme.tolist():
+        seen = ~np.isnan(table.values[:, column])
+        params = FAMILIES["gaussian"].fit(
+            table.values[seen, column], table.row_weights[None, seen], table.schema[column], 1.0
+        )
+        factors.append(builder.leaf("gaussian", column, params[0]))
+    builder.product(factors)
+    return builder.freeze()
 
 
 def stack_circuit(stack: Stack, schema: Schema) -> Graph:

@@ -36,7 +36,8 @@ class EMSettings:
     """How EM runs."""
 
     steps: int = 100
-    tolerance: float = 1e-4
+    tolerance: float = 1e-3
+    smoothing: float = 1.0  # pseudo-rows of the states and counts of a component
     background: float = 0.01  # share of the background while a member is fitted and compared
 
 
@@ -59,11 +60,6 @@ def viewed(view: View, rows: MixedRows, background: Background) -> EMRows:
     return em_rows(rows, z, background.log_density(rows) - slope)
 
 
-def prior_of(candidate: Candidate, view: View) -> Prior:
-    """The prior of a candidate in a view."""
-    return Prior(strength=candidate.strength, floor=candidate.floor, unit_floor=view.unit_floor)
-
-
 def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
     """Shares of rows by k-means over numbers and indicators of states. Shape (rows, size)."""
     counts = data.rows.counts / np.maximum(1.0, np.sqrt(data.overall_rate))
@@ -73,7 +69,12 @@ def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
 
 def fit_member(view: View, data: EMRows, share: Floats, candidate: Candidate, how: EMSettings) -> MixtureFit:
     """The mixture that EM finds from given shares of rows."""
-    prior = prior_of(candidate, view)
+    prior = Prior(
+        strength=candidate.strength,
+        floor=candidate.floor,
+        smoothing=how.smoothing,
+        unit_floor=view.unit_floor,
+    )
     fit = start_from(data, share, prior)
     return iterate_em(data, fit, prior, background=how.background, steps=how.steps, tolerance=how.tolerance)
 

@@ -1,11 +1,11 @@
 """The choice of each member's size and prior, by the likelihood of rows that were held out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.learners.gaussian_mixture.background import Background
 from tractable.learners.gaussian_mixture.members import (
     Candidate,
@@ -17,9 +17,10 @@ from tractable.learners.gaussian_mixture.members import (
 )
 from tractable.learners.gaussian_mixture.views import MapName, View, fit_view
 from tractable.progress import Watch
-from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture
+from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture, responsibilities
 from tractable.statistics.mixed_rows import MixedRows
 
+MOST_COPIES = 1_000_000  # of all rows together, when rows that stand for several are divided
 PATIENCE = 2  # sizes in a row that may be no better before the search ends
 
 
@@ -32,7 +33,7 @@ class Fold:
     held: EMRows
     outside: Floats  # (held rows,) log-density of the background
     seed: int
-    shares: dict[int, Floats] = field(default_factory=dict)  # by size
+    shares: dict[int, Floats] = field(default_factory=dict)  # by size, from which the next fit starts
 
     def member(self, candidate: Candidate, how: EMSettings) -> Member:
         """The member fitted with these choices."""
@@ -40,7 +41,9 @@ class Fold:
             rng = np.random.default_rng([self.seed, candidate.size])
             self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
         share = self.shares[candidate.size]
-        return Member(self.view, fit_member(self.view, self.fit, share, candidate, how))
+        fit = fit_member(self.view, self.fit, share, candidate, how)
+        self.shares[candidate.size] = responsibilities(self.fit, fit, how.background)[0]
+        return Member(self.view, fit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,21 +111,34 @@ def _score(found: Chosen) -> float:
 
 
 def split_rows(
-    rows: int, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
-) -> list[tuple[Ints, Ints]]:
-    """Rows to fit and disjoint sets of rows to hold out, one pair a fold; at most so many of each."""
-    order = rng.permutation(rows)
-    held = min(max(1, round(rows * share)), max(1, rows - 1))
+    rows: MixedRows, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
+) -> list[tuple[MixedRows, MixedRows]]:
+    """Rows to fit and rows to hold out, one pair a fold; no copy of a row is held out twice.
+
+    A row that stands for several is divided as if it were written as often. At most so many rows are taken.
+    """
+    weight = np.maximum(rows.weights, 0.0)
+    copies = np.ceil(weight * min(1.0, MOST_COPIES / max(weight.sum(), 1.0))).astype(np.int64)
+    owner = rng.permutation(np.repeat(np.arange(len(rows)), copies))
+    held = max(1, round(owner.size * share))
+    if owner.size < 2:
+        return [(rows, rows)]
     answer = []
     for fold in range(folds):
-        out = order[fold * held : (fold + 1) * held]
-        if not out.size:
-            break
-        rest = np.setdiff1d(order, out) if rows > 1 else out
-        if rest.size > most[0]:
-            rest = np.sort(rng.choice(rest, most[0], replace=False))
-        answer.append((rest, np.sort(out[: most[1]])))
+        out = np.bincount(owner[fold * held : (fold + 1) * held], minlength=len(rows))
+        part = out / np.maximum(copies, 1)
+        answer.append(
+            (_weighted(rows, weight * (1 - part), most[0], rng), _weighted(rows, weight * part, most[1], rng))
+        )
     return answer
+
+
+def _weighted(rows: MixedRows, weight: Floats, most: int, rng: np.random.Generator) -> MixedRows:
+    """The rows of positive weight, with these weights; at most so many, drawn at random."""
+    chosen = np.flatnonzero(weight > 0)
+    if chosen.size > most:
+        chosen = np.sort(rng.choice(chosen, most, replace=False))
+    return replace(rows.take(chosen), weights=weight[chosen])
 
 
 def stack_weights(logs: Floats, weights: Floats, floor: float, steps: int = 300) -> Floats:

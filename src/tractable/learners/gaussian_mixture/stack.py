@@ -22,9 +22,10 @@ from tractable.progress import Watch
 from tractable.statistics.mixed_rows import MixedRows, mixed_rows
 
 ENOUGH = 300  # held-out rows that choices can rest on: a small table is divided several times
-MOST_FOLDS = 6
+MOST_FOLDS = 3
 MOST_FITTED, MOST_HELD = 10_000, 5_000  # rows used for choices
 NEGLIGIBLE = 0.01  # members with less weight are left out
+LEAST_ROWS = 5  # there are so many rows for each component
 MANY_ROWS = 1000  # from which on large mixtures are tried
 MAP_NAMES: tuple[MapName, ...] = ("identity", "yeo-johnson", "piecewise-linear")
 SIZES, LARGE_SIZES = (1, 2, 3, 4, 6, 9), (20, 30)
@@ -73,7 +74,7 @@ def learn_stack(
     background = fit_background(rows)
     seed = int(rng.integers(2**32))
     parts = _parts(rows, None if valid is None else distinct_rows(valid), how, rng)
-    sizes = [k for k in how.sizes or _sizes(rows) if k <= max(1, len(parts[0][0]))] or [1]
+    sizes = how.sizes or _sizes(float(parts[0][0].weights.sum()))
     chosen: list[Chosen] = []
     for name in how.maps if numeric else how.maps[:1]:
         folds = [
@@ -92,8 +93,10 @@ def learn_stack(
     return Stack(tuple(members), background, np.log(share), rows)
 
 
-def _sizes(rows: MixedRows) -> tuple[int, ...]:
-    return SIZES + LARGE_SIZES if rows.weights.sum() > MANY_ROWS else SIZES
+def _sizes(rows: float) -> tuple[int, ...]:
+    """Numbers of components to try."""
+    sizes = SIZES + LARGE_SIZES if rows > MANY_ROWS else SIZES
+    return tuple(k for k in sizes if k == 1 or k * LEAST_ROWS <= rows)
 
 
 def _parts(
@@ -102,10 +105,9 @@ def _parts(
     """Rows to fit and rows to compare by, for each fold."""
     if valid is not None or not len(rows):
         return [(rows, rows if valid is None else valid)]
-    held = max(1, round(len(rows) * how.held_out))
+    held = max(1.0, float(rows.weights.sum()) * how.held_out)
     folds = int(np.clip(np.ceil(ENOUGH / held), 1, min(MOST_FOLDS, 1 / how.held_out)))
-    pairs = split_rows(len(rows), how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
-    return [(rows.take(fit), rows.take(held)) for fit, held in pairs]
+    return split_rows(rows, how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
 
 
 def _weights(
