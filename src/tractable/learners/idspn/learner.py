@@ -9,7 +9,9 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
+from tractable.learners.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learners.idspn.growth import ExtensionSearch, ExtensionSettings
+from tractable.learners.idspn.leaves import has_numbers, prefers_gaussians
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.markov.acmn import ACMNLearner
 from tractable.learners.markov.eacmn import EACMNLearner
@@ -41,6 +43,11 @@ class IDSPNLearner(Learner):
     title: ClassVar[str] = "sum-product network of circuits"
 
     leaf: Literal["eacmn", "acmn"] = setting("eacmn", "The learner of the Markov networks that are leaves.")
+    numeric_leaf: Literal["auto", "network", "gaussian-mixture"] = setting(
+        "auto",
+        "Leaves of a table with numeric columns: Markov networks that see numbers through pieces, mixtures of"
+        " multivariate Gaussians, or whichever held-out rows prefer.",
+    )
     clusters: int = setting(
         10,
         "Maximum number of clusters of a sum node. More clusters fit better and cost time and memory.",
@@ -139,11 +146,22 @@ class IDSPNLearner(Learner):
             parent_rows=self.parent_rows,
             jobs=self.jobs,
         )
-        root = ExtensionSearch(settings, self._leaf_learner, table, valid).run(rng, watch)
+        leaf_learner = self._leaf_learner
+        if has_numbers(table) and self._takes_gaussians(table, valid, rng, watch):
+            leaf_learner = _gaussian_leaf_learner
+        root = ExtensionSearch(settings, leaf_learner, table, valid).run(rng, watch)
         graph = _reorder_columns(root.graph(), table)
         if valid is not None and self.refit:
             graph = _refit_sums(graph, table, rng, valid, watch)
         return Learned(graph)
+
+    def _takes_gaussians(
+        self, table: Table, valid: Table | None, rng: np.random.Generator, watch: Watch
+    ) -> bool:
+        """Whether the leaves of a table with numbers are mixtures of Gaussians."""
+        if self.numeric_leaf != "auto":
+            return self.numeric_leaf == "gaussian-mixture"
+        return prefers_gaussians(self._leaf_learner(1.0), table, valid, rng, watch)
 
     def _leaf_learner(self, share: float) -> Learner:
         """The learner of a leaf that has the given share of the table's cells."""
@@ -154,6 +172,11 @@ class IDSPNLearner(Learner):
             max_edges=int(min(self.max_edges, max(self.min_max_edges, self.max_edges * share))),
             smoothing=self.smoothing,
         )
+
+
+def _gaussian_leaf_learner(_share: float) -> Learner:
+    """The learner of a leaf over numbers, whatever its share of the table's cells."""
+    return GaussianMixtureLearner()
 
 
 def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
