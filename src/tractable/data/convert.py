@@ -126,7 +126,7 @@ def _tell(names: list[str], how: Strictness, fault: str, done: str) -> None:
     if len(names) == 1:
         caution(f"column '{names[0]}' {fault}: it is {done}")
     else:
-        caution(f"{len(names)} columns ({_list(names)}): each {fault} and is {done}")
+        caution(f"{len(names)} columns ({_list(names)}) {fault.replace('is ', 'are ', 1)}: they are {done}")
 
 
 def _list(names: list[str]) -> str:
