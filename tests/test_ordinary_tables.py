@@ -120,6 +120,14 @@ def test_columns_may_have_any_labels() -> None:
     assert circuit.marginalise(("a", 1)).schema.names == ("0", "None")
 
 
+def test_columns_may_have_several_levels(tmp_path: Path) -> None:
+    frame = pd.DataFrame({("a", 1): ["x", "y"] * 5, ("a", 2): [0.5, 1.0] * 5})
+    circuit = tr.Independent().fit(frame).circuit_
+    assert circuit.sample(2).columns.equals(frame.columns)
+    circuit.save(tmp_path / "m.tract")
+    assert tr.load(tmp_path / "m.tract").prob({("a", 1): "x"}) == circuit.prob({("a", 1): "x"})
+
+
 def test_text_labels_of_a_file_are_found_by_the_labels_of_the_frame(tmp_path: Path) -> None:
     frame = pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]})
     tr.Independent().fit(frame).circuit_.save(tmp_path / "m.tract")
