@@ -68,6 +68,7 @@ def facts(shell: Shell, *arguments: str) -> dict[str, object]:
 CALLS = {
     "demo": ["-o", "shown"],
     "learners": [],
+    "schema": ["train.csv", "-o", "columns.json"],
     "learn": ["chow-liu", "train.csv", "-o", "again.tract"],
     "parameters": ["m.tract", "train.csv", "-o", "fitted.tract"],
     "tune": ["chow-liu", "train.csv", "--valid", "valid.csv", "--trials", "2", "-o", "tuned.tract"],

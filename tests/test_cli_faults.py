@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = {
         "good.csv": "sex,size\nf,1.5\nm,2.25\nf,1.75\n",
         "state.csv": "sex,size\nf,1.5\nx,2.25\n",
-        "renamed.csv": "sex,length\nf,1.5\n",
+        "renamed.csv": "gender,length\nf,1.5\n",
         "empty.csv": "sex,size\n",
         "nothing.csv": "",
         "hollow.csv": "sex,size\nf,\nm,\n",
@@ -93,10 +93,16 @@ def refusal(shell: Shell, *arguments: str) -> str:
 
 LEARN = ["learn", "independent"]
 REFUSED = {
-    "an unknown state": (["score", "good.csv.tract", "state.csv"], ["state.csv", "'sex'", "'x'"]),
-    "an unknown state while learning": ([*LEARN, "good.csv", "--valid", "state.csv"], ["'sex'", "'x'"]),
-    "a column with another name": (["score", "good.csv.tract", "renamed.csv"], ["renamed.csv", "'size'"]),
-    "a column too many": (["impute", "good.csv.tract", "renamed.csv"], ["renamed.csv", "'length'"]),
+    "an unknown state": (
+        ["score", "good.csv.tract", "state.csv", "--unseen", "error"],
+        ["state.csv", "'sex'", "'x'"],
+    ),
+    "an unknown state while learning": (
+        [*LEARN, "good.csv", "--valid", "state.csv", "--unseen", "error"],
+        ["'sex'", "'x'"],
+    ),
+    "columns with other names": (["score", "good.csv.tract", "renamed.csv"], ["renamed.csv", "'size'"]),
+    "no column to complete": (["impute", "good.csv.tract", "renamed.csv"], ["renamed.csv", "'length'"]),
     "a table without rows": ([*LEARN, "empty.csv"], ["empty.csv", "no rows"]),
     "a file without anything": ([*LEARN, "nothing.csv"], ["nothing.csv"]),
     "a column without any value": ([*LEARN, "hollow.csv"], ["hollow.csv", "'size'"]),
@@ -106,7 +112,10 @@ REFUSED = {
     "a weight that is no number": ([*LEARN, "weights.csv", "--weight", "n"], ["weights.csv", "row 1", "nan"]),
     "a weight below zero": ([*LEARN, "negative.csv", "--weight", "n"], ["negative.csv", "row 1", "-3"]),
     "a weight column that is not there": ([*LEARN, "good.csv", "--weight", "w"], ["'w'"]),
-    "a number that is no state": (["score", "good.data.tract", "state.data"], ["state.data", "'x1'", "2"]),
+    "a number that is no state": (
+        ["score", "good.data.tract", "state.data", "--unseen", "error"],
+        ["state.data", "'x1'", "2"],
+    ),
     "too many cells a line": (["score", "good.data.tract", "wide.data"], ["wide.data", "3 columns"]),
     "text among integers": ([*LEARN, "text.data"], ["text.data", "line 2", "'b'"]),
     "a table of an unknown kind": ([*LEARN, "table.xlsx"], ["table.xlsx", ".csv"]),

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tractable.data import Schema, Table, Variable, as_table, discrete_schema
+from tractable.data import Schema, Table, TableWarning, Variable, as_table, discrete_schema
 
 PET = Schema(
     (
@@ -46,15 +46,20 @@ def test_an_array_of_another_width_is_refused() -> None:
 def test_a_column_that_the_schema_lacks_is_named_or_ignored() -> None:
     data = {"pet": ["cat"], "age": [1], "weight": [2.0], "colour": ["red"]}
     with pytest.raises(ValueError, match="column 'colour' of the table is not in the schema"):
-        as_table(data, PET)
+        as_table(data, PET, extra="error")
+    with pytest.warns(TableWarning, match="column 'colour' of the table is not in the schema: it is ignored"):
+        assert as_table(data, PET).values.tolist() == [[0, 1, 2]]
     assert as_table(data, PET, extra="ignore").values.tolist() == [[0, 1, 2]]
 
 
 def test_a_column_that_the_table_lacks_is_named_or_missing() -> None:
     data = {"pet": ["cat"], "weight": [2.0]}
     with pytest.raises(ValueError, match="column 'age' is missing from the table"):
-        as_table(data, PET)
-    np.testing.assert_array_equal(as_table(data, PET, partial=True).values, [[0, np.nan, 2]])
+        as_table(data, PET, absent="error")
+    with pytest.warns(TableWarning, match="column 'age' is missing from the table: it is summed out"):
+        np.testing.assert_array_equal(as_table(data, PET).values, [[0, np.nan, 2]])
+    with pytest.raises(ValueError, match="the table has none of the columns 'pet', 'age', 'weight'"):
+        as_table({"colour": ["red"]}, PET)
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def test_scikit_learn_finds_no_fault(instance: TableEstimator | tr.MarkovNetwork
 @every_estimator
 def test_parameters_are_the_settings_of_the_learner(estimator: type[TableEstimator]) -> None:
     settings = {field.name: field.default for field in fields(estimator._learner)}
-    assert estimator().get_params() == {**settings, "random_state": None}
+    assert estimator().get_params() == {**settings, "unseen": "share", "random_state": None}
     parameters = inspect.signature(estimator).parameters
-    assert list(parameters) == [*settings, "random_state"]
+    assert list(parameters) == [*settings, "unseen", "random_state"]
 
 
 def test_every_learner_has_an_estimator() -> None:
@@ -117,14 +117,16 @@ def test_validation_rows_are_coded_by_the_training_schema(estimator: type[TableE
     model = estimator(random_state=0).fit(frame, valid=no_fever)
     assert np.isfinite(model.score(no_fever))
     strange = frame.assign(**{"fièvre": "low"})
-    with pytest.raises(ValueError, match=r"row 0: column 'fièvre' has no state 'low'"):
+    with pytest.warns(tr.TableWarning, match="120 rows have states that the training rows did not have"):
         model.fit(frame, valid=strange)
+    with pytest.raises(ValueError, match=r"row 0: column 'fièvre' has no state 'low'"):
+        estimator(unseen="error").fit(frame, valid=strange)  # type: ignore[call-arg]
 
 
 @every_estimator
-def test_a_state_that_was_never_seen_is_named(estimator: type[TableEstimator]) -> None:
+def test_a_state_that_was_never_seen_is_named_if_that_is_asked_for(estimator: type[TableEstimator]) -> None:
     frame = small_frame()
-    model = estimator().fit(frame)
+    model = estimator(unseen="error").fit(frame)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"row 3: column 'fièvre' has no state 'low'"):
         model.score(frame.assign(**{"fièvre": np.array(["none", "high", None, "low"] * 30, dtype=object)}))
 

@@ -73,12 +73,17 @@ def test_a_leaf_that_is_certain_answers_without_infinities_or_nan() -> None:
 
 
 @every_estimator
-def test_a_state_seen_only_in_validation_data_is_named(estimator: Any) -> None:
-    with pytest.raises(ValueError, match="row 0: column 'wet' has no state 'damp'"):
-        estimator(random_state=0).fit(coloured(), valid=pd.DataFrame({"wet": ["damp"], "slip": ["never"]}))
-    circuit = fitted(estimator, coloured())
+def test_a_state_seen_only_in_validation_data_counts_its_share_or_is_named(estimator: Any) -> None:
+    strange = pd.DataFrame({"wet": ["yes", "damp"], "slip": ["never", "never"]})
     with pytest.raises(ValueError, match="row 1: column 'wet' has no state 'damp'"):
-        circuit.log_prob(pd.DataFrame({"wet": ["yes", "damp"], "slip": ["never", "never"]}))
+        estimator(unseen="error", random_state=0).fit(coloured(), valid=strange)
+    with pytest.warns(tr.TableWarning, match="1 row has states that the training rows did not have"):
+        circuit = estimator(random_state=0).fit(coloured(), valid=strange).circuit_
+    share = 0.5 / (len(coloured()) + 1)
+    assert circuit.about["unseen"] == circuit.unseen_share == share
+    with pytest.warns(tr.TableWarning, match=r"\(in 'wet'\): each such cell counts log"):
+        logs = circuit.log_prob(strange)
+    assert logs[1] == pytest.approx(circuit.log_prob({"slip": "never"}) + math.log(share))
 
 
 @every_estimator
@@ -186,7 +191,7 @@ def test_integer_codes_need_not_begin_at_zero() -> None:
     assert np.isfinite(circuit.log_prob(table)).all()
     assert set(np.unique(circuit.sample(50, random_state=0))) <= {7, 9, -3, 12}
     with pytest.raises(ValueError, match="no state 8"):
-        circuit.log_prob(np.array([[8, -3]]))
+        tr.Circuit(circuit.graph).log_prob(np.array([[8, -3]]))  # a circuit that reserves nothing
 
 
 def test_booleans_stay_booleans() -> None:
@@ -223,12 +228,16 @@ def test_columns_may_come_in_another_order(estimator: Any) -> None:
     np.testing.assert_array_equal(circuit.log_prob(coloured()[["slip", "wet"]]), circuit.log_prob(coloured()))
 
 
-def test_extra_and_missing_columns_are_named() -> None:
+def test_extra_columns_are_ignored_and_missing_ones_summed_out_with_a_warning() -> None:
     circuit = fitted(tr.Independent, coloured())
-    with pytest.raises(ValueError, match="column 'more' of the table is not in the schema"):
-        circuit.log_prob(coloured().assign(more=1))
-    with pytest.raises(ValueError, match="column 'slip' is missing from the table"):
-        circuit.log_prob(coloured()[["wet"]])
+    with pytest.warns(
+        tr.TableWarning, match="column 'more' of the table is not in the schema: it is ignored"
+    ):
+        same = circuit.log_prob(coloured().assign(more=1))
+    np.testing.assert_array_equal(same, circuit.log_prob(coloured()))
+    with pytest.warns(tr.TableWarning, match="column 'slip' is missing from the table: it is summed out"):
+        part = circuit.log_prob(coloured()[["wet"]])
+    np.testing.assert_allclose(part, circuit.marginalise("slip").log_prob(coloured()[["wet"]]))
     with pytest.raises(ValueError, match="the array has 3 columns, the schema has 2"):
         circuit.log_prob(np.zeros((1, 3)))
 

@@ -116,7 +116,8 @@ class Circuit:
     def marginals(self, given: Any = None, rows: Any = None) -> dict[Any, Any]:
         """The posterior of every column: `{column: {state: probability}}`.
 
-        A numeric column has `{"mean": ..., "std": ...}` instead. With rows there is an array for each column:
+        A numeric column has `{"mean": ..., "std": ...}` instead; the mean of dates is a date, and their
+        standard deviation is in days, that of times in seconds. With rows there is an array for each column:
         (rows, states) or, for a numeric one, (rows, 2) with mean and standard deviation.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
@@ -131,7 +132,7 @@ class Circuit:
         if rows is not None:
             return {variable.heading: posterior for variable, posterior in found.items()}
         return {
-            v.heading: dict(zip(_labels(v), posterior[0].tolist(), strict=True))
+            v.heading: dict(zip(_labels(v), _described(v, posterior[0]), strict=True))
             for v, posterior in found.items()
         }
 
@@ -174,11 +175,13 @@ class Circuit:
         values = queries.impute(self.graph, self._values(rows), method=method, seed=_seed(random_state))
         return self._frame(values, rows)
 
-    def expectation(self, column: str, given: Given = None) -> float:
-        """The mean of a column given evidence."""
-        return queries.moments(self.graph, self.schema.column(column), self._evidence(given)).mean
+    def expectation(self, column: Hashable, given: Given = None) -> Any:
+        """The mean of a column given evidence; that of dates is a date."""
+        place = self.schema.column(column)
+        mean = queries.moments(self.graph, place, self._evidence(given)).mean
+        return self.schema[place].label(mean) if self.schema[place].is_time else mean
 
-    def variance(self, column: str, given: Given = None) -> float:
+    def variance(self, column: Hashable, given: Given = None) -> float:
         """The variance of a column given evidence."""
         return queries.moments(self.graph, self.schema.column(column), self._evidence(given)).variance
 
@@ -355,6 +358,12 @@ def _holds_columns(given: Mapping[Any, object], schema: Schema) -> bool:
 def _labels(variable: Variable) -> tuple[State, ...]:
     """The names of the numbers that describe the distribution of a column."""
     return variable.states if variable.is_categorical else ("mean", "std")
+
+
+def _described(variable: Variable, posterior: Floats) -> list[Any]:
+    """The numbers that describe the distribution of a column; the mean of dates as a date."""
+    numbers: list[Any] = posterior.tolist()
+    return [variable.label(numbers[0]), numbers[1]] if variable.is_time else numbers
 
 
 def _mean_and_std(posterior: Floats) -> Floats:

@@ -66,15 +66,18 @@ def _estimate_words(found: dict[str, list[Any]]) -> str:
     return "  ".join(f"{state}: ≈ {p:.4f} ± {error:.2g}" for state, p, error in triples)
 
 
-def _plain(variable: "Variable", posterior: dict[Any, float]) -> dict[str, Any]:
+def _plain(variable: "Variable", posterior: dict[Any, Any]) -> dict[str, Any]:
     """States beside their probabilities, because the names in a JSON object can only be text."""
     if not variable.is_categorical:
         return posterior
     return {"states": list(posterior), "probabilities": list(posterior.values())}
 
 
-def _words(variable: "Variable", posterior: dict[Any, float]) -> str:
+def _words(variable: "Variable", posterior: dict[Any, Any]) -> str:
     if not variable.is_categorical:
+        if variable.is_time:
+            unit = "days" if variable.kind == "date" else "seconds"
+            return f"{posterior['mean']} ± {posterior['std']:.4g} {unit}"
         return f"{posterior['mean']:.6g} ± {posterior['std']:.4g}"
     return "  ".join(f"{state}: {p:.4f}" for state, p in posterior.items())
 

@@ -1,20 +1,33 @@
 """Tables: what their columns are, how they are read and coded, and what is known of a row."""
 
-from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tractable.data.caution import TableWarning, caution
 from tractable.data.collapse import collapse
 from tractable.data.convert import Unseen, as_table
 from tractable.data.evidence import Evidence, parse_evidence
 from tractable.data.infer import infer_schema
 from tractable.data.output import frame_kind, to_frame
-from tractable.data.parts import date_parts
 from tractable.data.question import parse_conditions, parse_question
-from tractable.data.readers import read
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Kind, Role, Schema, State, Variable, discrete_schema
-from tractable.data.schema_files import describe_columns, read_schema, schema_text
 from tractable.data.table import Table
 from tractable.data.unseen import unseen_share, warn_of_unseen
+
+if TYPE_CHECKING:
+    from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
+    from tractable.data.parts import date_parts
+    from tractable.data.readers import read
+    from tractable.data.schema_files import describe_columns, read_schema, schema_text
+
+# A query reads no file and needs no built-in table: these are loaded when first asked for.
+_HOME = {
+    **dict.fromkeys(("BUILTIN", "breast_cancer", "clinic", "digits"), "builtin"),
+    "date_parts": "parts",
+    "read": "readers",
+    **dict.fromkeys(("describe_columns", "read_schema", "schema_text"), "schema_files"),
+}
 
 __all__ = [
     "BUILTIN",
@@ -51,3 +64,11 @@ __all__ = [
     "unseen_share",
     "warn_of_unseen",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this room that is loaded late."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'tractable.data' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f"tractable.data.{_HOME[name]}"), name)
+    return value

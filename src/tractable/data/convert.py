@@ -12,7 +12,7 @@ from tractable.data.coding import code_column
 from tractable.data.columns import Column, NumericColumn
 from tractable.data.frame import Frame, frame_of
 from tractable.data.infer import check_kinds, schema_of
-from tractable.data.schema import Kind, Schema
+from tractable.data.schema import Kind, Schema, label_text
 from tractable.data.table import Table
 
 Weights: TypeAlias = str | Sequence[float] | AnyArray
@@ -45,7 +45,7 @@ def as_table(
     Raises:
         ValueError: naming the column, the row and the value that do not fit.
     """
-    dropped = {str(name) for name in drop}
+    dropped = {label_text(name) for name in drop}
     is_itself = isinstance(data, Table) and weights is None and kinds is None and not dropped
     if is_itself and schema in (None, data.schema):  # type: ignore[attr-defined]
         return data  # type: ignore[return-value]
@@ -126,7 +126,7 @@ def _tell(names: list[str], how: Strictness, fault: str, done: str) -> None:
     if len(names) == 1:
         caution(f"column '{names[0]}' {fault}: it is {done}")
     else:
-        caution(f"{len(names)} columns ({_list(names)}): each {fault} and is {done}")
+        caution(f"{len(names)} columns ({_list(names)}) {fault.replace('is ', 'are ', 1)}: they are {done}")
 
 
 def _list(names: list[str]) -> str:

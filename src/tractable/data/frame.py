@@ -19,6 +19,7 @@ from tractable.data.columns import (
     time_column,
 )
 from tractable.data.dates import Time
+from tractable.data.schema import label_text
 from tractable.data.table import Table
 
 
@@ -102,8 +103,9 @@ def array_column(name: str, values: AnyArray) -> Column:
 def _from_mapping(data: Mapping[Any, Any]) -> Frame:
     columns: dict[str, Column] = {}
     for label, cells in data.items():
-        _refuse_twice(str(label), columns)
-        columns[str(label)] = _sequence_column(str(label), cells)
+        name = label_text(label)
+        _refuse_twice(name, columns)
+        columns[name] = _sequence_column(name, cells)
     lengths = {name: len(column.values) for name, column in columns.items()}
     rows = next(iter(lengths.values()), 0)
     for name, length in lengths.items():
@@ -119,7 +121,7 @@ def _refuse_twice(name: str, columns: Collection[str]) -> None:
 
 def _labels(given: Iterable[Hashable]) -> dict[str, Hashable]:
     """The labels of columns that are no text, by their names."""
-    return {str(label): label for label in given if not isinstance(label, str)}
+    return {label_text(label): label for label in given if not isinstance(label, str)}
 
 
 def _sequence_column(name: str, cells: Any) -> Column:
@@ -165,7 +167,7 @@ def _from_data_frame(data: Any) -> Frame:
 def _from_narwhals(frame: Any) -> Frame:
     columns: dict[str, Column] = {}
     for series in frame.iter_columns():
-        name = str(series.name)
+        name = label_text(series.name)
         _refuse_twice(name, columns)
         columns[name] = _series_column(name, series)
     return Frame(columns, len(frame), labels=_labels(frame.columns))

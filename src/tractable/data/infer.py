@@ -25,7 +25,7 @@ from tractable.data.caution import caution
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY
 from tractable.data.frame import Frame, frame_of
-from tractable.data.schema import KINDS, Kind, Schema, State, Variable
+from tractable.data.schema import KINDS, Kind, Schema, State, Variable, label_text
 from tractable.data.suspicion import suspicion
 
 MAX_STATES = 20
@@ -65,7 +65,7 @@ def check_kinds(kinds: Mapping[Hashable, Kind] | None, frame: Frame) -> dict[str
     Raises:
         ValueError: if a column or a kind is unknown.
     """
-    chosen = {str(name): kind for name, kind in (kinds or {}).items()}
+    chosen = {label_text(name): kind for name, kind in (kinds or {}).items()}
     for name, kind in chosen.items():
         if name not in frame.columns:
             raise ValueError(f"there is no column '{name}' to be {kind}")

@@ -9,7 +9,7 @@ from tractable.arrays import Floats, Ints
 from tractable.data.columns import as_times
 from tractable.data.frame import frame_of
 from tractable.data.output import frame_kind, to_frame
-from tractable.data.schema import Schema, Variable
+from tractable.data.schema import Schema, Variable, label_text
 from tractable.data.table import Table
 
 Moments = np.ndarray[Any, np.dtype[np.datetime64]]  # to the second
@@ -60,9 +60,9 @@ def date_parts(data: Any, column: Any, parts: Sequence[str] = ("year", "month", 
         if part not in PARTS:
             raise ValueError(f"there is no part '{part}' of a date (parts: {', '.join(PARTS)})")
     frame = frame_of(data)
-    if str(column) not in frame.columns:
+    if label_text(column) not in frame.columns:
         raise ValueError(f"there is no column '{column}' to take parts of")
-    times = as_times(frame.columns[str(column)])
+    times = as_times(frame.columns[label_text(column)])
     if times is None:
         raise ValueError(f"column '{column}' holds no dates to take parts of")
     seconds = times.values * (86_400.0 if times.time == "date" else 1.0)
@@ -112,9 +112,8 @@ def _pandas_part(variable: Variable, codes: Floats) -> Any:
     import pandas as pd
 
     if variable.has_text_states:
-        return pd.Categorical.from_codes(
-            np.nan_to_num(codes, nan=-1.0).astype(np.int64), variable.states, ordered=True
-        )
+        places = np.nan_to_num(codes, nan=-1.0).astype(np.int64)
+        return pd.Categorical.from_codes(places, pd.Index(list(map(str, variable.states))), ordered=True)
     return to_frame(Table(Schema((variable,)), codes[:, None]), like="pandas")[variable.name].to_numpy()
 
 

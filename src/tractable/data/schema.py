@@ -230,7 +230,7 @@ class Schema:
         """
         found = self._column.get(name) if isinstance(name, Hashable) else None
         if found is None:
-            found = self._column.get(str(name))
+            found = self._column.get(label_text(name))
         if found is None:
             raise ValueError(f"there is no column '{name}' (columns: {_few(self.names)})")
         return found
@@ -242,6 +242,13 @@ class Schema:
     def select(self, columns: Iterable[int]) -> "Schema":
         """A schema of the given columns only."""
         return Schema(tuple(self.variables[int(c)] for c in columns))
+
+
+def label_text(label: object) -> str:
+    """The name of a column that a frame calls by something else than text; numpy's numbers read as Python's."""
+    if isinstance(label, tuple):
+        return str(tuple(part.item() if isinstance(part, np.generic) else part for part in label))
+    return str(label)
 
 
 def _positions(labels: tuple[Hashable, ...]) -> dict[Hashable, int]:

@@ -5,6 +5,8 @@ The share comes on top of the known states, whose probabilities still add up to 
 counts as missing, and the row's log-probability is log P(its other cells) plus log(share) for each such cell.
 """
 
+import numpy as np
+
 from tractable.data.caution import caution
 from tractable.data.table import Table
 
@@ -19,7 +21,7 @@ def warn_of_unseen(table: Table, done: str) -> None:
     if table.unseen is None:
         return
     rows = int((table.unseen_cells > 0).sum())
-    names = [v.name for v, found in zip(table.schema, table.unseen.any(axis=0), strict=True) if found]
+    names = [table.schema[int(column)].name for column in np.flatnonzero(table.unseen.any(axis=0))]
     some = ", ".join(f"'{name}'" for name in names[:4]) + (", ..." if len(names) > 4 else "")
     verb = "row has" if rows == 1 else "rows have"
     caution(f"{rows:,} {verb} states that the training rows did not have (in {some}): {done}")
