@@ -3,8 +3,15 @@
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.leaves.pseudo_rows import pseudo_means
 from tractable.statistics.encoding import Encoding
-from tractable.statistics.estimates import LEAST_SMOOTHING, gaussian_params, log_rates, moments
+from tractable.statistics.estimates import (
+    LEAST_SMOOTHING,
+    gaussian_params,
+    least_variances,
+    log_rates,
+    smoothed_moments,
+)
 from tractable.statistics.forests import Forest
 
 
@@ -56,7 +63,8 @@ def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothin
     seen, total, square = _sums(encoding, codes, link, np.stack([np.ones(z.size), z, z**2]))
     layout = encoding.layout
     spread = encoding.prior[layout.squares][np.searchsorted(layout.real, column)]
-    mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
+    mean, variance = smoothed_moments((seen, total, square), smoothing, spread)
+    variance = np.maximum(variance, least_variances(encoding)[column])
     return gaussian_params(encoding, column, mean, variance)
 
 
@@ -64,7 +72,8 @@ def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothi
     x = encoding.table.values[:, link[0]]
     seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
     overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, link[0])]
-    return log_rates(seen + smoothing, total + smoothing * overall)[:, None]
+    near = pseudo_means(seen, total, smoothing, overall)
+    return log_rates(seen + smoothing, total + smoothing * near)[:, None]
 
 
 def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:
