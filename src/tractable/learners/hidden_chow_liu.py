@@ -23,6 +23,7 @@ from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.estimates import default_family, estimates, leaf_params
 from tractable.statistics.forests import Forest, chow_liu_forest
+from tractable.statistics.pieces import view_pieces
 from tractable.statistics.product_mixtures import initial_sums
 from tractable.statistics.scores import mean_log_prob
 
@@ -30,7 +31,10 @@ from tractable.statistics.scores import mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class HiddenChowLiuLearner(Learner):
-    """A tree of hidden variables along a Chow-Liu tree, fitted by online EM and then by EM on all rows."""
+    """A tree of hidden variables along a Chow-Liu tree, fitted by online EM and then by EM on all rows.
+
+    The Chow-Liu tree sees numeric columns through pieces; their leaves are those of the numbers themselves.
+    """
 
     name: ClassVar[str] = "hidden-chow-liu"
     title: ClassVar[str] = "hidden Chow-Liu tree"
@@ -121,7 +125,8 @@ class HiddenChowLiuLearner(Learner):
         sample = _draw_rows(table, rng) if self.bagged else table
         encoding = encode(sample)
         states = max(1, min(states, len(encoding.weights)))
-        graph = hidden_tree(encoding, chow_liu_forest(encoding, 1.0), states, self.initial_persistence, rng)
+        forest = chow_liu_forest(encode(view_pieces(sample).code(sample)), 1.0)
+        graph = hidden_tree(encoding, forest, states, self.initial_persistence, rng)
         if not encoding.total:
             return graph  # there are no rows to fit to
         graph = fit(graph, sample, self._online(encoding.total), rng, valid=valid, watch=watch).graph

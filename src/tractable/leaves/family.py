@@ -49,8 +49,8 @@ class Family(ABC):
 
         `x` is (rows,), `weight` is (leaves, rows), the answer is (leaves, width). `smoothing` is a
         pseudo-count in rows. Over a categorical column it is divided evenly among the states; over a numeric
-        column the pseudo-rows are distributed like the rows as they weigh in all leaves together. A leaf
-        whose weights are all zero gets that prior.
+        column `pseudo_rows` says where the pseudo-rows lie. A leaf whose weights are all zero is fitted to
+        the rows as they weigh in all leaves together.
         """
 
     def refit(

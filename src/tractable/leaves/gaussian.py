@@ -12,6 +12,7 @@ from tractable.data.schema import Variable
 from tractable.leaves.family import Density
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
+from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 
 MIN_SPREAD = 1e-3  # a fitted sd is at least this part of its column's: no point gets an infinite density
 MAX_LOG_SD = 700.0  # beyond this, the sd or its inverse is no double
@@ -50,15 +51,19 @@ class Gaussian(Density):
         return None if (np.abs(params[:, 1]) <= MAX_LOG_SD).all() else f"a log sd is beyond {MAX_LOG_SD:g}"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """Weighted mean and sd; the pseudo-count has the mean and sd of the column."""
+        """Weighted mean and sd; `pseudo_rows` says how they are smoothed."""
         row_share = overall_shares(weight)
         z, centre, scale = _standardise(x, row_share)
         overall = float(row_share @ z**2) if z.size else 1.0
-        total = weight.sum(axis=1) + smoothing
-        empty = total == 0
-        total = np.where(empty, 1.0, total)
-        mean = weight @ z / total
-        square = np.where(empty, overall, (weight @ z**2 + smoothing * overall) / total)
+        seen, total, square = weight.sum(axis=1), weight @ z, weight @ z**2
+        near = pseudo_means(seen, total, smoothing, 0.0)
+        within = pooled_variance(seen, scatter(seen, total, square))
+        around = pseudo_squares(seen, near, within, smoothing, overall)
+        rows = seen + smoothing
+        empty = rows == 0
+        rows = np.where(empty, 1.0, rows)
+        mean = (total + smoothing * near) / rows
+        square = np.where(empty, overall, (square + smoothing * around) / rows)
         variance = np.maximum(square - mean**2, MIN_SPREAD**2)
         log_sd = np.clip(0.5 * np.log(variance) + log(scale), -MAX_LOG_SD, MAX_LOG_SD)
         return np.stack([mean * scale + centre, log_sd], axis=1)

@@ -13,6 +13,7 @@ from tractable.leaves.counts import LARGE, LEAST_LOG_RATE, TINY, far_from, momen
 from tractable.leaves.family import Family
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
+from tractable.leaves.pseudo_rows import pseudo_means
 
 MAX_LOG_RATE = 36.0  # above this, not every whole number near the rate is a double
 LAST_UNIFORM = 1 - 2.0**-40  # nearer to one, rounding decides where the distribution function is passed
@@ -44,11 +45,13 @@ class Poisson(Family):
         return None if fine else f"a log rate is not a number up to {MAX_LOG_RATE:g}"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """The log of the weighted mean; the pseudo-count has the mean of the column."""
+        """The log of the weighted mean; `pseudo_rows` says how it is smoothed."""
         overall = float(overall_shares(weight) @ x) if x.size else 1.0
-        total = weight.sum(axis=1) + smoothing
+        seen, counted = weight.sum(axis=1), weight @ x
+        total = seen + smoothing
         empty = total == 0
-        rate = (weight @ x + smoothing * overall) / np.where(empty, 1.0, total)
+        near = pseudo_means(seen, counted, smoothing, overall)
+        rate = (counted + smoothing * near) / np.where(empty, 1.0, total)
         return np.minimum(quiet_log(np.where(empty, overall, rate)), MAX_LOG_RATE)[:, None]
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:

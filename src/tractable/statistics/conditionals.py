@@ -3,9 +3,18 @@
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.leaves.pseudo_rows import SHARE, pseudo_means
 from tractable.statistics.encoding import Encoding
-from tractable.statistics.estimates import LEAST_SMOOTHING, gaussian_params, log_rates, moments
+from tractable.statistics.estimates import (
+    LEAST_SMOOTHING,
+    gaussian_params,
+    least_variances,
+    log_rates,
+    smoothed_moments,
+)
 from tractable.statistics.forests import Forest
+
+NEAR = 4.0  # rows near those of its group that stand for one pseudo-count of an ordered column
 
 
 def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
@@ -45,8 +54,31 @@ def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothi
     above = encoding.schema[parent].cardinality
     pair = codes[parent] * (states + 1) + codes[column]
     counts: Floats = np.bincount(pair, weights, (above + 1) * (states + 1)).astype(np.float64)
-    counts = counts.reshape(above + 1, states + 1)[:above, :states] + smoothing * own
+    counts = counts.reshape(above + 1, states + 1)[:above, :states]
+    if encoding.schema[column].kind == "ordinal":
+        own = _near_prior(counts, own, encoding.schema[parent].kind == "ordinal")
+    counts = counts + smoothing * own
     return np.log(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _near_prior(counts: Floats, own: Floats, ordered_parent: bool) -> Floats:
+    """For each state of the parent, what one pseudo-count adds to the ordered states of a column.
+
+    Most of it goes where the rows are or next to it, for states next to each other are alike; a little is
+    distributed like the column, so that a group stays where it is. Shape (parent's states, states).
+    """
+    near = _blurred(counts.T).T
+    if ordered_parent:
+        near = _blurred(near)
+    total = near.sum(axis=1, keepdims=True)
+    spread = np.where(total > 0, near / np.where(total > 0, total, 1.0), own)
+    return NEAR * spread + SHARE * own
+
+
+def _blurred(counts: Floats) -> Floats:
+    """Half of each line's counts, and a quarter of those of the lines before and after it."""
+    padded = np.pad(counts, ((1, 1), (0, 0)), mode="edge")
+    return counts / 2 + padded[:-2] / 4 + padded[2:] / 4
 
 
 def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
@@ -56,7 +88,8 @@ def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothin
     seen, total, square = _sums(encoding, codes, link, np.stack([np.ones(z.size), z, z**2]))
     layout = encoding.layout
     spread = encoding.prior[layout.squares][np.searchsorted(layout.real, column)]
-    mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
+    mean, variance = smoothed_moments((seen, total, square), smoothing, spread)
+    variance = np.maximum(variance, least_variances(encoding)[column])
     return gaussian_params(encoding, column, mean, variance)
 
 
@@ -64,7 +97,8 @@ def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothi
     x = encoding.table.values[:, link[0]]
     seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
     overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, link[0])]
-    return log_rates(seen + smoothing, total + smoothing * overall)[:, None]
+    near = pseudo_means(seen, total, smoothing, overall)
+    return log_rates(seen + smoothing, total + smoothing * near)[:, None]
 
 
 def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:

@@ -12,8 +12,9 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Builder
 from tractable.data import Variable
-from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD
+from tractable.leaves.gaussian import CELL_VARIANCE, MAX_LOG_SD, MIN_SPREAD, unrounded
 from tractable.leaves.poisson import MAX_LOG_RATE
+from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.statistics.encoding import Encoding
 
 LEAST_SMOOTHING = 1e-9  # pseudo-counts even where none are asked for, so that no state is impossible
@@ -32,9 +33,11 @@ class Estimates(NamedTuple):
 
 def default_family(variable: Variable) -> str:
     """The family of the leaves that learners use for a column."""
-    if variable.is_numeric:
-        return "poisson" if variable.kind == "count" else "gaussian"
-    return "bernoulli" if variable.cardinality == 2 else "categorical"
+    if variable.is_categorical:
+        return "bernoulli" if variable.cardinality == 2 else "categorical"
+    if variable.kind == "count":
+        return "poisson"
+    return "rounded-gaussian" if variable.is_whole else "gaussian"
 
 
 def state_params(log_prob: Floats) -> Floats:
@@ -46,7 +49,28 @@ def state_params(log_prob: Floats) -> Floats:
 
 def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
     """The statistics with the pseudo-counts added. Shape (features, groups)."""
-    return sums + max(smoothing, LEAST_SMOOTHING) * encoding.prior[:, None]
+    smoothing = max(smoothing, LEAST_SMOOTHING)
+    return sums + smoothing * pseudo_counts(encoding, sums, smoothing)
+
+
+def pseudo_counts(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
+    """The statistics of one pseudo-count of each group; (features, 1) where all groups have the same.
+
+    `leaves/pseudo_rows.py` says where those of numeric columns lie.
+    """
+    layout, prior = encoding.layout, encoding.prior[:, None]
+    if not layout.real.size + layout.counted.size:
+        return prior
+    answer = np.repeat(prior, sums.shape[1], axis=1)
+    seen = sums[layout.seen]
+    real, counted = seen[layout.real], seen[layout.counted]
+    total, square = sums[layout.values], sums[layout.squares]
+    mean = pseudo_means(real, total, smoothing, 0.0)
+    within = pooled_variance(real, scatter(real, total, square))
+    answer[layout.values] = mean
+    answer[layout.squares] = pseudo_squares(real, mean, within, smoothing, prior[layout.squares])
+    answer[layout.counts] = pseudo_means(counted, sums[layout.counts], smoothing, prior[layout.counts])
+    return answer
 
 
 def estimates(encoding: Encoding, sums: Floats) -> Estimates:
@@ -61,6 +85,7 @@ def estimates(encoding: Encoding, sums: Floats) -> Estimates:
     first = np.maximum(seen[layout.categorical] - others, smallest)
     log_total = np.log(first + others)
     mean, variance = moments(seen[layout.real], sums[layout.values], sums[layout.squares])
+    variance = np.maximum(variance, least_variances(encoding)[layout.real, None])
     return Estimates(
         np.log(first) - log_total,
         np.log(states) - log_total[layout.owner],
@@ -76,6 +101,30 @@ def moments(seen: Floats, total: Floats, square: Floats) -> tuple[Floats, Floats
     return mean, np.maximum(square / seen - mean**2, MIN_SPREAD**2)
 
 
+def smoothed_moments(
+    sums: tuple[Floats, Floats, Floats], smoothing: float, variance: Floats | float
+) -> tuple[Floats, Floats]:
+    """Mean and variance of groups of standardised values with pseudo-counts; groups are the last axis.
+
+    `sums` are those of ones, values and squares, `variance` is that of the column.
+    """
+    seen, total, square = sums
+    near = pseudo_means(seen, total, smoothing, 0.0)
+    within = pooled_variance(seen, scatter(seen, total, square))
+    around = pseudo_squares(seen, near, within, smoothing, variance)
+    return moments(seen + smoothing, total + smoothing * near, square + smoothing * around)
+
+
+def least_variances(encoding: Encoding) -> Floats:
+    """The least standardised variance of each numeric column: that of one cell for whole numbers.
+
+    Shape (columns,).
+    """
+    whole = np.array([v.is_whole for v in encoding.schema], dtype=np.bool_)
+    with np.errstate(under="ignore"):
+        return np.where(whole, CELL_VARIANCE / encoding.scale**2, MIN_SPREAD**2)
+
+
 def log_rates(seen: Floats, total: Floats) -> Floats:
     """The logarithms of the mean counts, within the limits of a Poisson leaf."""
     with np.errstate(divide="ignore"):
@@ -83,10 +132,11 @@ def log_rates(seen: Floats, total: Floats) -> Floats:
 
 
 def gaussian_params(encoding: Encoding, column: int, mean: Floats, variance: Floats) -> Floats:
-    """Parameters of leaves over a real column from standardised means and variances. Shape (leaves, 2)."""
+    """Parameters of a numeric column's leaves from standardised means and variances. Shape (leaves, 2)."""
     centre, scale = encoding.centre[column], encoding.scale[column]
     log_sd = 0.5 * np.log(variance) + np.log(scale)
-    return np.stack([mean * scale + centre, np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)], axis=1)
+    params = np.stack([mean * scale + centre, np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)], axis=1)
+    return unrounded(params) if encoding.schema[column].is_whole else params
 
 
 def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:

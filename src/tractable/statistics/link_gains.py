@@ -9,6 +9,7 @@ from scipy.special import xlogy
 
 from tractable.arrays import Floats, Ints
 from tractable.data import Schema
+from tractable.leaves.pseudo_rows import pseudo_means, pseudo_squares, scatter
 from tractable.statistics.encoding import SPARSE, Encoding, Matrix
 from tractable.statistics.estimates import LEAST_SMOOTHING, log_rates, moments
 
@@ -50,6 +51,11 @@ class _Given(NamedTuple):
     def sum_states(self, of_states: Floats) -> Floats:
         """Sums over the states of each of the strip's columns. (..., states) to (..., strip's columns)."""
         return np.add.reduceat(of_states, self.first, axis=-1)
+
+    def spread_states(self, of_columns: Floats) -> Floats:
+        """For each state what belongs to its column. (..., strip's columns) to (..., states)."""
+        size = np.diff(self.first, append=self.seen.shape[1])
+        return np.repeat(of_columns, size, axis=-1)
 
 
 def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Given]]:
@@ -110,16 +116,22 @@ def _n_log_n(n: Floats) -> Floats:
 def _real_gains(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
     layout = encoding.layout
     spread = encoding.prior[layout.squares][:, None]
-    seen, total, square = given.seen[layout.real], given.sums[layout.values], given.sums[layout.squares]
-    apart = _log_normal((seen, total, square), smoothing, spread)
-    added = (given.sum_states(seen), given.sum_states(total), given.sum_states(square))
-    return given.sum_states(apart) - _log_normal(added, smoothing, spread)
+    sums = (given.seen[layout.real], given.sums[layout.values], given.sums[layout.squares])
+    added = (given.sum_states(sums[0]), given.sum_states(sums[1]), given.sum_states(sums[2]))
+    within = given.sum_states(scatter(*sums)) / np.where(added[0] > 0, added[0], 1.0)
+    apart = _log_normal(sums, smoothing, given.spread_states(within), spread)
+    alone = scatter(*added) / np.where(added[0] > 0, added[0], 1.0)
+    return given.sum_states(apart) - _log_normal(added, smoothing, alone, spread)
 
 
-def _log_normal(sums: tuple[Floats, Floats, Floats], smoothing: float, spread: Floats) -> Floats:
+def _log_normal(
+    sums: tuple[Floats, Floats, Floats], smoothing: float, within: Floats, spread: Floats
+) -> Floats:
     """The log-likelihood of values under the smoothed Gaussian fitted to them, up to a constant."""
     seen, total, square = sums
-    mean, variance = moments(seen + smoothing, total, square + smoothing * spread)
+    near = pseudo_means(seen, total, smoothing, 0.0)
+    around = pseudo_squares(seen, near, within, smoothing, spread)
+    mean, variance = moments(seen + smoothing, total + smoothing * near, square + smoothing * around)
     off = square - 2 * mean * total + seen * mean**2
     return -0.5 * (seen * np.log(variance) + off / variance)
 
@@ -136,5 +148,6 @@ def _count_gains(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
 
 def _log_poisson(seen: Floats, total: Floats, smoothing: float, overall: Floats) -> Floats:
     """The log-likelihood of counts under the smoothed Poisson fitted to them, up to a constant."""
-    log_rate = log_rates(seen + smoothing, total + smoothing * overall)
+    near = pseudo_means(seen, total, smoothing, overall)
+    log_rate = log_rates(seen + smoothing, total + smoothing * near)
     return total * log_rate - seen * np.exp(log_rate)

@@ -21,6 +21,7 @@ from tractable.statistics.estimates import (
     coefficients,
     estimates,
     product_nodes,
+    pseudo_counts,
     smoothed_sums,
 )
 
@@ -91,6 +92,7 @@ def iterate_em(encoding: Encoding, sums: Floats, how: ProductEM) -> Iterator[Mix
     """The mixture of the given statistics, and after each further iteration of EM, without end."""
     smoothing = max(how.smoothing, LEAST_SMOOTHING)
     parts = _parts(encoding, sums.shape[1])
+    added = pseudo_counts(encoding, sums, smoothing)
     while True:
         weighed = mixture_coefficients(encoding, sums)
         gathered = np.zeros_like(sums)
@@ -100,9 +102,17 @@ def iterate_em(encoding: Encoding, sums: Floats, how: ProductEM) -> Iterator[Mix
             log_likelihood += float(weights @ (logs + constant))
             share *= weights[:, None]
             gathered += matrix.T @ share
-        objective = log_likelihood + smoothing * float((encoding.prior @ weighed).sum())
+        objective = log_likelihood + smoothing * _pseudo_log_likelihood(added, weighed)
         yield Mixture(sums, log_likelihood, objective)
-        sums = smoothed_sums(encoding, gathered, smoothing)
+        added = pseudo_counts(encoding, gathered, smoothing)
+        sums = gathered + smoothing * added
+
+
+def _pseudo_log_likelihood(added: Floats, weighed: Floats) -> float:
+    """The log-likelihood of one pseudo-count in each component."""
+    if added.shape[1] == 1:
+        return float((added[:, 0] @ weighed).sum())
+    return float((added * weighed).sum())
 
 
 def _parts(encoding: Encoding, components: int) -> list[tuple[Matrix, Floats, Floats]]:
