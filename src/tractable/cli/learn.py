@@ -7,7 +7,7 @@ import typer
 
 from tractable.cli import options, training
 from tractable.cli.files import check_model_place, check_network_place
-from tractable.cli.output import answer, lines, note
+from tractable.cli.output import answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.runs import CircuitRun, NetworkRun
 
@@ -94,6 +94,10 @@ def _make_run(
 
 
 def _words(facts: dict[str, Any], labels: dict[str, str]) -> str:
-    shown = [(label, facts[name]) for name, label in labels.items() if facts[name] is not None]
+    shown: list[tuple[str, object]] = [
+        (label, facts[name]) for name, label in labels.items() if facts[name] is not None
+    ]
+    if "density" in facts:
+        shown.append(("log-likelihood of", likelihood_of(facts)))
     stopped = [] if facts["finished"] else [("stopped", "early, with the best model so far")]
     return lines([*shown, ("seconds", round(facts["seconds"], 2)), *stopped])

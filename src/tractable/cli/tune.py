@@ -9,7 +9,7 @@ import typer
 
 from tractable.cli import options, training
 from tractable.cli.files import check_model_place, check_place
-from tractable.cli.output import answer, lines, note
+from tractable.cli.output import answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -100,5 +100,6 @@ def _words(found: "Tuned", facts: dict[str, Any]) -> str:
 
     told = [(name.replace("_ll", " log-likelihood"), facts[name]) for name in ("train_ll", "valid_ll")]
     chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in found.best.settings.items())
+    told.append(("log-likelihood of", likelihood_of(facts)))
     best = [("best trial", found.best.number), ("settings", chosen), *told]
     return f"{found}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"

@@ -7,7 +7,9 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from tractable.arrays import Floats
 from tractable.data import Schema, Table, as_table
+from tractable.queries import weighted_mean
 
 
 class TableInputMixin:
@@ -47,6 +49,19 @@ class TableInputMixin:
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def mean_score(logs: Floats, X: Any, sample_weight: Any) -> float:
+    """The mean of one log-probability a row, by the weights given or those of a Table.
+
+    Raises:
+        ValueError: if no row has any weight, or there are not as many weights as rows.
+    """
+    weights = (X.weights if isinstance(X, Table) else None) if sample_weight is None else sample_weight
+    checked = np.ones(logs.size) if weights is None else _check_sample_weight(weights, logs[:, None])
+    if not checked.any():
+        raise ValueError("the rows have no weight")
+    return weighted_mean(logs, checked)
 
 
 def _check_input(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
