@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, Variable, read
+    from tractable.estimators.anomaly import AnomalyScorer
+    from tractable.estimators.classifier import TractableClassifier
+    from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
@@ -17,6 +20,9 @@ __version__ = "0.1.0"
 _HOME = {
     **dict.fromkeys(("Interval", "Schema", "States", "Table", "Variable", "read"), "tractable.data"),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
+    "AnomalyScorer": "tractable.estimators.anomaly",
+    "TractableClassifier": "tractable.estimators.classifier",
+    "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
     "fit_parameters": "tractable.training",
     **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
@@ -24,12 +30,15 @@ _HOME = {
 
 __all__ = [
     "MPE",
+    "AnomalyScorer",
     "Circuit",
     "Interval",
     "MarkovNetwork",
     "Schema",
     "States",
     "Table",
+    "TractableClassifier",
+    "TractableImputer",
     "Tuned",
     "Variable",
     "fit_parameters",

@@ -1,5 +1,6 @@
 """Tables of any kind as the input of an estimator, checked as scikit-learn wants it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,10 @@ class TableInputMixin:
         """X, coded by the schema that was fitted."""
         return as_table(_check_input(self, X, reset=False), self.schema_)
 
+    def _checked(self, X: Any) -> Any:
+        """X itself, or an array of it."""
+        return _check_input(self, X, reset=False)
+
     def _remember_columns(self, schema: Schema, *, named: bool) -> None:
         """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names."""
         self.n_features_in_ = len(schema)
@@ -62,6 +67,22 @@ def mean_score(logs: Floats, X: Any, sample_weight: Any) -> float:
     if not checked.any():
         raise ValueError("the rows have no weight")
     return weighted_mean(logs, checked)
+
+
+def without_column(X: Any, name: str) -> Any:
+    """A table of any kind without one column, if it has it; a table without names is returned as it is."""
+    if isinstance(X, Table):
+        return X.select([c for c, own in enumerate(X.schema.names) if own != name])
+    if isinstance(X, Mapping):
+        return {key: cells for key, cells in X.items() if str(key) != name}
+    if isinstance(X, list | tuple):
+        return [without_column(row, name) if isinstance(row, Mapping) else row for row in X]
+    import narwhals as nw
+
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return X
+    return frame.drop([own for own in frame.collect_schema().names() if str(own) == name]).to_native()
 
 
 def _check_input(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
