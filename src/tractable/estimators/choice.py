@@ -1,7 +1,7 @@
 """Which learner a classifier, an imputer or an anomaly scorer uses: one by name, an estimator, or the best.
 
-`"auto"` compares a few fast learners on held-out rows, three folds of at most `MOST_ROWS` rows, and learns the
-best one anew from all rows.
+`"auto"` compares a few fast learners on held-out rows, three folds of at most `MOST_ROWS` rows, and learns
+the best one anew from all rows.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -27,7 +27,7 @@ from tractable.queries import state_log_probs, weighted_mean
 
 
 class TractableClassifier(ClassifierMixin, CircuitFace):
-    """Predicts a column by its exact distribution given the others, P(target | features), under a joint model.
+    """Predicts a column by its exact distribution given the others, P(target | features), in a joint model.
 
     Features may be of any kind, text among them, and any of them may be missing, when learning and when
     predicting: what is missing is summed out. The joint model is kept as `circuit_` and answers all other
@@ -92,7 +92,8 @@ class TractableClassifier(ClassifierMixin, CircuitFace):
         last = len(table.schema) - 1
         self.target_ = table.schema[last]
         self.schema_ = table.schema.select(range(last))
-        self.classes_ = np.array(self.target_.states)
+        if y is None:
+            self.classes_ = np.array(self.target_.states)
         seed = int(check_random_state(self.random_state).randint(2**31))
         labels = np.nan_to_num(table.values[:, last], nan=-1.0).astype(np.int64)
         choice = choose(self._candidates(last, seed), table, _minus_log_loss, seed, labels)
@@ -161,8 +162,8 @@ class TractableClassifier(ClassifierMixin, CircuitFace):
         labels = column_or_1d(y, warn=True)
         check_consistent_length(features.values, labels)
         check_classification_targets(labels)
-        classes, codes = np.unique(labels, return_inverse=True)
-        return _append(features, Variable(name, "categorical", tuple(classes.tolist())), codes)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        return _append(features, Variable(name, "categorical", tuple(self.classes_.tolist())), codes)
 
     def _features(self, X: Any) -> Any:
         """X without the target, if it is there."""

@@ -1,4 +1,4 @@
-"""What classifier, imputer and anomaly scorer share: a circuit of a table, by a learner that may be chosen."""
+"""What classifier, imputer and anomaly scorer share: a circuit, by a learner that may be chosen."""
 
 from typing import Any
 

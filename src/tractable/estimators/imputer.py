@@ -101,6 +101,8 @@ def _filled_frame(frame: Any, table: Table, filled: Floats) -> Any:
     whole = to_frame(filled[:, holes], table.schema.select(holes), like=kind)
     if kind == "pandas":
         return _filled_pandas(frame, whole)
+    if kind == "pyarrow":
+        return _filled_arrow(frame, whole)
     before = nw.from_native(frame, eager_only=True)
     new = nw.from_native(whole, eager_only=True)
     return before.with_columns(*(new[name].cast(before[name].dtype) for name in new.columns)).to_native()
@@ -118,3 +120,14 @@ def _filled_pandas(frame: Any, whole: Any) -> Any:
         new = pd.Series(cells.to_numpy(), index=frame.index, name=own.name).astype(own.dtype)
         result[names[name]] = own.where(own.notna(), new)
     return result
+
+
+def _filled_arrow(frame: Any, whole: Any) -> Any:
+    """As `_filled_frame`; narwhals does not tell one kind of text from another."""
+    import pyarrow as pa
+
+    for name in whole.column_names:
+        place = frame.column_names.index(name)
+        field = frame.schema.field(place)
+        frame = frame.set_column(place, field, pa.array(whole[name].to_pylist(), type=field.type))
+    return frame
