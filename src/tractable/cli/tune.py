@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options, training
+from tractable.cli.completion import learner_names
 from tractable.cli.files import check_model_place, check_place
 from tractable.cli.output import answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
-        str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="ALGORITHM", help="Such as chow-liu.", show_default=False, autocompletion=learner_names
+        ),
     ],
     train: Annotated[
         Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
