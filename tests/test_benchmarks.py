@@ -80,3 +80,19 @@ def test_the_growing_circuit_is_timed_and_the_shares_of_a_run_add_up(data: Path)
     assert all(share >= 0 for share in shares[:-1])
     assert run["splits"] > 0
     assert run["edges"] > 0
+
+
+def test_imputation_is_compared_column_by_column() -> None:
+    found = printed("imputation.py", "--tables", "wine", "--learner", "naive-bayes", "--seeds", 1)
+    columns = found["tables"]["wine"]["columns"]
+    assert len(columns) == found["columns"] == 14
+    assert all(list(one) == ["IterativeImputer", "KNNImputer", "tractable"] for one in columns.values())
+    assert all(0 < error < 1.5 for one in columns.values() for error in one.values())
+    assert 0 <= found["ahead"] <= 14
+
+
+def test_classification_is_compared_by_log_loss() -> None:
+    arguments = ("--tables", "wine", "--learner", "naive-bayes", "--set", "components=1", "--folds", 2)
+    found = printed("classification.py", *arguments)["wine"]
+    assert list(found) == ["LogisticRegression", "HistGradientBoosting", "TractableClassifier"]
+    assert all(one["log_loss"] < 0.3 and one["accuracy"] > 0.9 for one in found.values())

@@ -78,11 +78,13 @@ CALLS = {
     "mpe": ["m.tract"],
     "sample": ["m.tract", "3"],
     "impute": ["m.tract", "gaps.csv"],
+    "classify": ["m.tract", "gaps.csv", "--target", "bronchitis"],
     "info": ["m.tract"],
     "check": ["m.tract"],
     "convert": ["m.tract", "m.json"],
     "plot": ["m.tract", "m.svg"],
     "bench": ["--learners", "independent", "--queries", "5"],
+    "completion": ["bash"],
 }
 
 
@@ -280,6 +282,74 @@ def test_impute_fills_every_cell_and_changes_none(here: Path, capsys: Shell, met
     before, after = (tr.read(name, schema=schema).values for name in ("gaps.csv", "whole.csv"))
     assert not np.isnan(after).any()
     assert (np.isnan(before) | (before == after)).all()
+
+
+def test_classify_predicts_and_judges_a_column(here: Path, capsys: Shell) -> None:
+    circuit = tr.load("m.tract")
+    call = ["classify", "m.tract", "valid.csv", "--target", "bronchitis", "--proba"]
+    found = facts(capsys, *call)
+    table = tr.read("valid.csv", schema=circuit.schema)
+    column = circuit.schema.column("bronchitis")
+    hidden = table.values.copy()
+    hidden[:, column] = np.nan
+    posterior = circuit.marginals(rows=tr.Table(circuit.schema, hidden))["bronchitis"]
+    np.testing.assert_allclose(np.array(found["probabilities"]), posterior, atol=1e-12)
+    truth = [row["bronchitis"] for row in csv.DictReader(io.StringIO(Path("valid.csv").read_text()))]
+    assert found["accuracy"] == pytest.approx(
+        np.mean([a == b for a, b in zip(found["predictions"], truth, strict=True)])
+    )
+    states = list(circuit.schema[column].states)
+    losses = [-np.log(p[states.index(t)]) for p, t in zip(posterior, truth, strict=True)]
+    assert found["log_loss"] == pytest.approx(np.mean(losses))
+
+
+def test_classify_needs_no_known_class_and_writes_files(here: Path, capsys: Shell) -> None:
+    frame = to_frame(clinic(5), like="pandas").drop(columns=["bronchitis", "cough"])
+    frame.to_csv("new.csv", index=False)
+    call = ["classify", "m.tract", "new.csv", "-t", "bronchitis"]
+    assert facts(capsys, *call)["accuracy"] is None
+    lines = told(capsys, *call).splitlines()
+    assert lines[0] == '"bronchitis"'
+    assert len(lines) == 6
+    assert "no row has a known bronchitis" in told(capsys, *call, "--proba", "-o", "found.csv")
+    rows = list(csv.DictReader(io.StringIO(Path("found.csv").read_text())))
+    assert set(rows[0]) == {"bronchitis", "P(bronchitis=no)", "P(bronchitis=yes)"}
+    assert facts(capsys, *call, "-o", "found.parquet")["output"] == "found.parquet"
+    assert run([*call[:-1], "height"]) == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_are_given_a_script_that_asks_for_completions(capsys: Shell, shell: str) -> None:
+    assert f"_TRACTABLE_COMPLETE=complete_{shell}" in told(capsys, "completion", shell)
+    assert run(["completion", "tcsh"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("tractable sco", "score"),
+        ("tractable learn chow", "chow-liu"),
+        ("tractable score --per-c", "--per-column"),
+    ],
+)
+def test_commands_options_and_learners_are_completed(
+    capsys: Shell, monkeypatch: pytest.MonkeyPatch, typed: str, offered: str
+) -> None:
+    monkeypatch.setenv("_TRACTABLE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    with pytest.raises(SystemExit):
+        run([])
+    assert offered in capsys.readouterr().out.split()
+
+
+def test_learners_are_listed_one_a_line_and_settings_with_ranges(capsys: Shell) -> None:
+    lines = told(capsys, "learners").splitlines()
+    assert [line.split()[0] for line in lines[: len(LEARNERS)]] == list(LEARNERS)
+    assert "smoothing = 0.1  (a number, at least 0)" in told(capsys, "learners", "naive-bayes")
+    settings = facts(capsys, "learners", "naive-bayes")["settings"]
+    assert isinstance(settings, list)
+    assert {s["name"]: s["range"] for s in settings}["components"] == "at least 1"
 
 
 def test_info_lists_columns_and_sizes(here: Path, capsys: Shell) -> None:

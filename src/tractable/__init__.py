@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, TableWarning, Variable, date_parts, read
+    from tractable.estimators.anomaly import AnomalyScorer
+    from tractable.estimators.classifier import TractableClassifier
+    from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
@@ -20,6 +23,9 @@ _HOME = {
         "tractable.data",
     ),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
+    "AnomalyScorer": "tractable.estimators.anomaly",
+    "TractableClassifier": "tractable.estimators.classifier",
+    "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
     "fit_parameters": "tractable.training",
     **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
@@ -27,6 +33,7 @@ _HOME = {
 
 __all__ = [
     "MPE",
+    "AnomalyScorer",
     "Circuit",
     "Interval",
     "MarkovNetwork",
@@ -34,6 +41,8 @@ __all__ = [
     "States",
     "Table",
     "TableWarning",
+    "TractableClassifier",
+    "TractableImputer",
     "Tuned",
     "Variable",
     "date_parts",

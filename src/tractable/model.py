@@ -1,10 +1,10 @@
 """The circuit that users hold: its queries, transforms and files."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from tractable.data import (
 from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
 from tractable.formats import Document, read_circuit, write_circuit
-from tractable.queries import Estimate
+from tractable.queries import AnswerKind, ColumnScore, Estimate
 from tractable.queries.information import InformationMethod
 from tractable.queries.mpe import MPEMethod
 from tractable.queries.sampling import Filling
@@ -41,11 +41,20 @@ RandomState: TypeAlias = int | np.random.Generator | None
 
 @dataclass(frozen=True, slots=True)
 class MPE:
-    """A most probable completion, its log-probability, and whether nothing is more probable."""
+    """A most probable completion, its log-probability, and whether nothing is more probable.
+
+    If the row holds values of `real` or `datetime` columns, `log_prob` is the logarithm of a density.
+    """
 
     row: dict[Any, State | date]
     log_prob: float
     exact: bool
+    density_columns: tuple[str, ...] = ()  # the columns of the row whose values have densities
+
+    @property
+    def kind(self) -> AnswerKind:
+        """What `log_prob` is the logarithm of: `"probability"` or `"density"`."""
+        return "density" if self.density_columns else "probability"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +64,7 @@ class Completions:
     rows: Any
     log_prob: Floats
     exact: Bools
+    is_density: Bools  # where `log_prob` is the logarithm of a density, because a value is real
 
 
 class Circuit:
@@ -89,6 +99,8 @@ class Circuit:
 
         A cell of a row with a state that the training rows did not have is summed out as well, and the
         logarithm of `unseen_share` is added for it.
+        Values of `real` and `datetime` columns have densities, so with them it is a log-density: see
+        `density_columns`.
         """
         if rows is None or is_evidence(rows, self.schema):
             evidence = self._evidence(rows)
@@ -102,16 +114,55 @@ class Circuit:
         return logs + table.unseen_cells * np.log(share)
 
     def prob(self, query: Given, given: Given = None) -> float:
-        """P(query | given), one number."""
+        """P(query | given), one number; a density if the query fixes a `real` or `datetime` column.
+
+        A density may exceed one and depends on the unit of the column. An interval has a probability.
+        """
         return float(np.exp(self.log_prob_of(query, given)))
 
     def log_prob_of(self, query: Given, given: Given = None) -> float:
-        """log P(query | given), one number."""
+        """log P(query | given), one number; of a density where `prob` is one."""
         return queries.evidence_log_prob(self.graph, self._evidence(query), self._evidence(given))
 
     def log_conditional(self, rows: Any, given: str | Iterable[str]) -> Floats:
         """log P(other columns | the columns `given`), one a row."""
         return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
+
+    @property
+    def density_columns(self) -> tuple[str, ...]:
+        """The columns whose values have densities and not probabilities: `real` and `datetime` ones.
+
+        Where there are any, a log-likelihood of rows is that of a density: it depends on the units of these
+        columns, and is compared only with those of models of the same columns in the same units.
+        """
+        return tuple(v.name for v in self.schema if queries.has_density(v))
+
+    def score(self, rows: Any, sample_weight: Any = None) -> float:
+        """The mean log-probability (or density) of rows, in nats; a missing cell is summed out.
+
+        Rows count by `sample_weight` or, without it, by the weights of a `Table`.
+
+        Raises:
+            ValueError: if no row has any weight.
+        """
+        table = _weighed(self._table(rows), sample_weight)
+        if not table.total_weight:
+            raise ValueError("the rows have no weight")
+        return queries.weighted_mean(self.log_prob(table), table.row_weights)
+
+    def column_scores(self, rows: Any, sample_weight: Any = None) -> dict[str, ColumnScore]:
+        """How well the model knows each column: means over the rows in which it has a value, in nats.
+
+        `given_rest` is the mean of log P(value | all other columns), whose sum over all columns is the log
+        pseudo-likelihood of the rows. `alone` is the mean of log P(value). Their difference tells how much
+        the other columns say about the column.
+
+        Raises:
+            ValueError: if a row has probability zero without one of its cells.
+        """
+        table = _weighed(self._table(rows), sample_weight)
+        warn_of_unseen(table, "such a cell counts as missing")
+        return queries.column_scores(self.graph, table)
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[Any, Any]:
         """The posterior of every column: `{column: {state: probability}}`.
@@ -161,10 +212,13 @@ class Circuit:
         )
         log_prob = queries.log_prob(self.graph, found.rows, regions)
         if rows is not None:
-            return Completions(self._frame(found.rows, rows), log_prob, found.exact)
+            filled: Bools = ~np.isnan(found.rows) & queries.density_mask(self.schema)
+            is_density = np.logical_or.reduce(filled, axis=1)
+            return Completions(self._frame(found.rows, rows), log_prob, found.exact, is_density)
         cells = zip(self.schema, found.rows[0], strict=True)
         row = {v.heading: v.label(x) for v, x in cells if not np.isnan(x)}
-        return MPE(row, float(log_prob[0]), bool(found.exact[0]))
+        real = queries.density_columns(self.schema, found.rows)
+        return MPE(row, float(log_prob[0]), bool(found.exact[0]), tuple(self.schema[c].name for c in real))
 
     def sample(self, count: int = 1, given: Given = None, *, random_state: RandomState = None) -> Any:
         """Rows drawn given evidence, as a frame of the kind that the model was fitted on."""
@@ -263,7 +317,8 @@ class Circuit:
         """The positions of named columns, each once; a text or any label of a column is one name."""
         known = isinstance(names, Hashable) and names in self.schema.headings  # a tuple may be a label
         several = isinstance(names, Iterable) and not isinstance(names, str) and not known
-        return list(dict.fromkeys(self.schema.columns(names if several else [names])))
+        chosen: Iterable[Any] = cast("Iterable[Any]", names) if several else [names]
+        return list(dict.fromkeys(self.schema.columns(chosen)))
 
     def _table(self, rows: Any) -> Table:
         unseen: Unseen = "error" if self.unseen_share is None else "missing"
@@ -369,6 +424,12 @@ def _described(variable: Variable, posterior: Floats) -> list[Any]:
 def _mean_and_std(posterior: Floats) -> Floats:
     """Means and standard deviations from means and variances. Shape (rows, 2)."""
     return np.stack([posterior[:, 0], np.sqrt(posterior[:, 1])], axis=1)
+
+
+def _weighed(table: Table, sample_weight: Any) -> Table:
+    if sample_weight is None:
+        return table
+    return replace(table, weights=np.asarray(sample_weight, dtype=np.float64))
 
 
 def _seed(random_state: RandomState) -> int:

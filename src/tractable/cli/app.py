@@ -10,6 +10,8 @@ import typer
 import tractable
 from tractable.cli.bench import bench
 from tractable.cli.check import check
+from tractable.cli.classify import classify
+from tractable.cli.completion import PROGRAM, VARIABLE, completion, prepare_completion
 from tractable.cli.convert import convert, plot
 from tractable.cli.demo import demo
 from tractable.cli.faults import run_guarded
@@ -25,8 +27,8 @@ from tractable.cli.score import score
 from tractable.cli.tune import tune
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, info,
-    check, convert, plot, bench,
+    demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, classify,
+    info, check, convert, plot, bench, completion,
 )  # fmt: skip
 
 app = typer.Typer(
@@ -55,7 +57,9 @@ def start(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of a command line: 0, 1 where a check fails, 2 for a mistake, 130 when interrupted."""
-    return run_guarded(lambda: app(args=arguments, prog_name="tractable", standalone_mode=False))
+    prepare_completion()
+    call = {"prog_name": PROGRAM, "complete_var": VARIABLE, "standalone_mode": False}
+    return run_guarded(lambda: app(args=arguments, **call))
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options, training
+from tractable.cli.completion import learner_names
 from tractable.cli.files import check_model_place, check_network_place
-from tractable.cli.output import answer, lines, note
+from tractable.cli.output import answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.runs import CircuitRun, NetworkRun
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 @reads_tables
 def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
-        str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="ALGORITHM", help="Such as chow-liu.", show_default=False, autocompletion=learner_names
+        ),
     ],
     train: Annotated[
         Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
@@ -103,6 +107,10 @@ def _make_run(
 
 
 def _words(facts: dict[str, Any], labels: dict[str, str]) -> str:
-    shown = [(label, facts[name]) for name, label in labels.items() if facts[name] is not None]
+    shown: list[tuple[str, object]] = [
+        (label, facts[name]) for name, label in labels.items() if facts[name] is not None
+    ]
+    if "density" in facts:
+        shown.append(("log-likelihood of", likelihood_of(facts)))
     stopped = [] if facts["finished"] else [("stopped", "early, with the best model so far")]
     return lines([*shown, ("seconds", round(facts["seconds"], 2)), *stopped])

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from tractable.cli import options
+from tractable.cli.completion import learner_names
 from tractable.cli.output import answer
 
 WIDTH = 100  # characters of a line
@@ -17,7 +18,12 @@ probabilities are estimated by Gibbs sampling (tractable query --approximate, tr
 def learners(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A learner whose settings to list.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="A learner whose settings to list.",
+            show_default=False,
+            autocompletion=learner_names,
+        ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -33,25 +39,30 @@ def learners(
 
     if name is None:
         circuits, networks = learner_list(), network_learner_list()
-        told = [*map(_learner_words, circuits), NETWORKS, *map(_network_words, networks)]
-        answer({"learners": circuits, "network_learners": networks}, "\n\n".join(told), as_json)
+        told = f"{_list(circuits)}\n\n{NETWORKS}\n\n{_list(networks)}"
+        answer({"learners": circuits, "network_learners": networks}, told, as_json)
     else:
         settings = learner_settings(name)
         answer({"learner": name, "settings": settings}, "\n\n".join(map(_setting_words, settings)), as_json)
 
 
-def _learner_words(learner: dict[str, Any]) -> str:
-    return f"{learner['name']}  (tr.{learner['estimator']})\n{_block(learner['summary'])}"
+def _list(found: list[dict[str, Any]]) -> str:
+    """One line a learner: its name, its estimator and what it learns."""
+    rows = [(one["name"], _estimator(one), one["summary"]) for one in found]
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    return "\n".join(f"{name:<{widths[0]}}  {made:<{widths[1]}}  {text}" for name, made, text in rows)
 
 
-def _network_words(learner: dict[str, Any]) -> str:
-    made = f'tr.MarkovNetwork("{learner["name"]}")'
-    return f"{learner['name']}  ({made}; network, approximate answers)\n{_block(learner['summary'])}"
+def _estimator(learner: dict[str, Any]) -> str:
+    """What makes the estimator of a learner in Python."""
+    made = f"tr.{learner['estimator']}"
+    return f'{made}("{learner["name"]}")' if "answers" in learner else made
 
 
 def _setting_words(setting: dict[str, Any]) -> str:
     searched = "" if setting["search"] is None else f" The tuner tries values {setting['search']}."
-    head = f"{setting['name']} = {setting['default']}  ({setting['type']})"
+    allowed = "" if setting["range"] is None else f", {setting['range']}"
+    head = f"{setting['name']} = {setting['default']}  ({setting['type']}{allowed})"
     return f"{head}\n{_block(setting['text'] + searched)}"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import exp, isfinite
 from typing import Any
 
+LARGEST = 700.0  # the logarithm of a number that is still printed as one
 SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
 
 
@@ -38,8 +39,22 @@ def _value_text(value: object) -> str:
 
 
 def probability(log_prob: float) -> str:
-    """A probability in a few digits, also one too small for a number."""
-    return f"exp({log_prob:.6g})" if log_prob < -700 and isfinite(log_prob) else f"{exp(log_prob):.6g}"
+    """A probability or density in a few digits, also one too small or too large for a number."""
+    return (
+        f"exp({log_prob:.6g})" if abs(log_prob) > LARGEST and isfinite(log_prob) else f"{exp(log_prob):.6g}"
+    )
+
+
+def amount(log_prob: float, kind: str) -> str:
+    """A probability in a few digits; a density is called one, since it may exceed one and has a unit."""
+    return probability(log_prob) + (" (density)" if kind == "density" else "")
+
+
+def likelihood_of(facts: dict[str, Any]) -> str:
+    """What a log-likelihood is of, in words: probabilities, or a density in some columns."""
+    if not facts["density"]:
+        return "probabilities"
+    return f"a density, in {count(facts['density_columns'], 'real column')}"
 
 
 def count(number: int, noun: str) -> str:

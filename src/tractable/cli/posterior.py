@@ -1,13 +1,13 @@
 """`tractable marginals` and `tractable mpe`: what a model believes, column by column and all at once."""
 
-from math import exp
+from math import exp, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tractable.cli import options
-from tractable.cli.output import SAMPLED, answer, lines, probability
+from tractable.cli.output import LARGEST, SAMPLED, answer, lines, probability
 
 if TYPE_CHECKING:
     from tractable.data import Variable
@@ -95,7 +95,7 @@ def mpe(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the most probable row of MODEL that agrees with what is known.
+    """Print the most probable row of MODEL that agrees with what is known, and its probability or density.
 
     Example: tractable mpe clinic.tract --given 'cough=heavy, smoker=no'
     """
@@ -104,10 +104,11 @@ def mpe(
     best = load(model).mpe(given, columns=options.names(columns) or None, method=method)
     facts = {
         "row": best.row,
+        "kind": best.kind,
         "log_prob": best.log_prob,
-        "probability": exp(best.log_prob),
+        best.kind: exp(best.log_prob) if best.log_prob < LARGEST else inf,
         "exact": best.exact,
     }
     proof = "exact" if best.exact else "a good guess, not proved"
-    told = f"{lines(list(best.row.items()))}\n\nprobability {probability(best.log_prob)} ({proof})"
+    told = f"{lines(list(best.row.items()))}\n\n{best.kind} {probability(best.log_prob)} ({proof})"
     answer(facts, told, as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options
-from tractable.cli.output import SAMPLED, answer, probability
+from tractable.cli.output import LARGEST, SAMPLED, amount, answer
 
 if TYPE_CHECKING:
     from tractable.model import Circuit
@@ -28,7 +28,7 @@ def query(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the probability that each QUESTION asks for.
+    """Print the probability that each QUESTION asks for; a density, and called so, if it fixes a real number.
 
     Answers are exact, and networks are compiled for them. One that is too large for that has approximate
     answers only: --approximate estimates them by Gibbs sampling, with a standard error beside each.
@@ -43,20 +43,34 @@ def query(
         answer({"answers": found}, "\n".join([*told, SAMPLED]), as_json)
         return
     found = exact_answers(model, questions)
-    told = [f"{a['question']} = {probability(a['log_probability'])}" for a in found]
+    told = [f"{_asked(a)} = {amount(a['log_' + a['kind']], a['kind'])}" for a in found]
     answer({"answers": found}, "\n".join(told), as_json)
 
 
+def _asked(found: dict[str, Any]) -> str:
+    """The question as its answer repeats it; a density is written with a small p, as in books."""
+    question: str = found["question"].lstrip()
+    is_density = found["kind"] == "density" and question[:1] == "P"
+    return f"p{question[1:]}" if is_density else found["question"]
+
+
 def exact_answers(model: Path, questions: Sequence[str]) -> list[dict[str, Any]]:
-    """The probability that each question asks for."""
+    """The probability, or the density, that each question asks for."""
     from tractable.model import load
 
     circuit = load(model)
-    logs = [log_answer(circuit, question) for question in questions]
-    return [
-        {"question": question, "probability": exp(one), "log_probability": one, "exact": True}
-        for question, one in zip(questions, logs, strict=True)
-    ]
+    return [exact_answer(circuit, question) for question in questions]
+
+
+def exact_answer(circuit: "Circuit", question: str) -> dict[str, Any]:
+    """What a question asks for, under the name of what it is: `probability` or `density`."""
+    from tractable.data import parse_question
+    from tractable.queries import answer_kind
+
+    found = log_answer(circuit, question)
+    kind = answer_kind(*parse_question(question, circuit.schema), circuit.schema)
+    value = exp(found) if found < LARGEST else inf
+    return {"question": question, "kind": kind, kind: value, f"log_{kind}": found, "exact": True}
 
 
 def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") -> list[dict[str, Any]]:
@@ -68,6 +82,7 @@ def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") ->
     return [
         {
             "question": question,
+            "kind": "probability",
             "probability": one.value,
             "log_probability": log(one.value) if one.value > 0 else -inf,
             "std_error": one.std_error,

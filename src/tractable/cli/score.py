@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options
-from tractable.cli.output import answer, count
+from tractable.cli.output import answer, count, likelihood_of
 from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @reads_tables
-def score(
+def score(  # noqa: PLR0913
     model: options.Model,
     data: options.Data,
     given: Annotated[
@@ -22,6 +22,9 @@ def score(
         typer.Option("--given", "-g", metavar="A,B", help="Score the other columns given these."),
     ] = None,
     per_row: Annotated[bool, typer.Option("--per-row", help="One log-likelihood a row.")] = False,
+    per_column: Annotated[
+        bool, typer.Option("--per-column", help="Two scores a column: given all others, and alone.")
+    ] = False,
     weight: options.Weight = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -31,22 +34,53 @@ def score(
     """Print the mean log-likelihood of DATA under MODEL, in nats; a missing cell is summed out.
 
     A state that the training rows did not have counts the share of probability that MODEL reserves for them.
+    Real columns have densities, so that the log-likelihood depends on their units; the answer says so.
 
     Example: tractable score clinic.tract held-out.csv
     """
     from tractable.model import load
-    from tractable.reports import score_summary
+    from tractable.reports import column_summary, density_facts, score_summary
 
+    if per_column and (given or per_row):
+        raise typer.BadParameter("--per-column goes with neither --given nor --per-row")
     circuit = load(model)
     columns = options.names(given)
     table = reading.rows_for(circuit, data, weight)
     started = time.perf_counter()
     logs: Floats = circuit.log_conditional(table, columns) if columns else circuit.log_prob(table)
-    facts = score_summary(logs, table.row_weights) | {"seconds": time.perf_counter() - started}
+    facts = score_summary(logs, table.row_weights) | density_facts(table, circuit.schema.columns(columns))
     facts["unseen_rows"] = int((table.unseen_cells > 0).sum())
+    text = _words(facts)
     if per_row:
         facts["log_prob"] = logs
-    answer(facts, "\n".join(f"{x:.10g}" for x in logs.tolist()) if per_row else _words(facts), as_json)
+        text = "\n".join(f"{x:.10g}" for x in logs.tolist())
+    if per_column:
+        facts["columns"] = column_summary(circuit, table)
+        text = f"{_column_table(facts['columns'])}\n\n{text}"
+    answer(facts | {"seconds": time.perf_counter() - started}, text, as_json)
+
+
+def _column_table(scores: list[dict[str, Any]]) -> str:
+    """A line a column: what its values have, and their mean logarithms."""
+    head = ("column", "log of", "given the rest", "alone", "rows")
+    rows = [
+        (
+            str(one["column"]),
+            one["kind"],
+            f"{one['given_rest']:.4f}",
+            f"{one['alone']:.4f}",
+            f"{one['rows']:,}",
+        )
+        for one in scores
+    ]
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i < 2 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (head, *rows)
+    )
 
 
 def _words(facts: dict[str, Any]) -> str:
@@ -54,4 +88,5 @@ def _words(facts: dict[str, Any]) -> str:
         return f"{count(facts['impossible_rows'], 'row')} of {facts['rows']:,} impossible: the mean is -inf"
     error = "" if facts["std_error"] is None else f" ± {facts['std_error']:.4f}"
     unseen = f", {facts['unseen_rows']:,} with states never seen" if facts["unseen_rows"] else ""
-    return f"{facts['mean_ll']:.6f}{error} nats a row ({count(facts['rows'], 'row')}{unseen})"
+    about = f"{count(facts['rows'], 'row')}{unseen}; log of {likelihood_of(facts)}"
+    return f"{facts['mean_ll']:.6f}{error} nats a row ({about})"

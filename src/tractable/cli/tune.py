@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options, training
+from tractable.cli.completion import learner_names
 from tractable.cli.files import check_model_place, check_place
-from tractable.cli.output import answer, lines, note
+from tractable.cli.output import answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 @reads_tables
 def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
-        str, typer.Argument(metavar="ALGORITHM", help="Such as chow-liu.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="ALGORITHM", help="Such as chow-liu.", show_default=False, autocompletion=learner_names
+        ),
     ],
     train: Annotated[
         Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
@@ -104,5 +108,6 @@ def _words(found: "Tuned", facts: dict[str, Any]) -> str:
 
     told = [(name.replace("_ll", " log-likelihood"), facts[name]) for name in ("train_ll", "valid_ll")]
     chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in found.best.settings.items())
+    told.append(("log-likelihood of", likelihood_of(facts)))
     best = [("best trial", found.best.number), ("settings", chosen), *told]
     return f"{found}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.arrays import Floats
-from tractable.data import Kind, Schema, Table, frame_kind
-from tractable.estimators.tables import TableInputMixin
+from tractable.data import Kind, Schema, frame_kind
+from tractable.estimators.tables import TableInputMixin, mean_score
 from tractable.learners import Learner
 from tractable.model import Circuit
 from tractable.progress import Watch
@@ -81,10 +81,12 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
         logs: Floats = self.circuit_.log_prob(self._fitted_table(X))
         return logs
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean log-probability (or density) of the rows, in nats; weighted as a Table's rows are."""
-        logs = self.score_samples(X)
-        return float(np.average(logs, weights=X.weights if isinstance(X, Table) else None))
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean log-probability of the rows, in nats; of a density where `circuit_.density_columns` are.
+
+        Rows count by `sample_weight` or, without it, by the weights of a `Table`.
+        """
+        return mean_score(self.score_samples(X), X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> Any:
         """Rows drawn from the distribution, as a frame of the kind that was fitted on."""

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.approximate.pseudo_likelihood.scores import log_pseudo_likelihoods
 from tractable.arrays import Floats
-from tractable.data import Kind, Schema, Table, frame_kind, to_frame, unseen_share, warn_of_unseen
+from tractable.data import Kind, Schema, frame_kind, to_frame, unseen_share, warn_of_unseen
 from tractable.data.output import ANY_KIND
 from tractable.estimators.base import RandomState
-from tractable.estimators.tables import TableInputMixin
+from tractable.estimators.tables import TableInputMixin, mean_score
 from tractable.formats.network_files import NetworkDocument, read_network_document, write_network_document
 from tractable.model import Given, as_evidence, evidence_or_rows, rows_table
 from tractable.networks import Network
@@ -178,13 +178,13 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         warn_of_unseen(table, f"each such cell counts log({share:.3g})")
         return logs + table.unseen_cells * np.log(share)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean log pseudo-likelihood of the rows, in nats; weighted as a Table's rows are.
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean log pseudo-likelihood of the rows, in nats.
 
+        Rows count by `sample_weight` or, without it, by the weights of a `Table`.
         It compares Markov networks with each other, not with the log-likelihoods of other estimators.
         """
-        logs = self.score_samples(X)
-        return float(np.average(logs, weights=X.weights if isinstance(X, Table) else None))
+        return mean_score(self.score_samples(X), X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, given: Given = None, random_state: RandomState = None) -> Any:
         """Rows drawn approximately, as a frame of the kind that was fitted on.

@@ -8,7 +8,9 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from tractable.arrays import Floats
 from tractable.data import Kind, Schema, Table, Unseen, as_table, warn_of_unseen
+from tractable.queries import weighted_mean
 
 
 class TableInputMixin:
@@ -48,6 +50,10 @@ class TableInputMixin:
             raise ValueError(f"unseen is 'share' or 'error', not {self.unseen!r}")
         return "missing" if self.unseen == "share" else "error"
 
+    def _checked(self, X: Any) -> Any:
+        """X itself, or an array of it."""
+        return _check_input(self, X, reset=False)
+
     def _remember_columns(self, schema: Schema, *, named: bool) -> None:
         """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names."""
         self.n_features_in_ = len(schema)
@@ -65,6 +71,35 @@ class TableInputMixin:
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def mean_score(logs: Floats, X: Any, sample_weight: Any) -> float:
+    """The mean of one log-probability a row, by the weights given or those of a Table.
+
+    Raises:
+        ValueError: if no row has any weight, or there are not as many weights as rows.
+    """
+    weights = (X.weights if isinstance(X, Table) else None) if sample_weight is None else sample_weight
+    checked = np.ones(logs.size) if weights is None else _check_sample_weight(weights, logs[:, None])
+    if not checked.any():
+        raise ValueError("the rows have no weight")
+    return weighted_mean(logs, checked)
+
+
+def without_column(X: Any, name: str) -> Any:
+    """A table of any kind without one column, if it has it; a table without names is returned as it is."""
+    if isinstance(X, Table):
+        return X.select([c for c, own in enumerate(X.schema.names) if own != name])
+    if isinstance(X, Mapping):
+        return {key: cells for key, cells in X.items() if str(key) != name}
+    if isinstance(X, list | tuple):
+        return [without_column(row, name) if isinstance(row, Mapping) else row for row in X]
+    import narwhals as nw
+
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return X
+    return frame.drop([own for own in frame.collect_schema().names() if str(own) == name]).to_native()
 
 
 def _check_input(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:

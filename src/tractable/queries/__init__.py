@@ -3,7 +3,16 @@
 To add one: a function in a file here, a line in the table of exports, and a method of `tractable.Circuit`.
 """
 
+from tractable.queries.columns import (
+    CellLogs,
+    ColumnScore,
+    cell_log_probs,
+    column_scores,
+    state_log_probs,
+    weighted_mean,
+)
 from tractable.queries.comparison import divergence
+from tractable.queries.densities import AnswerKind, answer_kind, density_columns, density_mask, has_density
 from tractable.queries.information import Estimate, entropy, mutual_information
 from tractable.queries.marginals import expected_cells, joint_marginal, marginals
 from tractable.queries.moments import Moments, moments
@@ -13,13 +22,22 @@ from tractable.queries.requirements import require_distribution, require_possibl
 from tractable.queries.sampling import impute, sample
 
 __all__ = [
+    "AnswerKind",
+    "CellLogs",
+    "ColumnScore",
     "Completion",
     "Estimate",
     "Moments",
+    "answer_kind",
+    "cell_log_probs",
+    "column_scores",
+    "density_columns",
+    "density_mask",
     "divergence",
     "entropy",
     "evidence_log_prob",
     "expected_cells",
+    "has_density",
     "impute",
     "joint_marginal",
     "log_conditional",
@@ -31,4 +49,6 @@ __all__ = [
     "require_distribution",
     "require_possible",
     "sample",
+    "state_log_probs",
+    "weighted_mean",
 ]

@@ -3,10 +3,12 @@
 from tractable.reports.faults import explain_fault, missing_properties
 from tractable.reports.json_text import to_json
 from tractable.reports.model import feature_list, leaf_counts, model_summary
-from tractable.reports.scores import mean_log_likelihood, score_summary
+from tractable.reports.scores import column_summary, density_facts, mean_log_likelihood, score_summary
 from tractable.reports.training import fitting_summary, learning_summary, network_summary
 
 __all__ = [
+    "column_summary",
+    "density_facts",
     "explain_fault",
     "feature_list",
     "fitting_summary",

@@ -5,7 +5,15 @@ from typing import Any
 
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.learners import LEARNERS
-from tractable.settings import Between, Choice, Configurable, describe_type, setting_text, settings_of
+from tractable.settings import (
+    Between,
+    Choice,
+    Configurable,
+    Setting,
+    describe_type,
+    setting_text,
+    settings_of,
+)
 from tractable.training import find_learner
 
 
@@ -32,7 +40,7 @@ def network_learner_list() -> list[dict[str, Any]]:
 
 
 def learner_settings(name: str) -> list[dict[str, Any]]:
-    """The settings of a learner: default, type, range that a tuner searches, and meaning.
+    """The settings of a learner: default, type, allowed range, range that a tuner searches, and meaning.
 
     Raises:
         ValueError: if there is no such learner.
@@ -42,6 +50,7 @@ def learner_settings(name: str) -> list[dict[str, Any]]:
             "name": one.name,
             "default": setting_text(one.default),
             "type": describe_type(one.type),
+            "range": describe_range(one),
             "search": None if one.search is None else describe_choice(one.search),
             "text": one.text,
         }
@@ -53,6 +62,16 @@ def summary(kind: type[Configurable]) -> str:
     """The first sentence of a class's documentation."""
     first = (kind.__doc__ or "").strip().split("\n\n")[0]
     return " ".join(first.split())
+
+
+def describe_range(setting: Setting) -> str | None:
+    """The bounds of a setting's numbers, in words; None where it has none."""
+    low, high = setting.at_least, setting.at_most
+    if low is not None and high is not None:
+        return f"from {low:g} to {high:g}"
+    if low is None:
+        return None if high is None else f"at most {high:g}"
+    return f"at least {low:g}"
 
 
 def describe_choice(choice: Choice) -> str:

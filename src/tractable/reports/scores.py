@@ -1,5 +1,7 @@
 """How well a model does on rows: the mean log-likelihood and its standard error."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from math import sqrt
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.data import Table
 from tractable.model import Circuit
+from tractable.queries import density_columns
 
 
 def score_summary(logs: Floats, weights: Floats) -> dict[str, Any]:
@@ -27,6 +30,18 @@ def score_summary(logs: Floats, weights: Floats) -> dict[str, Any]:
     mean = float(np.average(logs[counted], weights=weights[counted]))
     variance = float(np.average((logs[counted] - mean) ** 2, weights=weights[counted]))
     return facts | {"mean_ll": mean, "std_error": sqrt(variance / (total - 1)) if total > 1 else None}
+
+
+def density_facts(table: Table, given: Sequence[int] = ()) -> dict[str, Any]:
+    """Whether a log-likelihood of the rows is that of a density, and of how many real columns."""
+    columns = density_columns(table.schema, table.values, given)
+    return {"density": bool(columns), "density_columns": len(columns)}
+
+
+def column_summary(circuit: Circuit, table: Table) -> list[dict[str, Any]]:
+    """The score of each column, given all others and alone."""
+    scores = circuit.column_scores(table)
+    return [{"column": name, **asdict(score)} for name, score in scores.items()]
 
 
 def mean_log_likelihood(circuit: Circuit, table: Table) -> float:

@@ -6,7 +6,7 @@ from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likel
 from tractable.data import Table
 from tractable.formats.network_files import NetworkDocument
 from tractable.model import Circuit
-from tractable.reports.scores import mean_log_likelihood
+from tractable.reports.scores import density_facts, mean_log_likelihood
 
 
 def learning_summary(circuit: Circuit, table: Table, valid: Table | None) -> dict[str, Any]:
@@ -54,4 +54,5 @@ def _size_and_scores(circuit: Circuit, table: Table, valid: Table | None) -> dic
         "edges": circuit.graph.edges,
         "train_ll": mean_log_likelihood(circuit, table),
         "valid_ll": None if valid is None else mean_log_likelihood(circuit, valid),
+        **density_facts(table),
     }

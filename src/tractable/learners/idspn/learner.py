@@ -2,6 +2,7 @@
 ICML 2014.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, final
 
@@ -146,7 +147,7 @@ class IDSPNLearner(Learner):
             parent_rows=self.parent_rows,
             jobs=self.jobs,
         )
-        leaf_learner = self._leaf_learner
+        leaf_learner: Callable[[float], Learner] = self._leaf_learner
         if has_numbers(table) and self._takes_gaussians(table, valid, rng, watch):
             leaf_learner = _gaussian_leaf_learner
         root = ExtensionSearch(settings, leaf_learner, table, valid).run(rng, watch)

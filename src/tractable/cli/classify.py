@@ -1,0 +1,89 @@
+"""`tractable classify`: the probable states of one column given the others."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tractable.cli import options
+from tractable.cli.files import check_table_place, put_table
+from tractable.cli.output import answer, count, note
+from tractable.cli.reading import Reading, reads_tables
+
+if TYPE_CHECKING:
+    from tractable.arrays import Floats
+    from tractable.data import Variable
+
+
+@reads_tables
+def classify(  # noqa: PLR0913
+    model: options.Model,
+    data: options.Data,
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="NAME", help="The column to predict.", show_default=False)
+    ],
+    proba: Annotated[bool, typer.Option("--proba", help="The probability of each state, too.")] = False,
+    weight: options.Weight = None,
+    output: options.TableOut = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Print the most probable state of a column for each row of DATA, given all other columns.
+
+    Probabilities are the exact conditionals of MODEL, and missing cells are summed out. What DATA says of the
+    column itself is used only to judge the predictions: by their accuracy and their log-loss.
+
+    Example: tractable classify clinic.tract patients.csv --target bronchitis --proba -o predicted.csv
+    """
+    from tractable.model import load
+    from tractable.queries import state_log_probs
+    from tractable.reports.classes import judge_predictions
+
+    check_table_place(output)
+    circuit = load(model)
+    column = circuit.schema.column(target)
+    table = reading.rows_for(circuit, data, weight)
+    logs = state_log_probs(circuit.graph, table.values, column)
+    facts: dict[str, Any] = {"target": target, "rows": len(table), "output": output}
+    facts |= judge_predictions(logs, table.values[:, column], table.row_weights)
+    if as_json and output is None:
+        facts |= _as_lists(circuit.schema[column], logs, proba)
+    elif output is not None or not as_json:
+        put_table(_as_table(circuit.schema[column], logs, proba), output)
+    if as_json or output is not None:
+        answer(facts, _words(facts), as_json)
+        note(f"wrote {count(len(table), 'row')} to {output}", quiet or as_json)
+    else:  # the predictions are the answer
+        note(_words(facts), quiet)
+
+
+def _as_lists(target: "Variable", logs: "Floats", proba: bool) -> dict[str, Any]:
+    import numpy as np
+
+    found = {"classes": list(target.states), "predictions": _states(target, logs)}
+    return found | ({"probabilities": np.exp(logs)} if proba else {})
+
+
+def _as_table(target: "Variable", logs: "Floats", proba: bool) -> Any:
+    """The predictions and, where wanted, a column of probabilities for each state."""
+    import numpy as np
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {target.name: _states(target, logs)}
+    if proba:
+        columns |= {f"P({target.name}={s})": np.exp(p) for s, p in zip(target.states, logs.T, strict=True)}
+    return pa.table(columns)
+
+
+def _states(target: "Variable", logs: "Floats") -> list[Any]:
+    return [target.states[code] for code in logs.argmax(axis=1).tolist()]
+
+
+def _words(facts: dict[str, Any]) -> str:
+    if not facts["known_rows"]:
+        return f"no row has a known {facts['target']} to compare with"
+    return (
+        f"accuracy {facts['accuracy']:.4f}, log-loss {facts['log_loss']:.4f} nats"
+        f" ({count(facts['known_rows'], 'row')} with a known {facts['target']})"
+    )

@@ -1,0 +1,48 @@
+"""`tractable completion`: commands, options and names of learners at a press of the tab key."""
+
+import os
+from typing import Annotated, Literal
+
+import typer
+
+from tractable.cli import options
+from tractable.cli.output import answer
+
+VARIABLE = "_TRACTABLE_COMPLETE"  # by which a shell asks for completions; the scripts set it
+PROGRAM = "tractable"
+
+
+def completion(
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"], typer.Argument(help="The shell to complete in.", show_default=False)
+    ],
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Print a script that lets a shell complete commands, options and names of learners.
+
+    bash: put eval "$(tractable completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc, after
+    compinit. fish: tractable completion fish > ~/.config/fish/completions/tractable.fish
+
+    Example: tractable completion bash >> ~/.bashrc
+    """
+    from typer.completion import get_completion_script
+
+    script = get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell)
+    answer({"shell": shell, "script": script}, script, as_json)
+
+
+def prepare_completion() -> None:
+    """Let Typer answer a shell that asks for completions; otherwise nothing is imported for it."""
+    if os.environ.get(VARIABLE):
+        from typer.completion import completion_init
+
+        completion_init()
+
+
+def learner_names(incomplete: str) -> list[str]:
+    """The learners whose names begin with what is typed."""
+    from tractable.approximate import NETWORK_LEARNERS
+    from tractable.learners import LEARNERS
+
+    return [name for name in (*LEARNERS, *NETWORK_LEARNERS) if name.startswith(incomplete)]

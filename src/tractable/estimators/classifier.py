@@ -1,0 +1,205 @@
+"""A classifier whose class probabilities are exact conditionals of a joint model."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from tractable.arrays import AnyArray, Floats
+from tractable.data import Schema, Table, Variable, as_table
+from tractable.estimators.base import RandomState, TableEstimator
+from tractable.estimators.choice import (
+    Candidate,
+    LearnerLike,
+    choose,
+    estimators_of,
+    learn_circuit,
+    learner_name,
+)
+from tractable.estimators.classes import learn_by_class
+from tractable.estimators.face import CircuitFace, with_frame
+from tractable.estimators.tables import without_column
+from tractable.model import Circuit
+from tractable.queries import state_log_probs, weighted_mean
+
+
+class TractableClassifier(ClassifierMixin, CircuitFace):
+    """Predicts a column by its exact distribution given the others, P(target | features), in a joint model.
+
+    Features may be of any kind, text among them, and any of them may be missing, when learning and when
+    predicting: what is missing is summed out. The joint model is kept as `circuit_` and answers all other
+    questions about the table.
+
+    Parameters
+    ----------
+    learner : str or estimator, default "auto"
+        The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
+        `tr.LearnSPN(smoothing=0.5)`. `"auto"` takes the one of a few fast learners that has the lowest
+        log-loss on held-out rows.
+    target : str or None
+        The column to predict, if it is a column of the table: `fit(frame)`. None: `fit(X, y)`.
+    by_class : bool or "auto", default "auto"
+        True: learn the features of each class apart, P(target) P(features | target). False: learn one model
+        of all columns, the target among them. `"auto"`: whichever has the lower log-loss on held-out rows.
+    random_state : int, RandomState or None
+        Seed of learning and of the choice of held-out rows.
+
+    Attributes
+    ----------
+    circuit_ : Circuit
+        The joint model of the features and the target.
+    classes_ : array
+        The states of the target, in the order of the columns of `predict_proba`.
+    learner_ : str
+        The learner that was used; with `" by class"` if it learned each class apart.
+    choice_scores_ : dict
+        Minus the held-out log-loss of each candidate; empty where there was only one.
+    """
+
+    classes_: AnyArray
+
+    def __init__(
+        self,
+        learner: LearnerLike = "auto",
+        target: str | None = None,
+        *,
+        by_class: bool | Literal["auto"] = "auto",
+        random_state: RandomState = None,
+    ) -> None:
+        self.learner = learner
+        self.target = target
+        self.by_class = by_class
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
+        """Learn a joint model of features and target.
+
+        Parameters
+        ----------
+        X : data frame, array, dictionary of columns or Table
+            The features; with `target=` the whole table, in which rows without a class may be, too.
+        y : array of shape (rows,)
+            The classes; none with `target=`.
+        sample_weight : array of shape (rows,), optional
+            How many rows each row stands for.
+        schema : Schema, optional
+            The columns of X and their states, when they are not to be inferred.
+        """
+        table = self._table_with_target(X, y, sample_weight, schema)
+        last = len(table.schema) - 1
+        self.target_ = table.schema[last]
+        self.schema_ = table.schema.select(range(last))
+        if y is None:
+            self.classes_ = np.array(self.target_.states)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        labels = np.nan_to_num(table.values[:, last], nan=-1.0).astype(np.int64)
+        choice = choose(self._candidates(last, seed), table, _minus_log_loss, seed, labels)
+        self.learner_, self.choice_scores_ = choice.best.name, choice.scores
+        self.circuit_ = with_frame(choice.best.learn(table), X)
+        return self
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(class | features) of each class. Shape (rows, classes)."""
+        check_is_fitted(self)
+        features = self._fitted_table(self._features(X))
+        rows = np.column_stack([features.values, np.full(len(features), np.nan)])
+        return state_log_probs(self.circuit_.graph, rows, rows.shape[1] - 1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | features) of each class, exact under the model. Shape (rows, classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The most probable class of each row. Shape (rows,)."""
+        best: AnyArray = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; with `target=` the classes are a column of X.
+
+        Raises:
+            ValueError: if there are no classes to compare with.
+        """
+        if y is None and self.target is not None:
+            check_is_fitted(self)
+            only = Schema((self.target_,))
+            codes = as_table(X, only, extra="ignore").values[:, 0]
+            known = ~np.isnan(codes)
+            y = self.classes_[codes[known].astype(np.int64)]
+            X = self._fitted_table(self._features(X)).take(known)
+            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(super().score(X, y, sample_weight))
+
+    def _table_with_target(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Table:
+        """The features and, as the last column, the target."""
+        if self.target is None:
+            return self._join(X, y, sample_weight, schema)
+        if y is not None:
+            raise ValueError(f"the target is the column '{self.target}' of X: give no y, or no target")
+        known = schema or (X.schema if isinstance(X, Table) else None)
+        kinds = None if known is not None else {self.target: "categorical"}
+        whole = as_table(X, known, kinds=kinds)  # type: ignore[arg-type]
+        target = whole.schema.column(self.target)
+        if not whole.schema[target].is_categorical:
+            kind = whole.schema[target].kind
+            raise ValueError(f"the target '{self.target}' is {kind}: a classifier needs categories")
+        rest = [c for c in range(len(whole.schema)) if c != target]
+        features = self._training_table(
+            without_column(X, self.target), sample_weight, whole.schema.select(rest)
+        )
+        return _append(features, whole.schema[target], whole.values[:, target])
+
+    def _join(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Table:
+        if y is None:
+            raise ValueError("TractableClassifier requires y to be passed, but the target y is None")
+        features = self._training_table(X, sample_weight, schema)
+        name = str(getattr(y, "name", None) or "target")
+        while name in features.schema.names:
+            name += "_"
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(features.values, labels)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        return _append(features, Variable(name, "categorical", tuple(self.classes_.tolist())), codes)
+
+    def _features(self, X: Any) -> Any:
+        """X without the target, if it is there."""
+        return X if self.target is None else without_column(X, self.target)
+
+    def _candidates(self, target: int, seed: int) -> list[Candidate]:
+        if self.by_class not in (True, False, "auto"):
+            raise ValueError(f"by_class is True, False or 'auto', not {self.by_class!r}")
+        ways = {True: (True,), False: (False,), "auto": (True, False)}[self.by_class]
+        made = estimators_of(self.learner, seed)
+        return [_candidate(one, target, by_class) for one in made for by_class in ways]
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect: with `target=` there is no y."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.target is None
+        return tags
+
+
+def _candidate(estimator: TableEstimator, target: int, by_class: bool) -> Candidate:
+    name = learner_name(estimator)
+    if by_class:
+        return Candidate(f"{name} by class", lambda table: learn_by_class(estimator, table, target))
+    return Candidate(name, lambda table: learn_circuit(estimator, table))
+
+
+def _minus_log_loss(circuit: Circuit, rows: Table) -> float:
+    """The mean log-probability of the classes given the features, of the rows that have a class."""
+    target = len(circuit.schema) - 1
+    labelled = rows.take(~rows.missing[:, target])
+    logs = state_log_probs(circuit.graph, labelled.values, target)
+    right = logs[np.arange(len(labelled)), labelled.values[:, target].astype(np.int64)]
+    return weighted_mean(right, labelled.row_weights)
+
+
+def _append(features: Table, target: Variable, codes: AnyArray) -> Table:
+    """The table with one more column."""
+    schema = Schema((*features.schema, target))
+    return Table(schema, np.column_stack([features.values, codes.astype(np.float64)]), features.weights)

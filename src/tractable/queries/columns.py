@@ -1,0 +1,88 @@
+"""Rows seen column by column: how probable each cell is alone, and given the rest of its row."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.queries.densities import AnswerKind, has_density
+from tractable.queries.probability import log_conditional, log_prob
+from tractable.queries.requirements import require_possible
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnScore:
+    """How probable a model finds the values of one column, as means over rows, in nats."""
+
+    given_rest: float  # mean log P(value | all other columns of its row); NaN where there is no value
+    alone: float  # mean log P(value)
+    rows: int  # in which the column has a value
+    kind: AnswerKind  # what the logarithms are of: "probability" or "density"
+
+
+class CellLogs(NamedTuple):
+    """Log-probabilities (or densities) of cells, NaN where a cell is missing."""
+
+    alone: Floats  # (rows, columns) log P(cell)
+    given_rest: Floats  # (rows, columns) log P(cell | all other cells of its row)
+
+
+def cell_log_probs(graph: Graph, rows: Floats) -> CellLogs:
+    """How probable each cell is, by two sweeps a column.
+
+    Raises:
+        ValueError: if the other cells of a cell have probability zero; the row is named.
+    """
+    alone, given_rest = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+    columns = range(rows.shape[1])
+    for c in graph.schema.targets.tolist():
+        seen = np.flatnonzero(~np.isnan(rows[:, c]))
+        by_itself = np.full((seen.size, rows.shape[1]), np.nan)
+        known = [c, *graph.schema.inputs.tolist()]
+        by_itself[:, known] = rows[np.ix_(seen, known)]
+        alone[seen, c] = log_prob(graph, by_itself)
+        given_rest[seen, c] = log_conditional(graph, rows[seen], [o for o in columns if o != c])
+    return CellLogs(alone, given_rest)
+
+
+def column_scores(graph: Graph, table: Table) -> dict[str, ColumnScore]:
+    """The weighted means of `cell_log_probs` over the rows in which a column has a value, by column."""
+    logs, scores = cell_log_probs(graph, table.values), {}
+    for c in graph.schema.targets.tolist():
+        seen = ~table.missing[:, c]
+        weights = table.row_weights[seen]
+        given_rest, alone = (weighted_mean(one[seen, c], weights) for one in (logs.given_rest, logs.alone))
+        kind: AnswerKind = "density" if has_density(graph.schema[c]) else "probability"
+        scores[graph.schema[c].name] = ColumnScore(given_rest, alone, int(seen.sum()), kind)
+    return scores
+
+
+def weighted_mean(logs: Floats, weights: Floats) -> float:
+    """The mean of log-probabilities; a row without weight does not count, however improbable it is."""
+    counted = weights > 0
+    return float(np.average(logs[counted], weights=weights[counted])) if counted.any() else np.nan
+
+
+def state_log_probs(graph: Graph, rows: Floats, column: int) -> Floats:
+    """log P(state | the other cells of the row) of each state of a categorical column. Shape (rows, states).
+
+    What a row says about the column itself is left aside. One sweep a state, in logarithms throughout, so
+    that small probabilities keep all their digits.
+
+    Raises:
+        ValueError: if the column has no states, or a row has probability zero whatever its state.
+    """
+    variable = graph.schema[column]
+    if not variable.is_categorical:
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: it has no states")
+    logs = np.empty((len(rows), variable.cardinality))
+    for state in range(variable.cardinality):
+        supposed = rows.copy()
+        supposed[:, column] = state
+        logs[:, state] = log_prob(graph, supposed)
+    total = np.logaddexp.reduce(logs, axis=1)
+    require_possible(total)
+    return logs - total[:, None]
