@@ -307,14 +307,14 @@ def test_classify_needs_no_known_class_and_writes_files(here: Path, capsys: Shel
     frame = to_frame(clinic(5), like="pandas").drop(columns=["bronchitis", "cough"])
     frame.to_csv("new.csv", index=False)
     call = ["classify", "m.tract", "new.csv", "-t", "bronchitis"]
-    assert facts(capsys, *call)["accuracy"] is None
+    assert json.loads(told(capsys, *call, "--json"))["accuracy"] is None
     lines = told(capsys, *call).splitlines()
     assert lines[0] == '"bronchitis"'
     assert len(lines) == 6
     assert "no row has a known bronchitis" in told(capsys, *call, "--proba", "-o", "found.csv")
     rows = list(csv.DictReader(io.StringIO(Path("found.csv").read_text())))
     assert set(rows[0]) == {"bronchitis", "P(bronchitis=no)", "P(bronchitis=yes)"}
-    assert facts(capsys, *call, "-o", "found.parquet")["output"] == "found.parquet"
+    assert json.loads(told(capsys, *call, "-o", "found.parquet", "--json"))["output"] == "found.parquet"
     assert run([*call[:-1], "height"]) == 2
 
 

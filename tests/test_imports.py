@@ -10,8 +10,9 @@ import pytest
 import tractable as tr
 from tractable.data import clinic
 
-MOST_MODULES = 100  # of the package, for a query
+MOST_MODULES = 125  # of the package, for a query
 HEAVY = ("sklearn", "joblib", "pandas", "polars", "matplotlib", "typer", "rich", "optuna")
+SLOW = ("scipy.optimize", "scipy.stats", "scipy.cluster")
 UNNEEDED_ROOMS = (
     "learners",
     "statistics",
@@ -48,7 +49,7 @@ def test_a_first_query_imports_only_what_it_needs(model: Path) -> None:
     own = [m for m in found if m.startswith("tractable.")]
     assert len(own) <= MOST_MODULES
     assert not [m for m in own if m.split(".")[1] in UNNEEDED_ROOMS]
-    assert not [m for m in found if m.split(".")[0] in HEAVY]
+    assert not [m for m in found if m.split(".")[0] in HEAVY or m in SLOW]
 
 
 @pytest.mark.parametrize(

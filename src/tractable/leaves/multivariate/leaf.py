@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import lsq_linear
 from scipy.special import ndtri
 
 from tractable.arrays import Bools, Floats, Ints
@@ -259,6 +258,8 @@ class GaussianLeaf:
 
 def _nearest_in_box(mode: Floats, covariance: Floats, low: Floats, high: Floats) -> Floats:
     """The points of highest density inside a box, for normal columns with these modes. (rows, columns)."""
+    from scipy.optimize import lsq_linear  # slow to import, and seldom needed
+
     weights = np.linalg.inv(square_root(covariance))
     answer = np.clip(mode, low, high)
     for row in np.flatnonzero((answer != mode).any(axis=1)).tolist():
