@@ -245,7 +245,7 @@ class Schema:
 
 
 def label_text(label: object) -> str:
-    """The name of a column that a frame calls by something else than text; numpy's numbers read as Python's."""
+    """The name of a column that a frame calls by any label; numbers of numpy read as those of Python."""
     if isinstance(label, tuple):
         return str(tuple(part.item() if isinstance(part, np.generic) else part for part in label))
     return str(label)
