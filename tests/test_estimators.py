@@ -202,7 +202,7 @@ def test_a_watch_follows_and_ends_the_fit() -> None:
 
 def test_arrays_keep_their_kind() -> None:
     values = np.random.default_rng(0).integers(0, 3, (60, 4))
-    model = tr.ChowLiuTree().fit(values)
+    model = tr.ChowLiuTree(unseen="error").fit(values)
     assert not hasattr(model, "feature_names_in_")
     assert isinstance(model.sample(3, random_state=0), np.ndarray)
     with pytest.raises(ValueError, match=r"row 1: column 'x2' has no state 7"):
