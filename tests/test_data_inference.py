@@ -68,7 +68,7 @@ def test_integers_held_as_floats_because_cells_are_missing_are_still_integers() 
 
 @pytest.mark.parametrize("dtype", [int, float])
 def test_whole_numbers_of_many_values_are_integers_and_of_few_are_ordered_states(dtype: type) -> None:
-    many = np.repeat(np.arange(MAX_STATES + 1), 2)[:, None].astype(dtype)
+    many: np.ndarray = np.repeat(np.arange(MAX_STATES + 1), 2)[:, None].astype(dtype)
     assert only(many).kind == "integer"
     assert only(many - 1).kind == "integer"
     few = only(many[:-2])

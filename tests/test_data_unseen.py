@@ -133,6 +133,9 @@ def test_tuning_parameters_and_networks_go_on_with_unseen_states(circuit: tr.Cir
     valid = pd.DataFrame({"a": ["x", "z"], "b": [1, 2], "c": [1.0, 1.0]})
     tuned = tr.tune("independent", TRAIN, valid, trials=1)
     assert tuned.circuit.unseen_share == 0.1
+    with pytest.raises(ValueError, match="row 1: column 'a' has no state 'z'"):
+        tr.tune("independent", TRAIN, valid, trials=1, unseen="error")
+    assert tr.tune("independent", TRAIN, TRAIN, trials=1, unseen="error").circuit.unseen_share is None
     assert tr.fit_parameters(circuit, valid, "cccp", valid=valid).unseen_share == 0.1
     names = TRAIN[["a", "b"]].astype(str)
     network = tr.MarkovNetwork(random_state=0).fit(names, valid=names.assign(a="z"))

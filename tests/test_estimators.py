@@ -120,13 +120,13 @@ def test_validation_rows_are_coded_by_the_training_schema(estimator: type[TableE
     with pytest.warns(tr.TableWarning, match="120 rows have states that the training rows did not have"):
         model.fit(frame, valid=strange)
     with pytest.raises(ValueError, match=r"row 0: column 'fièvre' has no state 'low'"):
-        estimator(unseen="error").fit(frame, valid=strange)  # type: ignore[call-arg]
+        estimator(unseen="error").fit(frame, valid=strange)
 
 
 @every_estimator
 def test_a_state_that_was_never_seen_is_named_if_that_is_asked_for(estimator: type[TableEstimator]) -> None:
     frame = small_frame()
-    model = estimator(unseen="error").fit(frame)  # type: ignore[call-arg]
+    model = estimator(unseen="error").fit(frame)
     with pytest.raises(ValueError, match=r"row 3: column 'fièvre' has no state 'low'"):
         model.score(frame.assign(**{"fièvre": np.array(["none", "high", None, "low"] * 30, dtype=object)}))
 
@@ -202,7 +202,7 @@ def test_a_watch_follows_and_ends_the_fit() -> None:
 
 def test_arrays_keep_their_kind() -> None:
     values = np.random.default_rng(0).integers(0, 3, (60, 4))
-    model = tr.ChowLiuTree().fit(values)
+    model = tr.ChowLiuTree(unseen="error").fit(values)
     assert not hasattr(model, "feature_names_in_")
     assert isinstance(model.sample(3, random_state=0), np.ndarray)
     with pytest.raises(ValueError, match=r"row 1: column 'x2' has no state 7"):

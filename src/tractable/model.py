@@ -313,7 +313,7 @@ class Circuit:
         evidence = self._evidence(given)
         return evidence.row[None, :], evidence.regions
 
-    def _columns(self, names: str | Iterable[str]) -> list[int]:
+    def _columns(self, names: Any) -> list[int]:
         """The positions of named columns, each once; a text or any label of a column is one name."""
         known = isinstance(names, Hashable) and names in self.schema.headings  # a tuple may be a label
         several = isinstance(names, Iterable) and not isinstance(names, str) and not known

@@ -88,6 +88,7 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
             output=model,
             settings=fixed,
             jobs=jobs,
+            unseen=reading.unseen,
             random_state=seed,
             tell=tell,
         )

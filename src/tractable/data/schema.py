@@ -245,7 +245,7 @@ class Schema:
 
 
 def label_text(label: object) -> str:
-    """The name of a column that a frame calls by something else than text, as Python would write it."""
+    """The name of a column that a frame calls by any label; numbers of numpy read as those of Python."""
     if isinstance(label, tuple):
         return str(tuple(part.item() if isinstance(part, np.generic) else part for part in label))
     return str(label)

@@ -52,6 +52,7 @@ class Best:
             problem.valid,
             seed=problem.seed,
             frame=self._frame,
+            reserve=problem.reserve,
             tuning={"search": problem.key, "trial": trial.number},
         )
         return {**about, "finished": trial.finished}

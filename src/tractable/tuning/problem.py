@@ -24,6 +24,7 @@ class Problem:
     valid: Table
     seed: int
     sampler: str
+    reserve: bool = True  # whether models reserve a share of probability for states never seen
 
     @cached_property
     def space(self) -> Space:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from joblib import effective_n_jobs
 
@@ -53,6 +53,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     output: File | None = None,
     settings: Mapping[str, Any] | None = None,
     jobs: int = 1,
+    unseen: Literal["share", "error"] = "share",
     random_state: int = 0,
     tell: Callable[[Progress], None] | None = None,
 ) -> Tuned:
@@ -83,6 +84,8 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
         Settings that are fixed, not searched.
     jobs : int
         Trials side by side, each in a process of its own; -1 for as many as there are cores.
+    unseen : {"share", "error"}
+        What a state that the training rows did not have does, in `valid` and to the model.
     random_state : int
         Where the random numbers of sampler and learner begin.
     tell : callable, optional
@@ -99,11 +102,20 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     sampler_named(sampler)
     plan = SearchPlan(_positive(trials), effective_n_jobs(jobs), _seconds(budget))
     table = as_table(train)
-    held_out = as_table(valid, table.schema, unseen="missing")
+    reserve = unseen == "share"
+    held_out = as_table(valid, table.schema, unseen="missing" if reserve else "error")
     warn_of_unseen(held_out, "such a cell counts as missing")
     if not held_out.total_weight:
         raise ValueError("the validation table has no rows that weigh anything")
-    problem = Problem(kind=kind, fixed=fixed, train=table, valid=held_out, seed=random_state, sampler=sampler)
+    problem = Problem(
+        kind=kind,
+        fixed=fixed,
+        train=table,
+        valid=held_out,
+        seed=random_state,
+        sampler=sampler,
+        reserve=reserve,
+    )
     with Watch(tell, seconds=plan.seconds) as watch:
         if storage is None:
             return _search(problem, frame_kind(train), _place(output, None), None, watch, plan)
