@@ -18,7 +18,8 @@ from tractable.statistics.cuts import choose_edges
 from tractable.statistics.piece_circuits import replace_states
 
 SLOPE_ROWS = 1.0  # pseudo-counts, spread evenly over a piece, of its slope
-TAIL_SPREAD = 0.25  # the mean distance of values beyond all rows, as a part of the column's sd
+TAIL_SPREAD = 0.25  # the mean distance of values beyond all rows, as a part of the column's sd ...
+LEAST_SPREAD = 1e-2  # ... and at least this part of its range
 
 
 class Pieces(NamedTuple):
@@ -98,10 +99,9 @@ def find_pieces(x: Floats, weight: Floats, variable: Variable) -> Pieces:
         x, weight = x[known], weight[known]
     edges = choose_edges(x, weight, whole=variable.is_whole)
     inner, seen = _inner_params(edges, x, weight, whole=variable.is_whole)
-    tails, owner, beyond = _tails(edges, x, weight, variable)
-    outside = np.zeros(edges.size - 1)
-    share = np.array([1 / (seen[o] + 2) for o in owner]) if beyond.size else beyond
-    np.add.at(outside, owner, share)
+    tails, owner = _tails(edges, x, weight, variable)
+    share = 1 / (seen[owner] + 4)  # about as probable as one row among those of the piece beside it
+    outside = np.bincount(owner, share, edges.size - 1)
     return Pieces(
         edges,
         np.concatenate([inner, tails]),
@@ -119,21 +119,21 @@ def _inner_params(edges: Floats, x: Floats, weight: Floats, *, whole: bool) -> t
     return tilted(flat, seen, total, SLOPE_ROWS, whole=whole), seen
 
 
-def _tails(edges: Floats, x: Floats, weight: Floats, variable: Variable) -> tuple[Floats, Ints, Floats]:
+def _tails(edges: Floats, x: Floats, weight: Floats, variable: Variable) -> tuple[Floats, Ints]:
     """The leaves before the first edge and after the last one, and the pieces that they belong to.
 
     Counts have nothing below zero.
     """
-    total = weight.sum()
-    mean = weight @ x / total if total else 0.0
-    sd = float(np.sqrt(weight @ (x - mean) ** 2 / total)) if total else 1.0
-    slope = 1 / max(TAIL_SPREAD * sd, (edges[-1] - edges[0]) * 1e-3, 1e-300)
+    away = (x - edges[0]) / (edges[-1] - edges[0])  # from 0 to 1, so that no square overflows
+    total = weight.sum() or 1.0
+    sd = float(np.sqrt(weight @ (away - weight @ away / total) ** 2 / total))
+    slope = 1 / (max(TAIL_SPREAD * sd, LEAST_SPREAD) * (edges[-1] - edges[0]))
     low = -0.5 if variable.kind == "count" else -np.inf
     lines = [[low, edges[0], slope], [edges[-1], np.inf, -slope]]
     if low == edges[0]:
         lines = lines[1:]
     owner = np.array([0, edges.size - 2])[-len(lines) :]
-    return np.array(lines), owner, np.ones(len(lines))
+    return np.array(lines), owner
 
 
 def _piece_variable(variable: Variable, pieces: Pieces) -> Variable:
