@@ -193,7 +193,7 @@ class Circuit:
         )
         log_prob = queries.log_prob(self.graph, found.rows, regions)
         if rows is not None:
-            is_density = (~np.isnan(found.rows) & queries.density_mask(self.schema)).any(axis=1)
+            is_density: Bools = np.any(~np.isnan(found.rows) & queries.density_mask(self.schema), axis=1)
             return Completions(self._frame(found.rows, rows), log_prob, found.exact, is_density)
         row = {v.name: v.label(x) for v, x in zip(self.schema, found.rows[0], strict=True) if not np.isnan(x)}
         real = queries.density_columns(self.schema, found.rows)
