@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 def estimators_of(
     learner: LearnerLike, seed: int, auto: Mapping[str, Mapping[str, Any]] = AUTO
 ) -> list[TableEstimator]:
-    """The estimators that a `learner` parameter stands for: one, or for `"auto"` all of `auto` that there are.
+    """The estimators that a `learner` parameter stands for: one or, with `"auto"`, all of `auto` that exist.
 
     Raises:
         ValueError: if there is no such learner, or it is no estimator of this package.
