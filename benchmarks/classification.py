@@ -35,7 +35,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 import tractable as tr
 
 SMALLEST = 1e-15  # probability that a log-loss takes for zero
-BY_CLASS = {"auto": "auto", "yes": True, "no": False}
+BY_CLASS: dict[str, Any] = {"auto": "auto", "yes": True, "no": False}
 
 
 def logistic_regression(table: OrdinaryTable) -> Any:

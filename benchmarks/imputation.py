@@ -78,7 +78,7 @@ def by_scikit_learn(make: Callable[[int], Any]) -> Fill:
 
 
 def _indicators(column: pd.Series) -> pd.DataFrame:
-    made = pd.get_dummies(column, prefix=column.name, prefix_sep="=", dtype=float)
+    made = pd.get_dummies(column, prefix=str(column.name), prefix_sep="=", dtype=float)
     made[column.isna()] = np.nan
     return made
 

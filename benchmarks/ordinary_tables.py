@@ -30,12 +30,12 @@ class OrdinaryTable(NamedTuple):
     @property
     def categories(self) -> list[str]:
         """The columns that hold no numbers."""
-        return [c for c in self.frame if not pd.api.types.is_numeric_dtype(self.frame[c])]
+        return [str(c) for c in self.frame if not pd.api.types.is_numeric_dtype(self.frame[c])]
 
     @property
     def numbers(self) -> list[str]:
         """The columns that hold numbers."""
-        return [c for c in self.frame if c not in self.categories]
+        return [str(c) for c in self.frame if c not in self.categories]
 
 
 def penguins() -> OrdinaryTable:

@@ -294,6 +294,7 @@ def test_classify_predicts_and_judges_a_column(here: Path, capsys: Shell) -> Non
     hidden[:, column] = np.nan
     posterior = circuit.marginals(rows=tr.Table(circuit.schema, hidden))["bronchitis"]
     np.testing.assert_allclose(np.array(found["probabilities"]), posterior, atol=1e-12)
+    assert isinstance(found["predictions"], list)
     truth = [row["bronchitis"] for row in csv.DictReader(io.StringIO(Path("valid.csv").read_text()))]
     assert found["accuracy"] == pytest.approx(
         np.mean([a == b for a, b in zip(found["predictions"], truth, strict=True)])

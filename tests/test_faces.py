@@ -123,7 +123,7 @@ def test_auto_takes_the_learner_that_scores_best(made: Any) -> None:
 
 def test_few_rows_are_not_held_out() -> None:
     model = tr.TractableClassifier().fit(pd.DataFrame({"a": ["x", "y"]}), [0, 1])
-    assert model.learner_ == f"{choice.AUTO[0]} by class"
+    assert model.learner_ == f"{next(iter(choice.AUTO))} by class"
     assert model.choice_scores_ == {}
 
 
@@ -139,7 +139,8 @@ def test_probabilities_are_the_conditionals_of_the_circuit(learner: str, by_clas
     rows = features().iloc[:8]
     found = model.predict_proba(rows)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    for row, probabilities in zip(rows.to_dict("records"), found, strict=True):
+    records: list[Any] = rows.to_dict("records")
+    for row, probabilities in zip(records, found, strict=True):
         for state, p in zip(model.classes_, probabilities, strict=True):
             assert p == pytest.approx(model.circuit_.prob({"species": state}, given=row))
     np.testing.assert_allclose(np.exp(model.predict_log_proba(rows)), found)
@@ -373,7 +374,7 @@ def test_surprises_are_minus_conditional_logarithms_above_their_mean() -> None:
     frame = birds(60)
     model = tr.AnomalyScorer("naive-bayes", random_state=0).fit(frame)
     usual = {name: one.given_rest for name, one in model.circuit_.column_scores(frame).items()}
-    row = odd_bird().to_dict("records")[0]
+    row: Any = odd_bird().to_dict("records")[0]
     (why,) = model.explain(odd_bird())
     for name, surprise in why.surprises.items():
         rest = {other: value for other, value in row.items() if other != name}

@@ -212,8 +212,7 @@ class Circuit:
         )
         log_prob = queries.log_prob(self.graph, found.rows, regions)
         if rows is not None:
-            filled: Bools = ~np.isnan(found.rows) & queries.density_mask(self.schema)
-            is_density = np.logical_or.reduce(filled, axis=1)
+            is_density: Bools = np.any(~np.isnan(found.rows) & queries.density_mask(self.schema), axis=1)
             return Completions(self._frame(found.rows, rows), log_prob, found.exact, is_density)
         cells = zip(self.schema, found.rows[0], strict=True)
         row = {v.heading: v.label(x) for v, x in cells if not np.isnan(x)}

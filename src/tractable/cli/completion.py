@@ -26,7 +26,7 @@ def completion(
 
     Example: tractable completion bash >> ~/.bashrc
     """
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell)
     answer({"shell": shell, "script": script}, script, as_json)
@@ -35,7 +35,7 @@ def completion(
 def prepare_completion() -> None:
     """Let Typer answer a shell that asks for completions; otherwise nothing is imported for it."""
     if os.environ.get(VARIABLE):
-        from typer.completion import completion_init
+        from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()
 

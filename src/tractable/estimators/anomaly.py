@@ -31,7 +31,7 @@ class Explanation:
     surprises: dict[str, float]  # the same of each column that has a value, the most surprising first
 
 
-class AnomalyScorer(OutlierMixin, CircuitFace):
+class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
     """Tells which rows are improbable under a joint model of all columns, and why.
 
     Rows with missing cells are judged by the cells that are there, against other rows seen in the same cells.

@@ -12,6 +12,7 @@ from tractable.arrays import AnyArray, Floats
 from tractable.data import Schema, Table, Variable, as_table
 from tractable.estimators.base import RandomState, TableEstimator
 from tractable.estimators.choice import (
+    CLASS_AUTO,
     Candidate,
     LearnerLike,
     choose,
@@ -26,7 +27,7 @@ from tractable.model import Circuit
 from tractable.queries import state_log_probs, weighted_mean
 
 
-class TractableClassifier(ClassifierMixin, CircuitFace):
+class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     """Predicts a column by its exact distribution given the others, P(target | features), in a joint model.
 
     Features may be of any kind, text among them, and any of them may be missing, when learning and when
@@ -172,9 +173,18 @@ class TractableClassifier(ClassifierMixin, CircuitFace):
     def _candidates(self, target: int, seed: int) -> list[Candidate]:
         if self.by_class not in (True, False, "auto"):
             raise ValueError(f"by_class is True, False or 'auto', not {self.by_class!r}")
-        ways = {True: (True,), False: (False,), "auto": (True, False)}[self.by_class]
-        made = estimators_of(self.learner, seed)
-        return [_candidate(one, target, by_class) for one in made for by_class in ways]
+        made = estimators_of(self.learner, seed, CLASS_AUTO)
+        return [
+            _candidate(one, target, by_class)
+            for one in made
+            for by_class in (True, False)
+            if self.by_class in ("auto", by_class) and not (self._is_open and _pools(one) and by_class)
+        ]
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether everything is left to choose."""
+        return self.learner == "auto" and self.by_class == "auto"
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn may expect: with `target=` there is no y."""
@@ -188,6 +198,11 @@ def _candidate(estimator: TableEstimator, target: int, by_class: bool) -> Candid
     if by_class:
         return Candidate(f"{name} by class", lambda table: learn_by_class(estimator, table, target))
     return Candidate(name, lambda table: learn_circuit(estimator, table))
+
+
+def _pools(estimator: TableEstimator) -> bool:
+    """Whether a learner lets its components share their covariances, which is lost class by class."""
+    return learner_name(estimator) == "gaussian-mixture"
 
 
 def _minus_log_loss(circuit: Circuit, rows: Table) -> float:

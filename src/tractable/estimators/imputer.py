@@ -18,7 +18,7 @@ from tractable.queries.requirements import require_known
 from tractable.queries.sampling import Filling
 
 
-class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):
+class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # type: ignore[misc]
     """Fills missing cells from a joint model of all columns; cells that are there stay as they are.
 
     Columns may be numbers, text and truth values. The result is of the kind of X, with the types of its
