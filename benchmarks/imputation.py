@@ -3,7 +3,7 @@
 In every column 20 % of the cells are hidden at random. Each method learns from the table with holes and fills
 it. A number's error is the root of its mean square, divided by the column's standard deviation (nRMSE: 1 is
 as good as the mean); of a category it is the accuracy. Categories are given to scikit-learn's imputers as one
-column of zeros and ones for each state, and the largest is taken; numbers are standardised for them.
+column of zeros and ones for each state but the first, and the largest is taken; numbers are standardised.
 
     python benchmarks/imputation.py [--tables penguins,wine,breast-cancer,cars] [--learner auto]
                                     [--set name=value] [--method mean] [--seeds 3] [--json]
@@ -70,15 +70,20 @@ def by_scikit_learn(make: Callable[[int], Any]) -> Fill:
         done = pd.DataFrame(make(seed).fit_transform(whole), columns=whole.columns, index=frame.index)
         filled = done[table.numbers] * spread + centre
         for c, indicators in zip(table.categories, states, strict=True):
-            best = done[indicators.columns].to_numpy().argmax(axis=1)
-            filled[c] = [indicators.columns[i].removeprefix(f"{c}=") for i in best]
+            rest = done[indicators.columns].to_numpy()
+            scores = np.column_stack([1.0 - rest.sum(axis=1), rest])
+            states_of = sorted(frame[c].dropna().astype(str).unique())
+            filled[c] = [states_of[i] for i in scores.argmax(axis=1)]
         return filled[list(frame.columns)]
 
     return fill
 
 
 def _indicators(column: pd.Series) -> pd.DataFrame:
-    made = pd.get_dummies(column, prefix=str(column.name), prefix_sep="=", dtype=float)
+    """A column for each state but the first: all together add up to one, which regressions would repeat."""
+    text = column.astype(str)
+    states = sorted(text[column.notna()].unique())
+    made = pd.DataFrame({f"{column.name}={state}": (text == state).astype(float) for state in states[1:]})
     made[column.isna()] = np.nan
     return made
 

@@ -105,7 +105,7 @@ def test_other_named_tables_are_fitted_and_scored(estimator: type[TableEstimator
 def test_text_numbers_and_missing_cells_may_be_mixed(estimator: type[TableEstimator]) -> None:
     frame = small_frame()
     model = estimator(random_state=0).fit(frame)
-    assert [v.kind for v in model.schema_] == ["categorical", "real", "count", "categorical"]
+    assert [v.kind for v in model.schema_] == ["categorical", "real", "integer", "categorical"]
     assert np.isfinite(model.score_samples(frame)).all()
     assert isinstance(model.circuit_, tr.Circuit)
 

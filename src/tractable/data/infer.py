@@ -6,9 +6,8 @@
   them, in their order, and is ordinal if its owner says that they are ordered.
 - Dates and times are a `date` if none has a time of day, otherwise a `datetime`.
 - Numbers of one or two distinct whole values are categorical. Few distinct values are the states of an
-  ordinal column (`_is_few`); whole numbers of many values are integers, or counts where a negative binomial
-  distribution fits them clearly better than a normal one (`_is_count`); other numbers are real. It makes no
-  difference whether whole numbers are held as integers or as floats.
+  ordinal column (`_is_few`); whole numbers of many values are integers, and other numbers are real. It makes
+  no difference whether whole numbers are held as integers or as floats. A column is a count only on request.
 - In a table that holds nothing but 0 and 1, every column is categorical with the states 0 and 1, also a
   constant one.
 
@@ -16,7 +15,6 @@ Columns that may not be what their owner means get a line of warning each (`susp
 """
 
 from collections.abc import Hashable, Mapping
-from math import log
 
 import numpy as np
 
@@ -31,8 +29,6 @@ from tractable.data.suspicion import suspicion
 MAX_STATES = 20
 FEW_STATES = 5  # whole numbers of at most so many values are states, however rarely they repeat
 _NARROW = 4096  # a range of integers that is counted rather than sorted
-_SMALL_COUNT = 10  # the median of a column that counts by itself is at most this
-_CLEARLY = 0.05  # nats a row by which a count has to be better
 
 
 def infer_schema(data: object, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
@@ -132,7 +128,7 @@ def _numeric(name: str, values: Floats, kind: Kind | None) -> Variable:
         return Variable(name, "ordinal" if len(states) > 2 else "categorical", states)
     if not whole:
         return Variable(name, "real")
-    return Variable(name, "count" if _is_count(values) else "integer")
+    return Variable(name, "integer")
 
 
 def _is_few(values: Floats, states: tuple[State, ...], whole: bool) -> bool:
@@ -146,26 +142,6 @@ def _is_few(values: Floats, states: tuple[State, ...], whole: bool) -> bool:
         return len(states) <= MAX_STATES and (len(states) <= FEW_STATES or len(values) >= 2 * len(states))
     few = 1 < len(states) <= MAX_STATES // 2 and len(values) >= 10 * len(states)
     return few and bool((np.round(values, 2) == values).all())
-
-
-def _is_count(values: Floats) -> bool:
-    """Whether whole numbers are small counts that a negative binomial distribution fits clearly best.
-
-    Both distributions are fitted by their moments. Large numbers are left to the normal distribution, also
-    where they are skewed: prices and populations count nothing from zero up.
-    """
-    if values.min() < 0 or np.median(values) > _SMALL_COUNT:
-        return False
-    mean, variance = float(values.mean()), float(values.var())
-    if variance <= mean:
-        return False
-    from scipy.special import gammaln  # loaded for such columns only
-
-    shape = mean * mean / (variance - mean)
-    counts = gammaln(values + shape) - gammaln(shape) - gammaln(values + 1)
-    counts += shape * log(shape / (shape + mean)) + values * log(mean / (shape + mean))
-    normal = -0.5 * (values - mean) ** 2 / variance - 0.5 * log(2 * np.pi * variance)
-    return float((counts - normal).mean()) > _CLEARLY
 
 
 def _distinct(values: Floats) -> tuple[State, ...]:

@@ -66,7 +66,7 @@ def read(  # noqa: PLR0913 - what can be said about a file
         suffixes = ", ".join([*READERS, DATA_SUFFIX])
         raise ValueError(f"'{found}' is no table this program reads (suffixes: {suffixes})")
     marks = (na,) if isinstance(na, str) else tuple(na)
-    frame = READERS[found.suffix](found, Layout(sep, marks, _text_columns(known, kinds)))
+    frame = READERS[found.suffix](found, Layout(sep, marks, _text_columns(known)))
     if not frame.num_rows:
         raise ValueError(f"{found}: the table has no rows")
     try:
@@ -94,7 +94,7 @@ def _checked(drop: list[str], frame: Any) -> list[str]:
     return drop
 
 
-def _text_columns(schema: Schema | None, kinds: Mapping[Hashable, Kind] | None) -> frozenset[str]:
+def _text_columns(schema: Schema | None) -> frozenset[str]:
     """Columns with text states, whose cells are read as text, so that `1.0` stays `1.0`."""
     return frozenset(v.name for v in schema or () if v.has_text_states)
 
