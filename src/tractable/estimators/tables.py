@@ -16,7 +16,7 @@ from tractable.queries import weighted_mean
 class TableInputMixin:
     """Reads data frames, arrays, dictionaries of columns and Tables; remembers their columns."""
 
-    unseen: str
+    unseen: str = "share"
     schema_: Schema
     n_features_in_: int
     feature_names_in_: np.ndarray[Any, np.dtype[Any]]
