@@ -68,6 +68,8 @@ def test_a_time_zone_is_told_of_and_becomes_utc() -> None:
     with pytest.warns(tr.TableWarning, match="column 'when' has the time zone Europe/Berlin"):
         table = as_table(pd.DataFrame({"when": zoned}))
     assert table.schema[0].label(table.values[0, 0]) == datetime(2020, 6, 1, 10)
+    with pytest.warns(tr.TableWarning, match="column 'when' has times of a time zone: they are kept as UTC"):
+        as_table({"when": ["2020-06-01T12:00:00+02:00", "2020-06-02T13:30:00Z"]})
     east = timezone(timedelta(hours=2))
     assert moment_of(datetime(2020, 6, 1, 12, tzinfo=east)) == moment_of("2020-06-01T10:00")
 

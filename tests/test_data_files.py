@@ -38,6 +38,8 @@ def test_separators_are_found(tmp_path: Path, sep: str, name: str) -> None:
 def test_decimal_commas_are_read_where_commas_separate_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text(";", decimal=","))
     np.testing.assert_array_equal(read(tmp_path / "t.csv").values[:, 1], FRAME["height"])
+    (tmp_path / "t.csv").write_text("a;b\n1.234,5;x\n-2.345.678;y\n")
+    assert read(tmp_path / "t.csv").values[:, 0].tolist() == [1234.5, -2345678]
     (tmp_path / "t.tsv").write_text("a\tb\n-1,5e-3\tx,y\n2\t1,2,3\n")
     table = read(tmp_path / "t.tsv")
     assert table.values[:, 0].tolist() == [-0.0015, 2]

@@ -39,6 +39,7 @@ def test_an_ordinary_table_has_no_warning() -> None:
             "has another text in almost every row: if it is an id, leave it out",
         ),
         ([f"w{i % 150}" for i in range(ROWS)], "has 150 states: group them"),
+        ([f"{i / 8}" for i in range(ROWS)], "holds numbers as text: if they are numbers, say so (kinds="),
         (np.arange(ROWS) + 1000, "numbers the rows, each with another number: if it is an id"),
         (["same"] * ROWS, "has the same value in every row: if it is of no use"),
         ([7] * ROWS, "has the same value in every row"),

@@ -108,8 +108,10 @@ def _timestamps(name: str, array: Any) -> NumericColumn:
     """Times as seconds; those of a time zone become UTC."""
     import pyarrow as pa
 
-    if array.type.tz is not None and array.type.tz != "UTC":
-        caution(f"column '{name}' has the time zone {array.type.tz}: its times are kept as UTC")
+    if array.type.tz is not None:
+        caution(
+            f"column '{name}' has the time zone {array.type.tz}: its times are kept as UTC, without a zone"
+        )
     micro = array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.int64())
     return NumericColumn(_arrow_numbers(micro) / 1e6, "datetime")
 

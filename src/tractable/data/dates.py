@@ -69,6 +69,14 @@ def text_moments(texts: tuple[str, ...]) -> Floats | None:
     return None if found is None else np.array(found)
 
 
+def has_zone(text: str) -> bool:
+    """Whether an ISO text names a time zone."""
+    try:
+        return datetime.fromisoformat(text.strip()).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def looks_like_date(text: str) -> bool:
     """Whether a text has the shape of a date, such as 3/4/2020 or 2020-02-30."""
     parts = text.strip().replace("/", "-").replace(".", "-").split("-")

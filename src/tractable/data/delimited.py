@@ -17,7 +17,7 @@ WEAK_MISSING = ("-", "--", ".")
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 200
 _BLOCK = 1 << 26  # a line longer than pyarrow's own block of one megabyte would be refused
-_DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*$"
+_DECIMAL_COMMA = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"  # also 1.234,5
 
 
 def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Sequence[str]) -> Any:
@@ -137,7 +137,8 @@ def _interpret(texts: Any, *, decimal_comma: bool) -> Any:
             if _is_castable(rest, kind):
                 return known.cast(kind)
     if decimal_comma and pc.all(pc.match_substring_regex(rest, _DECIMAL_COMMA)).as_py():
-        return pc.replace_substring(pc.utf8_trim_whitespace(known), ",", ".").cast(pa.float64())
+        plain = pc.replace_substring(pc.utf8_trim_whitespace(known), ".", "")
+        return pc.replace_substring(plain, ",", ".").cast(pa.float64())
     return texts
 
 

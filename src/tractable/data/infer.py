@@ -21,7 +21,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.data.caution import caution
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
-from tractable.data.dates import DAY
+from tractable.data.dates import DAY, has_zone
 from tractable.data.frame import Frame, frame_of
 from tractable.data.schema import KINDS, Kind, Schema, State, Variable, label_text
 from tractable.data.suspicion import suspicion
@@ -98,6 +98,8 @@ def _variable(name: str, column: Column, kind: Kind | None) -> Variable:
         return Variable(name, kind)  # coding the cells will say which of them is no such number
     times = as_times(column)
     if times is not None and kind not in ("categorical", "ordinal"):
+        if isinstance(column, LabelColumn) and any(has_zone(str(state)) for state in column.states[:5]):
+            caution(f"column '{name}' has times of a time zone: they are kept as UTC, without a zone")
         return Variable(name, kind or _time_kind(times))
     if kind in ("date", "datetime"):
         return Variable(name, kind)

@@ -9,6 +9,7 @@ from tractable.data.schema import Variable
 MIN_ROWS = 20  # a smaller table is no ground for suspicion
 NEARLY_EMPTY = 0.95
 MANY_STATES = 100
+SOME_STATES = 20  # of text: fewer are a category, even if every row has another one
 
 
 def suspicion(variable: Variable, column: Column) -> str | None:
@@ -40,11 +41,23 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
             f"column '{name}' seems to hold dates that cannot be read, such as {texts[0]!r}: write them as"
             " 2020-12-31, or they are states without an order"
         )
-    if len(states) > MANY_STATES // 5 and len(states) >= 0.95 * seen:
+    if len(states) > SOME_STATES and all(map(_is_number, texts)) and len(texts) == len(states):
+        return (
+            f"column '{name}' holds numbers as text: if they are numbers, say so (kinds={{'{name}': 'real'}})"
+        )
+    if len(states) > SOME_STATES and len(states) >= 0.95 * seen:
         return f"column '{name}' has another text in almost every row: {_drop(name, 'an id')}"
     if len(states) > MANY_STATES:
         return f"column '{name}' has {len(states):,} states: group them, or {_drop(name, 'an id')}"
     return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _number_suspicion(variable: Variable, column: NumericColumn) -> str | None:
