@@ -27,6 +27,7 @@ ANCHORS = (
     10.0,
     100.0,
 )  # pseudo-counts that hold the weights of sums near their values; validation rows choose
+WHOLE = 0.99  # a leaf with a larger share of the table's cells is the whole table
 LEAVES: dict[str, type[ACMNLearner | EACMNLearner]] = {"eacmn": EACMNLearner, "acmn": ACMNLearner}
 
 
@@ -175,9 +176,14 @@ class IDSPNLearner(Learner):
         )
 
 
-def _gaussian_leaf_learner(_share: float) -> Learner:
-    """The learner of a leaf over numbers, whatever its share of the table's cells."""
-    return GaussianMixtureLearner()
+def _gaussian_leaf_learner(share: float) -> Learner:
+    """The learner of a leaf over numbers that has the given share of the table's cells.
+
+    A part of the table gets few components and no maps: its rows were clustered already.
+    """
+    if share > WHOLE:
+        return GaussianMixtureLearner()
+    return GaussianMixtureLearner(components=(1, 2, 3), maps="identity", shrinkage=(5.0,), floor=(1e-3,))
 
 
 def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
