@@ -81,8 +81,10 @@ def _candidates(value: Floats, bounds: tuple[float, float], whole: bool) -> Floa
 
 def _cells(edges: Floats, x: Floats, weight: Floats) -> Cells:
     cell = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)
-    seen = np.bincount(cell, weight, edges.size - 1)
-    total = np.bincount(cell, weight * ((x - edges[0]) / (edges[-1] - edges[0])), edges.size - 1)
+    seen: Floats = np.bincount(cell, weight, edges.size - 1).astype(np.float64)
+    total: Floats = np.bincount(
+        cell, weight * ((x - edges[0]) / (edges[-1] - edges[0])), edges.size - 1
+    ).astype(np.float64)
     return Cells(edges, _running(seen), _running(total))
 
 
