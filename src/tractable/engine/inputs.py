@@ -174,6 +174,8 @@ def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
     """Log-values of a block's leaves: at the cell, or over its region if it is missing. (leaves, rows)."""
     x = rows.T[block.column]
     seen = ~np.isnan(x)
+    if seen.all():
+        return block.family.log_prob(block.params, x)
     missing = _missing_block_values(question, block)
     if not seen.any():
         return np.broadcast_to(missing[:, None], x.shape)

@@ -11,7 +11,7 @@ from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.conditionals import forest_tables
-from tractable.statistics.encoding import encode
+from tractable.statistics.encoding import encode, encode_for_trees, with_all_rows
 from tractable.statistics.forests import chow_liu_forest, forest_node
 from tractable.statistics.pieces import learn_through_pieces
 
@@ -44,8 +44,9 @@ class ChowLiuLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
-            encoding = encode(part)
+            encoding = encode(part) if part is table else encode_for_trees(part)
             forest = chow_liu_forest(encoding, self.smoothing, self.link_cost)
+            encoding = encoding if part is table else with_all_rows(encoding, part)
             watch.report("tree", 1, 2)
             builder = Builder(part.schema)
             root = forest_node(builder, forest, forest_tables(encoding, forest, self.smoothing))

@@ -1,23 +1,24 @@
 """All columns independent: the baseline of every other learner."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from tractable.circuit import Builder
+from tractable.circuit import Builder, Graph
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
-from tractable.settings import Between, setting
+from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import encode
 from tractable.statistics.estimates import estimates, product_nodes, smoothed_sums
+from tractable.statistics.pieces import learn_through_pieces
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class IndependentLearner(Learner):
-    """All columns independent of each other: one fitted leaf a column, the baseline of all other learners."""
+    """All columns independent of each other: one distribution a column, the baseline of all learners."""
 
     name: ClassVar[str] = "independent"
     title: ClassVar[str] = "independent columns"
@@ -30,10 +31,22 @@ class IndependentLearner(Learner):
         search=Between(0.01, 100, log=True),
     )
 
+    numbers: Literal["pieces", "one-leaf"] = setting(
+        "pieces",
+        "Distribution of a numeric column: a density in each of several intervals, which follows any shape,"
+        " or one leaf, a Gaussian or a Poisson distribution.",
+        search=OneOf("pieces", "one-leaf"),
+    )
+
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        encoding = encode(table)
-        sums = encoding.sums(np.ones((len(encoding.weights), 1)))
-        builder = Builder(table.schema)
-        product_nodes(builder, encoding, estimates(encoding, smoothed_sums(encoding, sums, self.smoothing)))
-        watch.report("leaves", len(table.schema), len(table.schema))
-        return Learned(builder.freeze())
+        def learn(part: Table, _held_out: Table | None) -> Graph:
+            encoding = encode(part)
+            sums = smoothed_sums(encoding, encoding.sums(np.ones((len(encoding.weights), 1))), self.smoothing)
+            builder = Builder(part.schema)
+            product_nodes(builder, encoding, estimates(encoding, sums))
+            watch.report("leaves", len(part.schema), len(part.schema))
+            return builder.freeze()
+
+        if self.numbers == "one-leaf":
+            return Learned(learn(table, valid))
+        return Learned(learn_through_pieces(table, valid, learn))

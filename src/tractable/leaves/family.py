@@ -124,6 +124,10 @@ class Density(Family):
         The ends are (leaves, intervals) or (1, intervals), the answer is (leaves, intervals).
         """
 
+    def log_cells(self, params: Floats, middle: Floats) -> Floats:
+        """The log-probability of the cells of length one around some numbers. Shape (leaves, numbers)."""
+        return self.log_between(params, middle - 0.5, middle + 0.5)
+
     @abstractmethod
     def window(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
         """The ends of the part (of the region) outside of which the mass is negligible. Shapes (leaves,)."""

@@ -9,6 +9,7 @@ from tractable.data.regions import Region
 from tractable.data.schema import Variable
 from tractable.leaves.family import Density
 from tractable.leaves.intervals import NEGLIGIBLE, limits
+from tractable.leaves.kernels import piece_values
 from tractable.leaves.tilt import (
     TINY,
     distance_moments,
@@ -98,14 +99,13 @@ class Piece(Density):
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density; -inf outside the interval."""
-        low, high, slope = params[:, :1], params[:, 1:2], params[:, 2:]
-        dense = np.where(slope[:, 0] > 0, high[:, 0], low[:, 0])[:, None]  # the denser end
-        norm = log_integral(np.abs(slope[:, 0]), high[:, 0] - low[:, 0])[:, None]
-        with np.errstate(invalid="ignore", over="ignore"):
-            value = slope * (x - dense)
-            value -= norm
-        value[(x < low) | (x >= high)] = -np.inf
-        return value
+        return _values(params, x, log_integral(np.abs(params[:, 2]), params[:, 1] - params[:, 0]))
+
+    def log_cells(self, params: Floats, middle: Floats) -> Floats:
+        """The density in the middle of the cell, times what is the same for all cells of a leaf."""
+        rate = np.abs(params[:, 2])
+        cell = log_integral(rate, np.ones(rate.size)) + rate / 2
+        return _values(params, middle, log_integral(rate, params[:, 1] - params[:, 0]) - cell)
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The integral over the interval."""
@@ -183,6 +183,15 @@ class Piece(Density):
         return np.column_stack([params[:, :2], slope])
 
 
+def _values(params: Floats, x: Floats, norm: Floats) -> Floats:
+    """The log-densities less `norm`, (leaves,); -inf outside the intervals. Shape (leaves, rows)."""
+    value = np.empty((len(params), x.shape[1]))
+    dense = np.where(params[:, 2] > 0, params[:, 1], params[:, 0])
+    arrays = (np.ascontiguousarray(array, dtype=np.float64) for array in (params, dense, norm, x))
+    piece_values(*arrays, value)
+    return value
+
+
 def tilted(params: Floats, seen: Floats, total: Floats, smoothing: float, *, whole: bool = False) -> Floats:
     """Pieces with the slopes of maximum likelihood for rows of weight `seen`, (leaves,).
 
@@ -195,7 +204,8 @@ def tilted(params: Floats, seen: Floats, total: Floats, smoothing: float, *, who
     usual = np.where(is_open, 1 / np.maximum(np.abs(slope), TINY), width / 2)
     weight = seen + smoothing
     empty = weight <= 0
-    distance = np.where(empty, usual, (total + smoothing * usual) / np.where(empty, 1.0, weight))
+    rows = np.where(empty, 1.0, weight)
+    distance = np.where(empty, usual, total / rows + smoothing / rows * usual)
     closed = _closed_slopes(width, distance, whole)
     steep = (
         np.log1p(1 / np.maximum(distance - 0.5, 1 / STEEPEST)) if whole else 1 / np.maximum(distance, TINY)

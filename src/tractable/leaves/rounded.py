@@ -72,7 +72,7 @@ class Rounded(Family):
 
     def _of_cells(self, params: Floats, middle: Floats) -> Floats:
         """The log-mass of the cells around some numbers. Shape (leaves, numbers)."""
-        return self.inner.log_between(params, middle - 0.5, middle + 0.5)
+        return self.inner.log_cells(params, middle)
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The mass of the cells of the whole numbers in the interval."""

@@ -6,7 +6,7 @@ their product is tiny the exponential is as good as flat, and the formulas becom
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Bools, Floats
 
 MAX_TILT = 500.0  # rate times width at most, of a fitted interval
 STEEP = 40.0  # rate times width from which on the end of the interval is not felt
@@ -72,13 +72,13 @@ def tilt_of_mean(share: Floats) -> Floats:
     return tilt
 
 
-def _tilt(rate: Floats, width: Floats) -> tuple[Floats, Floats]:
+def _tilt(rate: Floats, width: Floats) -> tuple[Floats, Bools]:
     """The rate times the width, limited, and where the end of the interval is not felt."""
     with np.errstate(invalid="ignore", over="ignore"):
         tilt = np.where((rate > 0) & (width > 0), rate * width, 0.0)
     return np.minimum(tilt, STEEP), tilt > STEEP
 
 
-def _finite(width: Floats, steep: Floats) -> Floats:
+def _finite(width: Floats, steep: Bools) -> Floats:
     """The width, one where it does not matter and may be infinite."""
     return np.where(steep | ~np.isfinite(width), 1.0, width)

@@ -19,6 +19,8 @@ SAMPLE = 50_000  # rows that candidates are taken from
 MOST_PIECES = 20
 LEAST_SHARE = 0.25  # of the rows in a piece, as a part of what it has on average
 FINEST = 1e-4  # no piece is narrower than this part of the column's range
+LARGEST = 1e300  # beyond, sums of distances may overflow
+TINY = 1e-290  # the least distance of two cuts
 MARGIN = 1e-3  # a constant column gets an interval of this part of its value
 
 
@@ -27,7 +29,7 @@ class Cells(NamedTuple):
 
     edges: Floats  # (cells + 1,)
     seen: Floats  # (cells + 1,) the weight of the rows before each edge
-    total: Floats  # (cells + 1,) the weighted sum of their distances from the first edge
+    total: Floats  # (cells + 1,) the weighted sum of their distances from the first edge, in ranges
 
 
 def choose_edges(x: Floats, weight: Floats, *, whole: bool) -> Floats:
@@ -35,6 +37,7 @@ def choose_edges(x: Floats, weight: Floats, *, whole: bool) -> Floats:
 
     The first and the last are just outside of all values, those of whole numbers halfway between them.
     """
+    x = np.clip(x, -LARGEST, LARGEST)
     value = np.unique(_sample(x))
     bounds = (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
     edges = _candidates(value, bounds, whole)
@@ -66,6 +69,7 @@ def _candidates(value: Floats, bounds: tuple[float, float], whole: bool) -> Floa
         first, last = np.floor(low) - 0.5, np.ceil(high) + 0.5
     else:
         gap = (high - low) / max(1, value.size - 1) or abs(low) * MARGIN or MARGIN
+        gap = max(gap, 4 * float(np.spacing(max(-low, high))), TINY)  # what can be told from zero
         first, last = low - gap / 2, high + gap / 2
     place = np.unique(np.linspace(0, value.size - 1, min(CANDIDATES, value.size) + 1).astype(np.int64))[1:-1]
     place = np.arange(1, value.size) if value.size <= CANDIDATES else place
@@ -77,8 +81,10 @@ def _candidates(value: Floats, bounds: tuple[float, float], whole: bool) -> Floa
 
 def _cells(edges: Floats, x: Floats, weight: Floats) -> Cells:
     cell = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)
-    seen = np.bincount(cell, weight, edges.size - 1)
-    total = np.bincount(cell, weight * (x - edges[0]), edges.size - 1)
+    seen: Floats = np.bincount(cell, weight, edges.size - 1).astype(np.float64)
+    total: Floats = np.bincount(
+        cell, weight * ((x - edges[0]) / (edges[-1] - edges[0])), edges.size - 1
+    ).astype(np.float64)
     return Cells(edges, _running(seen), _running(total))
 
 
@@ -94,14 +100,15 @@ def _piece_scores(cells: Cells, least_rows: float) -> Floats:
     """
     first, last = np.triu_indices(cells.edges.size, 1)
     seen = cells.seen[last] - cells.seen[first]
-    width = cells.edges[last] - cells.edges[first]
-    distance = cells.total[last] - cells.total[first] - seen * (cells.edges[first] - cells.edges[0])
+    edges = (cells.edges - cells.edges[0]) / (cells.edges[-1] - cells.edges[0])  # from 0 to 1
+    width = np.maximum(edges[last] - edges[first], TINY)
+    distance = cells.total[last] - cells.total[first] - seen * edges[first]
     share = (distance / width + 0.5) / (seen + 1)  # one pseudo-count in the middle
     near = np.clip(np.minimum(share, 1 - share), 0.0, 0.5)
     rate = tilt_of_mean(near) / width
     inside = -log_integral(rate, width) - rate * near * width
     score = np.full((cells.edges.size, cells.edges.size), -np.inf)
-    fits = (seen >= least_rows) & (width >= FINEST * (cells.edges[-1] - cells.edges[0]))
+    fits = (seen >= least_rows) & (width >= FINEST)
     score[first, last] = np.where(fits, seen * inside, -np.inf)
     score[0, -1] = max(score[0, -1], -1e300)  # one piece is always possible
     return score

@@ -23,6 +23,7 @@ from tractable.data import Schema, Table, collapse
 
 Matrix: TypeAlias = "Floats | sparse.csr_array"
 
+MANY = 100_000  # rows of which a sample is enough to find a tree
 SPARSE = 0.05  # a matrix with a smaller share of non-zeros than this is kept sparse
 
 
@@ -143,6 +144,25 @@ def encode(table: Table) -> Encoding:
     matrix = _matrix(distinct, layout, np.nan_to_num(numbers))
     constant = _constant(distinct, layout)
     return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
+
+
+def encode_for_trees(table: Table) -> Encoding:
+    """The features of a table, or of an evenly spaced sample of many rows that stands for all of them.
+
+    It has all that the gains of links need.
+    """
+    if len(table) <= MANY:
+        return encode(table)
+    sample = table.take(np.linspace(0, len(table) - 1, MANY).astype(np.int64))
+    return encode(sample.reweight(sample.row_weights * (table.total_weight / (sample.total_weight or 1.0))))
+
+
+def with_all_rows(encoding: Encoding, table: Table) -> Encoding:
+    """The encoding of a sample with all rows in their place; its matrix stays that of the sample.
+
+    It has all that tables of categorical columns given their parents need.
+    """
+    return encoding if len(table) <= MANY else replace(encoding, table=table, weights=table.row_weights)
 
 
 def _prior(schema: Schema, layout: FeatureLayout, centre: Floats, spread: Floats) -> Floats:

@@ -121,8 +121,9 @@ def least_variances(encoding: Encoding) -> Floats:
     Shape (columns,).
     """
     whole = np.array([v.is_whole for v in encoding.schema], dtype=np.bool_)
-    with np.errstate(under="ignore"):
-        return np.where(whole, CELL_VARIANCE / encoding.scale**2, MIN_SPREAD**2)
+    with np.errstate(over="ignore"):
+        cell = CELL_VARIANCE / encoding.scale**2
+    return np.where(whole, np.maximum(cell, MIN_SPREAD**2), MIN_SPREAD**2)
 
 
 def log_rates(seen: Floats, total: Floats) -> Floats:

@@ -98,6 +98,7 @@ def find_pieces(x: Floats, weight: Floats, variable: Variable) -> Pieces:
     if not known.all():
         x, weight = x[known], weight[known]
     edges = choose_edges(x, weight, whole=variable.is_whole)
+    x = np.clip(x, edges[0], edges[-1])  # only the hugest numbers are outside
     inner, seen = _inner_params(edges, x, weight, whole=variable.is_whole)
     tails, owner = _tails(edges, x, weight, variable)
     share = 1 / (seen[owner] + 4)  # about as probable as one row among those of the piece beside it
@@ -114,7 +115,8 @@ def _inner_params(edges: Floats, x: Floats, weight: Floats, *, whole: bool) -> t
     """The leaves between the edges, and the weight of the rows in each."""
     piece = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)
     seen = np.bincount(piece, weight, edges.size - 1)
-    total = np.bincount(piece, weight * (x - edges[piece]), edges.size - 1)
+    width = np.diff(edges)
+    total = width * np.bincount(piece, weight * ((x - edges[piece]) / width[piece]), edges.size - 1)
     flat = np.column_stack([edges[:-1], edges[1:], np.zeros(edges.size - 1)])
     return tilted(flat, seen, total, SLOPE_ROWS, whole=whole), seen
 

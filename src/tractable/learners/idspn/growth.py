@@ -175,7 +175,7 @@ class ExtensionSearch:
         encoding = encode(part)  # rows that are equal in these columns are one row of it
         label = cluster_rows(encoding, rng, self._how.clustering)
         centres = [
-            IndependentLearner().learn(encoding.table.take(label == one), rng)
+            IndependentLearner(numbers="one-leaf").learn(encoding.table.take(label == one), rng)
             for one in range(label.max() + 1)
         ]
         share = np.log(np.bincount(label, weights=encoding.weights))
