@@ -30,6 +30,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401 - it mak
 from sklearn.impute import IterativeImputer, KNNImputer
 
 import tractable as tr
+from tractable.data import as_table
 
 HOLES = 0.2
 OURS = "tractable"
@@ -50,10 +51,10 @@ def by_tractable(learner: Any, method: Any) -> Fill:
     """Fills by a joint model."""
 
     def fill(table: OrdinaryTable, frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-        floats = {c: float for c in table.numbers}
-        filled: pd.DataFrame = tr.TractableImputer(learner, method=method, random_state=seed).fit_transform(
-            frame.astype(floats)
-        )
+        numbers = frame.astype({c: float for c in table.numbers})
+        schema = as_table(numbers, kinds=dict.fromkeys(table.numbers, "real")).schema  # also few-valued ones
+        imputer = tr.TractableImputer(learner, method=method, random_state=seed).fit(numbers, schema=schema)
+        filled: pd.DataFrame = imputer.transform(numbers)
         return filled
 
     return fill
