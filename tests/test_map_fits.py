@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tractable.arrays import Floats
 from tractable.leaves.maps import MAPS
 from tractable.statistics.map_fits import (
     centre_and_scale,
@@ -30,9 +31,10 @@ def test_few_rows_keep_the_power_near_one() -> None:
 
 def test_weights_count_rows() -> None:
     rng = np.random.default_rng(1)
-    x, times = rng.gamma(2, size=50), rng.integers(1, 4, 50)
+    x: Floats = rng.gamma(2, size=50)
+    times = rng.integers(1, 4, 50)
     for fit in (fit_yeo_johnson, lambda v, w: fit_piecewise(v, w, 9)):
-        weighted = fit(x, times + 0.0)
+        weighted = fit(x, times.astype(np.float64))
         np.testing.assert_allclose(weighted, fit(np.repeat(x, times), np.ones(times.sum())), rtol=1e-3)
 
 

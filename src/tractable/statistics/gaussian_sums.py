@@ -8,7 +8,7 @@ matrices are inverted, one for each pattern of missing cells; patterns that miss
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,8 +89,8 @@ def log_densities(rows: Patterns, given: Conditionals) -> Floats:
     if not columns:
         return answer
     coefficients = _coefficients(given)
-    for part in _chunks(rows.complete, columns):
-        answer[part] = _features(rows.values[part]) @ coefficients
+    for chunk in _chunks(rows.complete, columns):
+        answer[chunk] = _features(rows.values[chunk]) @ coefficients
     for i, group in enumerate(rows.groups):
         cells = columns - group.missing.shape[1]
         log_det = given.log_det[:, None] + given.block_log_det[i]
@@ -109,21 +109,21 @@ def expected_sums(rows: Patterns, given: Conditionals, share: Floats) -> tuple[F
     """
     count, columns = given.gaussians.mean.shape
     sums = np.zeros((count, 1 + columns + columns * (columns + 1) // 2))
-    for part in _chunks(rows.complete, columns):
-        sums += share[part].T @ _features(rows.values[part])
+    for chunk in _chunks(rows.complete, columns):
+        sums += share[chunk].T @ _features(rows.values[chunk])
     total, square = sums[:, 1 : 1 + columns], np.zeros((count, columns, columns))
     first, second = np.triu_indices(columns)
     square[:, first, second] = square[:, second, first] = sums[:, 1 + columns :]
     for i, group in enumerate(rows.groups):
-        by_pattern = np.zeros((count, len(group.missing)))
+        by_pattern = np.zeros((len(group.missing), count))
         for part in _parts(group, given):
             own, pattern = share[group.rows[part]].T, group.pattern[part]
             filled = _filled_rows(rows, given, i, part)
             total += (own[:, None, :] @ filled)[:, 0]
             square += (filled * own[:, :, None]).transpose(0, 2, 1) @ filled
-            np.add.at(by_pattern, (slice(None), pattern), own)
-        where = slice(None), group.missing[:, :, None], group.missing[:, None, :]
-        np.add.at(square, where, by_pattern[:, :, None, None] * given.blocks[i])
+            np.add.at(by_pattern, pattern, own.T)
+        where: Any = slice(None), group.missing[:, :, None], group.missing[:, None, :]
+        np.add.at(square, where, by_pattern.T[:, :, None, None] * given.blocks[i])
     return total, square
 
 
