@@ -141,3 +141,15 @@ def test_tuning_parameters_and_networks_go_on_with_unseen_states(circuit: tr.Cir
     network = tr.MarkovNetwork(random_state=0).fit(names, valid=names.assign(a="z"))
     assert np.isfinite(network.score(names.assign(a="z")))
     assert network.score(names.assign(a="z")) < network.score(names.assign(a=None))
+
+
+def test_a_number_that_is_not_whole_is_rounded_with_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.integers(50, 200, 120), "kind": rng.choice(["a", "b"], 120)})
+    model = tr.ChowLiuTree().fit(frame)
+    other = pd.DataFrame({"size": [97.5, 98.0], "kind": ["a", "a"]})
+    with pytest.warns(tr.TableWarning, match="'size' held whole numbers.*1 of 2 cells are rounded"):
+        scores = model.score_samples(other)
+    assert scores[0] == scores[1]
+    with pytest.raises(ValueError, match="row 0: column 'size' holds whole numbers"):
+        tr.ChowLiuTree(unseen="error").fit(frame).score_samples(other)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tractable.arrays import Bools, Floats
+from tractable.data.caution import caution
 from tractable.data.columns import Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, iso_text
 from tractable.data.schema import Variable
@@ -13,7 +14,7 @@ from tractable.data.schema import Variable
 def code_column(column: Column, variable: Variable, *, lenient: bool = False) -> Floats:
     """The column's cells as the variable codes them, NaN where missing. Shape (rows,).
 
-    If `lenient`, a state that the variable does not have is NaN as well.
+    If `lenient`, a state that the variable does not have is NaN as well, and whole numbers are rounded.
 
     Raises:
         ValueError: if the variable cannot take a value; the row, the column and the value are named.
@@ -25,7 +26,7 @@ def code_column(column: Column, variable: Variable, *, lenient: bool = False) ->
     if isinstance(column, LabelColumn):
         return _label_codes(column, variable, lenient and variable.is_categorical)
     if variable.is_whole:
-        return _whole_codes(column, variable)
+        return _whole_codes(column, variable, lenient)
     if variable.is_numeric:
         return column.values
     if variable.states == tuple(range(variable.cardinality)):
@@ -80,13 +81,21 @@ def _coder(variable: Variable) -> Callable[[object], float]:
     return code_of
 
 
-def _whole_codes(column: NumericColumn, variable: Variable) -> Floats:
+def _whole_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Floats:
+    """Whole numbers; if lenient, others are rounded with a warning, and a negative count is NaN."""
     values = column.values
-    bad = (values != np.floor(values)) & column.seen
-    if variable.kind == "count":
-        bad |= values < 0
-    _refuse(bad, column, variable)
-    return values
+    broken = (values != np.floor(values)) & column.seen
+    negative = (values < 0) & (variable.kind == "count")
+    if not lenient:
+        _refuse(broken | negative, column, variable)
+        return values
+    if broken.any():
+        caution(
+            f"column '{variable.name}' held whole numbers when the model was learned: {int(broken.sum()):,} of"
+            f" {len(values):,} cells are rounded; learn it with kinds={{'{variable.name}': 'real'}} instead"
+        )
+        values = np.rint(values)
+    return np.where(negative, np.nan, values) if negative.any() else values
 
 
 def _range_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Floats:

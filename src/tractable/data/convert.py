@@ -71,7 +71,7 @@ def _coded(columns: list[Column], rows: int, schema: Schema, weights: Floats | N
     strange: Bools = np.zeros((rows, len(schema)) if unseen == "missing" else (0, 0), dtype=np.bool_)
     for i, (column, variable) in enumerate(zip(columns, schema, strict=True)):
         values[:, i] = code_column(column, variable, lenient=unseen == "missing")
-        if unseen == "missing" and variable.is_categorical:
+        if unseen == "missing":
             strange[:, i] = np.isnan(values[:, i]) & column.seen
     return Table(schema, values, weights, strange if strange.any() else None)
 

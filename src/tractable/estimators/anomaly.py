@@ -1,6 +1,7 @@
 """Rows that a joint model finds improbable, and the columns that make them so."""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -25,8 +26,8 @@ class Explanation:
     """The cell that makes a row unusual, and how unusual all of its cells are."""
 
     column: str  # whose value is the most surprising given all others of the row
-    value: State
-    expected: State  # the mean of a numeric column given the others, or the most probable state
+    value: State | date
+    expected: State | date  # the mean of a numeric column given the others, or the most probable state
     surprise: float  # nats by which the value is less probable than values of that column usually are
     surprises: dict[str, float]  # the same of each column that has a value, the most surprising first
 
