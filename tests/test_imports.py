@@ -10,7 +10,7 @@ import pytest
 import tractable as tr
 from tractable.data import clinic
 
-MOST_MODULES = 100  # of the package, for a query
+MOST_MODULES = 110  # of the package, for a query
 HEAVY = ("sklearn", "joblib", "pandas", "polars", "matplotlib", "typer", "rich", "optuna")
 UNNEEDED_ROOMS = (
     "learners",
