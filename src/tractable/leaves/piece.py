@@ -187,8 +187,7 @@ def _values(params: Floats, x: Floats, norm: Floats) -> Floats:
     """The log-densities less `norm`, (leaves,); -inf outside the intervals. Shape (leaves, rows)."""
     value = np.empty((len(params), x.shape[1]))
     dense = np.where(params[:, 2] > 0, params[:, 1], params[:, 0])
-    arrays = (np.ascontiguousarray(array, dtype=np.float64) for array in (params, dense, norm, x))
-    piece_values(*arrays, value)
+    piece_values(np.ascontiguousarray(params), dense, norm, np.ascontiguousarray(x), value)
     return value
 
 

@@ -30,11 +30,6 @@ class Pieces(NamedTuple):
     log_share: Floats  # (pieces + 2,) of each leaf in its piece; tails belong to the pieces beside them
     owner: Ints  # (pieces + 2,) the piece that each leaf belongs to
 
-    @property
-    def count(self) -> int:
-        """The number of pieces."""
-        return self.edges.size - 1
-
     def code(self, x: Floats) -> Floats:
         """The piece of each value; missing ones stay missing."""
         piece = np.searchsorted(self.edges[1:-1], x, side="right")
@@ -114,7 +109,7 @@ def find_pieces(x: Floats, weight: Floats, variable: Variable) -> Pieces:
 def _inner_params(edges: Floats, x: Floats, weight: Floats, *, whole: bool) -> tuple[Floats, Floats]:
     """The leaves between the edges, and the weight of the rows in each."""
     piece = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, edges.size - 2)
-    seen = np.bincount(piece, weight, edges.size - 1)
+    seen: Floats = np.bincount(piece, weight, edges.size - 1).astype(np.float64)
     width = np.diff(edges)
     total = width * np.bincount(piece, weight * ((x - edges[piece]) / width[piece]), edges.size - 1)
     flat = np.column_stack([edges[:-1], edges[1:], np.zeros(edges.size - 1)])
