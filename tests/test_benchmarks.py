@@ -80,3 +80,10 @@ def test_the_growing_circuit_is_timed_and_the_shares_of_a_run_add_up(data: Path)
     assert all(share >= 0 for share in shares[:-1])
     assert run["splits"] > 0
     assert run["edges"] > 0
+
+
+def test_densities_are_compared_with_a_gaussian_mixture_chosen_by_bic() -> None:
+    (row,) = printed("densities.py", "--tables", "iris", "--learners", "independent", "--folds", 2).values()
+    assert row["rows"] == 150
+    assert row["gain"]["independent"][0] < 0  # independent columns cannot win on iris
+    assert row["gain"]["best"] == row["gain"]["independent"]
