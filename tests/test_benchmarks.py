@@ -96,3 +96,10 @@ def test_classification_is_compared_by_log_loss() -> None:
     found = printed("classification.py", *arguments)["wine"]
     assert list(found) == ["LogisticRegression", "HistGradientBoosting", "TractableClassifier"]
     assert all(one["log_loss"] < 0.3 and one["accuracy"] > 0.9 for one in found.values())
+
+
+def test_densities_are_compared_with_a_gaussian_mixture_chosen_by_bic() -> None:
+    (row,) = printed("densities.py", "--tables", "iris", "--learners", "independent", "--folds", 2).values()
+    assert row["rows"] == 150
+    assert row["gain"]["independent"][0] < 0  # independent columns cannot win on iris
+    assert row["gain"]["best"] == row["gain"]["independent"]

@@ -136,6 +136,6 @@ def test_views_of_constant_and_empty_columns_are_finite() -> None:
     values = np.array([[1.0, np.nan], [1.0, np.nan]])
     rows = mixed_rows(Table(Schema((Variable("a", "real"), Variable("b", "real"))), values))
     for name in ("identity", "yeo-johnson", "piecewise-linear"):
-        z, slope = fit_view(name, rows, np.zeros(2)).images(rows)  # type: ignore[arg-type]
+        z, slope = fit_view(name, rows, np.zeros(2)).images(rows)
         assert np.isfinite(z).all()
         assert np.isfinite(slope).all()

@@ -161,7 +161,10 @@ def test_rows_of_weight_two_stand_for_two_rows() -> None:
     values = mixed_values(rng, 60)
     times = rng.integers(1, 4, 60)
     fits = []
-    for table in (Table(MIXED, values, times + 0.0), Table(MIXED, np.repeat(values, times, axis=0))):
+    for table in (
+        Table(MIXED, values, times.astype(np.float64)),
+        Table(MIXED, np.repeat(values, times, axis=0)),
+    ):
         rows = mixed_rows(table)
         label = (np.arange(60) % 2) if len(rows) == 60 else np.repeat(np.arange(60) % 2, times)
         data = em_rows(rows, rows.numbers, np.full(len(rows), -50.0))

@@ -29,8 +29,8 @@ def group_columns(schema: Schema) -> ColumnGroups:
     states = [i for i, v in enumerate(schema) if v.is_categorical]
     counts = [i for i, v in enumerate(schema) if v.kind == "count"]
     first = np.concatenate([[0], np.cumsum(schema.cardinalities[states])])
-    as_ints = (np.array(columns, dtype=np.int64) for columns in (numbers, states, counts))
-    return ColumnGroups(*as_ints, first.astype(np.int64))
+    number, state, count = (np.array(columns, dtype=np.int64) for columns in (numbers, states, counts))
+    return ColumnGroups(number, state, count, first.astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

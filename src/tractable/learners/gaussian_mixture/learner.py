@@ -1,7 +1,7 @@
 """A mixture of Gaussians with full covariances, in several views of the numeric columns."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -12,7 +12,6 @@ from tractable.data import Schema, Table
 from tractable.learners.gaussian_mixture.background import state_leaves
 from tractable.learners.gaussian_mixture.members import EMSettings, Member
 from tractable.learners.gaussian_mixture.stack import MAP_NAMES, Stack, StackSettings, learn_stack
-from tractable.learners.gaussian_mixture.views import MapName
 from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
 from tractable.leaves.poisson import MAX_LOG_RATE
@@ -89,7 +88,7 @@ class GaussianMixtureLearner(Learner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        maps = MAP_NAMES if self.maps == "all" else (cast(MapName, self.maps),)
+        maps = MAP_NAMES if self.maps == "all" else (self.maps,)
         em = EMSettings(
             steps=self.steps,
             tolerance=self.tolerance,

@@ -33,7 +33,7 @@ class View:
     def images(self, rows: MixedRows) -> tuple[Floats, Floats]:
         """Standardised images (rows, numbers), zeros where missing, and the log-slopes of rows (rows,)."""
         kind = MAPS[self.name]
-        z = np.zeros(rows.numbers.shape)
+        z = np.zeros_like(rows.numbers)
         slope = np.zeros(len(rows))
         for j in range(z.shape[1]):
             x, seen = rows.numbers[:, j], rows.seen[:, j]
