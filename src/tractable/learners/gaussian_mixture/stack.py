@@ -1,7 +1,7 @@
 """Members in several views and a background, with weights from held-out rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -26,6 +26,7 @@ MOST_FOLDS = 3
 MOST_FITTED, MOST_HELD = 10_000, 5_000  # rows used for choices
 NEGLIGIBLE = 0.01  # members with less weight are left out
 LEAST_ROWS = 5  # there are so many rows for each component
+LAST_STEPS = 3  # EM iterations on all rows when the time is over
 MANY_ROWS = 1000  # from which on large mixtures are tried
 MAP_NAMES: tuple[MapName, ...] = ("identity", "yeo-johnson", "piecewise-linear")
 SIZES, LARGE_SIZES = (1, 2, 3, 4, 6, 9), (20, 30)
@@ -77,6 +78,8 @@ def learn_stack(
     sizes = how.sizes or _sizes(float(parts[0][0].weights.sum()))
     chosen: list[Chosen] = []
     for name in how.maps if numeric else how.maps[:1]:
+        if chosen and watch.should_stop():
+            break
         folds = [
             make_fold(name, fit, held, background, is_whole, seed + i) for i, (fit, held) in enumerate(parts)
         ]
@@ -87,7 +90,8 @@ def learn_stack(
     members = []
     for i in kept:
         view = fit_view(how.maps[i], rows, is_whole)
-        members.append(refit_member(chosen[i].member, view, rows, background, chosen[i].candidate, how.em))
+        em = replace(how.em, steps=min(how.em.steps, LAST_STEPS)) if watch.should_stop() else how.em
+        members.append(refit_member(chosen[i].member, view, rows, background, chosen[i].candidate, em))
         watch.report("fit to all rows", len(members), len(kept))
     share = np.append(weight[kept] * (1 - weight[-1]) / weight[kept].sum(), weight[-1])
     return Stack(tuple(members), background, np.log(share), rows)
