@@ -359,3 +359,21 @@ def test_families_know_their_parameters() -> None:
         block = graph.joints[0]
         for params, leaf in zip(block.params, joint_leaves(graph, block), strict=True):
             np.testing.assert_allclose(family.params(leaf), params)
+
+
+@pytest.mark.parametrize("family", [f for f in MAPS if f != "multivariate-gaussian"])
+def test_mapped_whole_numbers_have_probabilities_that_sum_to_one(family: str) -> None:
+    schema = Schema((Variable("n", "integer"), Variable("m", "integer"), REAL[2], REAL[3]))
+    maps = MAPS[family].copy()
+    width = maps.shape[1] // 2
+    if "yeo" in family:
+        maps[:, :2] *= 10
+    else:
+        maps[:, :width] *= 10
+    builder = Builder(schema)
+    factor = [0.9, 0.3, 0.8, 0.1, 0.2, 1.0]
+    builder.joint_leaf(family, [0, 1, 2], [0.1, -0.2, 0.0, *factor, *maps.ravel()])
+    part = marginalise(builder.freeze(), [0, 1])
+    n, m = np.meshgrid(np.arange(-150, 151), np.arange(-150, 151))
+    values = np.exp(log_values(part, np.column_stack([n.ravel(), m.ravel()]).astype(float)))
+    assert values.sum() == pytest.approx(1.0, abs=3e-3)

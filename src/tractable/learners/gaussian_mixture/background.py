@@ -42,7 +42,7 @@ class Background:
         """A product of univariate leaves in a circuit."""
         groups = rows.groups
         leaves = [
-            builder.leaf("gaussian", int(column), (self.mean[j], self.log_sd[j]))
+            builder.leaf(default_family(schema[int(column)]), int(column), (self.mean[j], self.log_sd[j]))
             for j, column in enumerate(groups.numbers)
         ]
         leaves += state_leaves(builder, schema, rows, self.log_state)

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.arrays import Ints
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table
+from tractable.data.caution import caution
 from tractable.learners.gaussian_mixture.background import state_leaves
 from tractable.learners.gaussian_mixture.members import EMSettings, Member
 from tractable.learners.gaussian_mixture.stack import MAP_NAMES, Stack, StackSettings, learn_stack
@@ -121,6 +122,10 @@ def extreme_columns(table: Table) -> Ints:
             spread = centre_and_scale(x, weight)[1]
             if np.abs(x).max(initial=0.0) > LARGEST or not 1 / LARGEST <= spread <= LARGEST:
                 extreme.append(column)
+                caution(
+                    f"column '{variable.name}' has numbers too large or too small to multiply: it is learned"
+                    " as independent of all others; a logarithm of it would take part"
+                )
     return np.array(extreme, dtype=np.int64)
 
 

@@ -40,9 +40,9 @@ class Box(NamedTuple):
 class GaussianLeaf:
     """Columns that are jointly normal once each went through its map.
 
-    A whole number stands for the cell of width one around it: its probability is the density at its middle
-    (off by a part of about 1 / (24 sd^2) of itself), intervals reach half a unit further, and draws are
-    rounded.
+    A whole number stands for the cell of width one around it: its probability is the normal density at the
+    middle of the cell's image times the width of that image (off by a part of about 1 / (24 sd^2) of itself),
+    intervals reach half a unit further, and draws are rounded.
     """
 
     map: MonotoneMap
@@ -162,7 +162,30 @@ class GaussianLeaf:
         """The mapped values of the cells seen, NaN elsewhere."""
         z = np.full(x.shape, np.nan)
         z[:, seen] = self.map.forward(self.maps[seen], x[:, seen])
+        cells = seen & self.whole
+        if cells.any() and self.maps.size:
+            first, last = self._cell_ends(x, cells)
+            z[:, cells] = (first + last) / 2
         return z
+
+    def _cell_ends(self, x: Floats, columns: Bools) -> tuple[Floats, Floats]:
+        """The images of the two ends of the cells of whole numbers. Shapes (rows, columns)."""
+        maps = self.maps[columns]
+        first, last = (self.map.forward(maps, x[:, columns] + half) for half in (-0.5, 0.5))
+        return first, last
+
+    def _log_slopes(self, x: Floats, seen: Bools) -> Floats:
+        """The sum of the logarithms of the slopes at the cells seen; over the cell of a whole number.
+
+        Shape (rows,).
+        """
+        points = seen & ~self.whole if self.maps.size else seen
+        total: Floats = self.map.log_slope(self.maps[points], x[:, points]).sum(axis=1)
+        cells = seen & ~points
+        if cells.any():
+            first, last = self._cell_ends(x, cells)
+            total = total + np.log(np.maximum(last - first, 1e-300)).sum(axis=1)
+        return total
 
     def _fill(self, answer: Floats, z: Floats, rows: Ints, fill: Bools, box: Box) -> None:
         """Put the values behind the mapped values of some columns into the answer, inside their intervals."""
@@ -177,8 +200,7 @@ class GaussianLeaf:
         else:
             known = np.flatnonzero(seen)
             value = log_normal(z[:, known], self.mean[known], self.covariance[np.ix_(known, known)])
-        slope: Floats = self.map.log_slope(self.maps[seen], x[:, seen]).sum(axis=1)
-        return value + slope
+        return value + self._log_slopes(x, seen)
 
     def _mapped_box(self, box: Box, columns: Bools) -> tuple[Floats, Floats]:
         """The limits of some columns' mapped values; whole numbers reach half a unit further."""
