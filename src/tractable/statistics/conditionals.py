@@ -14,7 +14,7 @@ from tractable.statistics.estimates import (
 )
 from tractable.statistics.forests import Forest
 
-NEAR = 4.0  # rows near those of its group that stand for one pseudo-count of an ordered column
+NEAR = 2.5  # rows near those of its group that stand for one pseudo-count of an ordered column
 
 
 def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
@@ -56,12 +56,12 @@ def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothi
     counts: Floats = np.bincount(pair, weights, (above + 1) * (states + 1)).astype(np.float64)
     counts = counts.reshape(above + 1, states + 1)[:above, :states]
     if encoding.schema[column].kind == "ordinal":
-        own = _near_prior(counts, own, encoding.schema[parent].kind == "ordinal")
+        own = near_prior(counts, own, encoding.schema[parent].kind == "ordinal")
     counts = counts + smoothing * own
     return np.log(counts / counts.sum(axis=1, keepdims=True))
 
 
-def _near_prior(counts: Floats, own: Floats, ordered_parent: bool) -> Floats:
+def near_prior(counts: Floats, own: Floats, ordered_parent: bool) -> Floats:
     """For each state of the parent, what one pseudo-count adds to the ordered states of a column.
 
     Most of it goes where the rows are or next to it, for states next to each other are alike; a little is

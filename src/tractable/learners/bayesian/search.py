@@ -15,6 +15,7 @@ from tractable.learners.bayesian.kernels import Codes, split_gains
 from tractable.learners.bayesian.rows import coded_rows
 from tractable.learners.bayesian.trees import Leaf, Split, tree_factor
 from tractable.networks import Network
+from tractable.statistics.conditionals import near_prior
 from tractable.statistics.estimates import LEAST_SMOOTHING
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
@@ -159,7 +160,7 @@ class TreeSearch:
         self, child: int, columns: tuple[int, ...], states: tuple[int, ...], members: tuple[Codes, Codes]
     ) -> None:
         counts = self._rows.counts(members[0], child)
-        smoothed = counts + self._pseudo_counts(child)
+        smoothed = counts + self._leaf_pseudo_counts(child, counts)
         leaf = len(self._leaves)
         self._leaves.append(Leaf(child, columns, states, counts, np.log(smoothed / smoothed.sum())))
         self._members[leaf] = members
@@ -198,6 +199,13 @@ class TreeSearch:
         """The pseudo-counts of a column's states in a leaf."""
         states = self.schema[child].cardinality
         return np.full(states, self.smoothing / states)
+
+    def _leaf_pseudo_counts(self, child: int, counts: Floats) -> Floats:
+        """The pseudo-counts of a leaf with these counts: of ordered states they lie near the rows."""
+        even = self._pseudo_counts(child)
+        if self.schema[child].kind != "ordinal":
+            return even
+        return self.smoothing * near_prior(counts[None, :], even / self.smoothing, ordered_parent=False)[0]
 
     def _held_out_gain(self, leaf: int, new: range) -> float:
         """What the held-out rows gain by a split."""
