@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.data import Table
+from tractable.data import Table, collapse
 from tractable.learners.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learners.learner import Learner
 from tractable.progress import Watch
@@ -24,6 +24,7 @@ def prefers_gaussians(
 
     Both are learned from some of the rows; validation rows, or other rows of the table, are the judge.
     """
+    table, _ = collapse(table)  # so that a row of weight two is the same as two rows
     if len(table) < HELD_OUT:
         return False
     order = rng.permutation(len(table))[:MOST_ROWS]
