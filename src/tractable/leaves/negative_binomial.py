@@ -163,5 +163,6 @@ def _draw(params: Floats, uniform: Floats, low: float, high: float) -> Floats:
     while (first < last).any():
         middle = np.floor((first + last) / 2)
         enough = log_mass_between(*params.T, lows, middle) > aim
-        first, last = np.where(enough, first, np.minimum(middle + 1, last)), np.where(enough, middle, last)
+        after = np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), last)
+        first, last = np.where(enough, first, after), np.where(enough, middle, last)
     return first

@@ -5,14 +5,14 @@ or (leaves, points).
 """
 
 import numpy as np
-from scipy.special import betainc, expit, gammaln
+from scipy.special import betainc, betaincc, expit, gammaln
 
 from tractable.arrays import Floats
 from tractable.leaves.finite import quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES
 
 LARGEST = 1e100  # stands for an infinite count
-MODERATE = 1e5  # counts and dispersions up to which scipy's beta integral has nearly all digits
+MODERATE = 1e5  # a dispersion up to which scipy's beta integral has nearly all digits
 VISIBLE = 1e-200  # a beta integral above this has not lost digits to underflow
 CALM = 16.0  # from which on the series of Stirling's formula has all digits
 GROWTH = 0.1  # a stretch of counts is at most this share of the distance to where their probability peaks
@@ -33,7 +33,7 @@ def log_probability(log_mean: Floats, log_r: Floats, count: Floats) -> Floats:
     of_k = _deviance(k, (mean / k - 1) / (1 + mean / r), log_k - log_mean + log_both - log_seen)
     stirling = _stirling_error(r + k) - _stirling_error(r) - _stirling_error(k)
     positive = stirling - of_r - of_k + 0.5 * (log_r - log_seen - log_k) - HALF_LOG_TAU
-    return np.where(count > 0, positive, -r * (log_both - log_r))
+    return np.where(count > 0, positive, -r * np.where(mean < r, np.log1p(mean / r), log_both - log_r))
 
 
 def _deviance(x: Floats, excess: Floats, log_ratio: Floats) -> Floats:
@@ -46,7 +46,7 @@ def _deviance(x: Floats, excess: Floats, log_ratio: Floats) -> Floats:
 def _stirling_error(x: Floats) -> Floats:
     """log Gamma(x + 1) less Stirling's formula."""
     calm = np.maximum(x, CALM)
-    square = 1 / (calm * calm)
+    square = (1 / calm) ** 2
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / calm
     small = np.minimum(x, CALM)
     exact = gammaln(small + 1) - (small + 0.5) * np.log(small) + small - HALF_LOG_TAU
@@ -55,87 +55,87 @@ def _stirling_error(x: Floats) -> Floats:
 
 def log_mass_between(log_mean: Floats, log_r: Floats, low: Floats, high: Floats) -> Floats:
     """The log-probability of the whole numbers from `low` to `high`. Shapes (leaves,)."""
-    mean = np.exp(log_mean)
     first, last = np.clip(low, 0.0, LARGEST), np.minimum(high, LARGEST) + 1
-    before, after = _log_tail(log_mean, log_r, first), _log_tail(log_mean, log_r, last)
-    right, left = first > mean, last <= mean
-    inner, outer = np.where(right, before, after), np.where(right, after, before)
+    below_first, above_first = _log_tails(log_mean, log_r, first)
+    below_last, above_last = _log_tails(log_mean, log_r, last)
+    right = above_first < below_first
+    inner, outer = np.where(right, above_first, below_last), np.where(right, above_last, below_first)
     with np.errstate(divide="ignore", invalid="ignore"):  # of the branches that are not taken
-        tail = inner + np.log(-np.expm1(np.minimum(outer - inner, 0.0)))
-        middle = np.log1p(-np.minimum(np.exp(before) + np.exp(after), 1.0))
-    mass = np.where(right | left, np.where(inner > -np.inf, tail, -np.inf), middle)
-    one = log_probability(log_mean, log_r, first)  # of a single count the difference of tails has few digits
+        tail = np.where(inner > -np.inf, inner + np.log(-np.expm1(np.minimum(outer - inner, 0.0))), -np.inf)
+        middle = np.log1p(-np.minimum(np.exp(below_first) + np.exp(above_last), 1.0))
+    mass = np.where(right | (below_last < above_last), tail, middle)
+    one = log_probability(log_mean, log_r, first)  # of a single count a difference of tails has few digits
     mass = np.where((last == first + 1) | (mass < one), one, mass)
     return np.where(last > first, mass, -np.inf)
 
 
-def _log_tail(log_mean: Floats, log_r: Floats, split: Floats) -> Floats:
-    """The log of P(count >= split) where the split is above the mean, else of P(count < split).
+def _log_tails(log_mean: Floats, log_r: Floats, split: Floats) -> tuple[Floats, Floats]:
+    """The logs of P(count < split) and of P(count >= split).
 
-    Both are incomplete beta integrals: scipy's where they are moderate, else by a fixed rule.
+    Both are incomplete beta integrals: scipy's where r is moderate; else, and where those vanish, the lesser
+    tail is integrated by a fixed rule.
     """
-    mean, r = np.exp(log_mean), np.exp(log_r)
-    possible, split = split > 0, np.maximum(split, 1.0)
-    right = split > mean
-    odds = log_mean - log_r
-    success, failure = expit(odds), expit(-odds)
-    calm = (split < MODERATE) & (r < MODERATE) & (r > 1 / MODERATE)
-    a, b = np.where(calm, split, 1.0), np.where(calm, r, 1.0)
-    found = np.where(right, betainc(a, b, success), betainc(b, a, failure))
-    known = calm & (found > VISIBLE)
-    answer = quiet_log(found)
-    if not known.all():
-        rest = ~known
-        sign = np.where(right, -1.0, 1.0)[rest]
-        answer[rest] = _integrated_tail(log_mean[rest], log_r[rest], split[rest], sign)
-    return np.where(possible, np.minimum(answer, 0.0), -np.inf)
+    r, odds = np.exp(log_r), log_mean - log_r
+    at = np.maximum(split, 1.0)
+    moderate = r < MODERATE
+    a, b, rare = at, np.where(moderate, r, 1.0), odds < 0
+    one, other = np.where(rare, a, b), np.where(rare, b, a)  # the argument is the lesser probability
+    less = expit(-np.abs(odds))
+    found, rest = betainc(one, other, less), betaincc(one, other, less)
+    below, above = quiet_log(np.where(rare, rest, found)), quiet_log(np.where(rare, found, rest))
+    right = np.where(moderate, above < below, at > np.exp(log_mean))
+    lost = ~moderate | (np.where(right, above, below) < np.log(VISIBLE))
+    if lost.any():
+        sign = np.where(right, -1.0, 1.0)
+        tail = np.zeros(at.size)
+        tail[lost] = np.minimum(_integrated_tail(log_mean[lost], log_r[lost], at[lost], sign[lost]), 0.0)
+        rest = quiet_log(-np.expm1(tail))
+        below = np.where(lost, np.where(right, rest, tail), below)
+        above = np.where(lost, np.where(right, tail, rest), above)
+    return np.where(split > 0, below, -np.inf), np.where(split > 0, above, 0.0)
 
 
 def _integrated_tail(log_mean: Floats, log_r: Floats, split: Floats, sign: Floats) -> Floats:
-    """The log of a tail by Gauss and Legendre's rule.
+    """The log of a tail by Gauss and Legendre's rule; the split is beyond the mean.
 
     With t = logistic(log odds -+ s) the integrand of the beta integral is greatest at s = 0 and falls off
     smoothly, so that a fixed rule has all digits however small the tail.
     """
-    r, success = np.exp(log_r), expit(log_mean - log_r)
-    reach = _tail_reach(np.exp(log_mean), r, success, split, sign)
+    r, odds = np.exp(log_r), log_mean - log_r
+    reach = _tail_reach(r, odds, split, sign)
     s = reach[:, None] * POINTS
-    fall = _fall(s, r[:, None], success[:, None], split[:, None], sign[:, None])
+    fall = _fall(s, r[:, None], odds[:, None], split[:, None], sign[:, None])
     integral = np.log(reach) + np.log(np.exp(-np.maximum(fall, 0.0)) @ SHARES)
     return log_probability(log_mean, log_r, split) + np.log(split) + integral
 
 
-def _fall(s: Floats, r: Floats, success: Floats, split: Floats, sign: Floats) -> Floats:
+def _fall(s: Floats, r: Floats, odds: Floats, split: Floats, sign: Floats) -> Floats:
     """By how much the logarithm of the tail's integrand has fallen at s; a convex function."""
-    return (split + r) * _log_growth(s, success, sign) - sign * split * s
+    return split * _log_mean_power(-odds, -sign * s) + r * _log_mean_power(odds, sign * s)
 
 
-def _log_growth(s: Floats, success: Floats, sign: Floats) -> Floats:
-    """log(1 - p + p exp(sign s))."""
-    up = np.where(sign > 0, s, 0.0)  # the greater of the two terms is taken out, so that none overflows
-    down = np.where(sign > 0, 0.0, s)
-    falling = np.log1p(success * np.expm1(-down))
-    small = np.log1p(success * np.expm1(np.minimum(up, 1.0)))
-    large = up + np.log(success + (1 - success) * np.exp(-up))
-    return np.where(sign > 0, np.where(up < 1, small, large), falling)
+def _log_mean_power(odds: Floats, power: Floats) -> Floats:
+    """log(1 - p + p exp(power)) for the probability p of the log odds."""
+    small = np.log1p(expit(odds) * np.expm1(np.clip(power, -1.0, 1.0)))
+    large = np.logaddexp(0.0, odds + power) - np.logaddexp(0.0, odds)
+    return np.where(np.abs(power) < 1, small, large)
 
 
-def _tail_reach(mean: Floats, r: Floats, success: Floats, split: Floats, sign: Floats) -> Floats:
+def _tail_reach(r: Floats, odds: Floats, split: Floats, sign: Floats) -> Floats:
     """An s from which on the tail's integrand is negligible, and not much further.
 
     The start is beyond the answer by three bounds, and the fall is convex, so that Newton's steps stay there.
     """
     with np.errstate(over="ignore", divide="ignore"):
-        slope = np.abs(split - mean) / (1 + mean / r)
-        right, left = np.log1p(mean / r) + 1 + NEGLIGIBLE / split, np.log1p(r / mean) + 1 + NEGLIGIBLE / r
-        bend = np.sqrt(2 * np.e * NEGLIGIBLE / ((split + r) * success * (1 - success)))
-        s = np.minimum(np.where(sign < 0, right, left), NEGLIGIBLE / slope)
-    s = np.where((bend < 1) & (sign < 0), np.minimum(s, bend), s)
-    for _ in range(30):
-        grown = success * np.exp(sign * s - _log_growth(s, success, sign))
-        steep = np.maximum(sign * ((split + r) * grown - split), slope)
-        surplus = _fall(s, r, success, split, sign) - NEGLIGIBLE
-        s = s - np.maximum(surplus, 0.0) / np.maximum(steep, np.finfo(float).tiny)
+        slope = np.abs(split * expit(-odds) - r * expit(odds))
+        ahead = np.logaddexp(0.0, -sign * odds) + 1 + NEGLIGIBLE / np.where(sign < 0, split, r)
+        bend = np.sqrt(2 * np.e * NEGLIGIBLE / ((split + r) * expit(odds) * expit(-odds)))
+        s = np.minimum(ahead, NEGLIGIBLE / slope)
+    s = np.where(bend < 1, np.minimum(s, bend), s)
+    for _ in range(8):
+        steep = sign * (r * expit(odds + sign * s) - split * expit(-odds - sign * s))
+        surplus = np.maximum(_fall(s, r, odds, split, sign) - NEGLIGIBLE, 0.0)
+        s = s - surplus / np.maximum(steep, np.finfo(float).tiny)
     return s
 
 
