@@ -47,20 +47,21 @@ def count_groups(x: Floats, weight: Floats) -> CountGroups:
 
 def fit_counts(groups: CountGroups, smoothing: float) -> Floats:
     """Smoothed parameters (log mean, log r) of each group. Shape (groups, 2)."""
-    return _parameters(groups, most_likely_excess(groups), smoothing)
+    return _parameters(groups, most_likely_excess(groups), smoothing, _overall_mean(groups))
 
 
-def preferred_counts(groups: CountGroups, smoothing: float) -> Floats:
+def preferred_counts(groups: CountGroups, smoothing: float, overall: float) -> Floats:
     """The same, with an infinite r, which is a Poisson distribution, where the rows do not prefer another.
 
-    All groups decide together, by the Bayesian information criterion (BIC): a group of a few rows that
-    cannot tell has the dispersion of the others.
+    `overall` is the mean of the whole column, to which means are shrunk. All groups decide together, by the
+    Bayesian information criterion (BIC): a group of a few rows that cannot tell has the dispersion of the
+    others.
     """
     excess = most_likely_excess(groups)
     spread = np.flatnonzero(excess > 0)
     if spread.size and _gain(groups, excess, spread) <= 0.5 * np.log(np.maximum(groups.seen, 1.0)).sum():
         excess = np.zeros(excess.size)
-    return _parameters(groups, excess, smoothing)
+    return _parameters(groups, excess, smoothing, overall)
 
 
 def _gain(groups: CountGroups, excess: Floats, spread: Floats) -> float:
@@ -71,7 +72,7 @@ def _gain(groups: CountGroups, excess: Floats, spread: Floats) -> float:
     return float((weight * (log_p - Poisson().log_prob(log_mean, groups.value[None]))).sum())
 
 
-def _parameters(groups: CountGroups, excess: Floats, smoothing: float) -> Floats:
+def _parameters(groups: CountGroups, excess: Floats, smoothing: float, overall: float) -> Floats:
     """Smoothed means and dispersions from those of maximum likelihood. Shape (groups, 2)."""
     seen = groups.seen
     everything = seen.sum()
@@ -82,7 +83,7 @@ def _parameters(groups: CountGroups, excess: Floats, smoothing: float) -> Floats
     near = pseudo_means(seen, seen * pooled, smoothing, column)
     total = seen + smoothing
     smoothed = np.where(total > 0, (excess * seen + smoothing * near) / np.where(total > 0, total, 1.0), near)
-    log_mean = Poisson().fit_sums(seen, groups.total, smoothing, _overall_mean(groups))
+    log_mean = Poisson().fit_sums(seen, groups.total, smoothing, overall)
     log_r = np.maximum(-quiet_log(smoothed), LEAST_LOG_R)
     return np.stack([log_mean, np.where(log_r > log_mean + SLIGHT, np.inf, log_r)], axis=1)
 

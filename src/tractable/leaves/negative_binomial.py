@@ -47,7 +47,7 @@ class NegativeBinomial(Family):
         return None if fine else f"a log dispersion is not a number from {LEAST_LOG_R:g} up"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """The weighted mean and the dispersion of maximum likelihood; `dispersion` says how it is smoothed."""
+        """The weighted mean and the dispersion of maximum likelihood, smoothed as `dispersion` says."""
         return fit_counts(count_groups(x, weight), smoothing)
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:

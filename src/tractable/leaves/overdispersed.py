@@ -12,6 +12,7 @@ from tractable.leaves.finite import quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES
 
 LARGEST = 1e100  # stands for an infinite count
+HUGE = 1e280  # the probabilities of larger counts are not told apart
 MODERATE = 1e5  # a dispersion up to which scipy's beta integral has nearly all digits
 VISIBLE = 1e-200  # a beta integral above this has not lost digits to underflow
 CALM = 16.0  # from which on the series of Stirling's formula has all digits
@@ -27,7 +28,7 @@ def log_probability(log_mean: Floats, log_r: Floats, count: Floats) -> Floats:
     of which is a difference of huge terms.
     """
     mean, r = np.exp(log_mean), np.exp(log_r)
-    k = np.where(count > 0, count, 1.0)
+    k = np.where(count > 0, np.minimum(count, HUGE), 1.0)
     log_k, log_both, log_seen = np.log(k), np.logaddexp(log_mean, log_r), np.log(r + k)
     of_r = _deviance(r, (k - mean) / (r + mean), log_both - log_seen)
     of_k = _deviance(k, (mean / k - 1) / (1 + mean / r), log_k - log_mean + log_both - log_seen)
