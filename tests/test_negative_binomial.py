@@ -74,7 +74,7 @@ def test_the_fit_finds_the_dispersion_that_the_rows_have(mean: float, r: float) 
     assert fitted[0, 1] == pytest.approx(log(r), abs=0.2)
     at = NEGATIVE_BINOMIAL.log_prob(fitted, x[None]).sum()
     for change in (-0.01, 0.01):
-        assert NEGATIVE_BINOMIAL.log_prob(fitted + [[0, change]], x[None]).sum() < at
+        assert NEGATIVE_BINOMIAL.log_prob(fitted + np.array([[0, change]]), x[None]).sum() < at
 
 
 def test_rows_choose_between_the_two_families_together() -> None:
