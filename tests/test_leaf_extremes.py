@@ -137,6 +137,7 @@ def test_poisson_quantiles_agree_with_scipy(rate: float) -> None:
 
 LOGITS = st.one_of(st.sampled_from([-inf, inf, -800.0, 800.0, 0.0]), st.floats(-1e6, 1e6))
 LOG_RATES = st.one_of(st.sampled_from([-inf, -800.0, 36.0]), st.floats(-800.0, 36.0), st.floats(-3.0, 12.0))
+LOG_DISPERSIONS = st.one_of(st.sampled_from([-20.0, inf]), st.floats(-20.0, 80.0), st.floats(-3.0, 5.0))
 MEANS = st.one_of(st.sampled_from([0.0, 1e308, -1e308]), st.floats(-1e6, 1e6))
 LOG_SDS = st.one_of(st.sampled_from([-700.0, 700.0]), st.floats(-700.0, 700.0), st.floats(-3.0, 3.0))
 NUMBERS = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([-1e300, -1e9, 0.0, 1e9, 1e300]))
@@ -189,6 +190,7 @@ EXTREMES: dict[str, tuple[st.SearchStrategy[Floats], Variable]] = {
     "categorical": (log_probabilities(), FOUR_STATES),
     "gaussian": (st.builds(lambda a, b: np.array([[a, b]]), MEANS, LOG_SDS), REAL),
     "poisson": (st.builds(lambda a: np.array([[a]]), LOG_RATES), COUNT),
+    "negative-binomial": (st.builds(lambda a, b: np.array([[a, b]]), LOG_RATES, LOG_DISPERSIONS), COUNT),
     "histogram": (histograms(), REAL),
     "piece": (pieces(), REAL),
     "rounded-piece": (pieces(whole=True), INTEGER),

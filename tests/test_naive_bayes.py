@@ -75,7 +75,7 @@ def test_the_log_likelihood_is_that_of_the_circuit() -> None:
     encoding = encode(table)
     mixture = fit_mixture(encoding, 3, np.random.default_rng(0), ProductEM())
     builder = Builder(SCHEMA)
-    graph = builder.freeze(mixture_node(builder, encoding, mixture))
+    graph = builder.freeze(mixture_node(builder, encoding, mixture, 0.1))
     assert mixture.log_likelihood == pytest.approx(
         table.row_weights @ log_values(graph, table.values), rel=1e-9
     )

@@ -20,6 +20,7 @@ from tractable.parameters.cccp import CCCP
 from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
+from tractable.statistics.count_updates import refit_counts
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.estimates import default_family, estimates, leaf_params
 from tractable.statistics.forests import Forest, chow_liu_forest
@@ -130,9 +131,9 @@ class HiddenChowLiuLearner(Learner):
         if not encoding.total:
             return graph  # there are no rows to fit to
         graph = fit(graph, sample, self._online(encoding.total), rng, valid=valid, watch=watch).graph
-        if self.steps == 0 or watch.should_stop():
-            return graph
-        return fit(graph, sample, self._whole(encoding.total), rng, valid=valid, watch=watch).graph
+        if self.steps and not watch.should_stop():
+            graph = fit(graph, sample, self._whole(encoding.total), rng, valid=valid, watch=watch).graph
+        return refit_counts(graph, encoding.table, self.smoothing)
 
     def _online(self, rows: float) -> OnlineEM:
         """How the parameters are fitted to mini-batches."""

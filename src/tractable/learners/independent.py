@@ -34,16 +34,17 @@ class IndependentLearner(Learner):
     numbers: Literal["pieces", "one-leaf"] = setting(
         "pieces",
         "Distribution of a numeric column: a density in each of several intervals, which follows any shape,"
-        " or one leaf, a Gaussian or a Poisson distribution.",
+        " or one leaf: a Gaussian or, for counts, a Poisson or negative binomial distribution.",
         search=OneOf("pieces", "one-leaf"),
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, _held_out: Table | None) -> Graph:
             encoding = encode(part)
-            sums = smoothed_sums(encoding, encoding.sums(np.ones((len(encoding.weights), 1))), self.smoothing)
+            share = np.ones((len(encoding.weights), 1))
+            sums = smoothed_sums(encoding, encoding.sums(share), self.smoothing)
             builder = Builder(part.schema)
-            product_nodes(builder, encoding, estimates(encoding, sums))
+            product_nodes(builder, encoding, estimates(encoding, sums), share, self.smoothing)
             watch.report("leaves", len(part.schema), len(part.schema))
             return builder.freeze()
 

@@ -7,6 +7,7 @@ from tractable.leaves.family import Family
 from tractable.leaves.gaussian import Gaussian
 from tractable.leaves.histogram import Histogram
 from tractable.leaves.indicator import Indicator
+from tractable.leaves.negative_binomial import NegativeBinomial
 from tractable.leaves.piece import Piece
 from tractable.leaves.poisson import Poisson
 from tractable.leaves.potential import Potential
@@ -15,8 +16,8 @@ from tractable.leaves.rounded import Rounded
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), Histogram(), Piece(),
-        Rounded(Gaussian()), Rounded(Piece()), Constant(), Potential(),
+        Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), NegativeBinomial(), Histogram(),
+        Piece(), Rounded(Gaussian()), Rounded(Piece()), Constant(), Potential(),
     )
 }  # fmt: skip
 

@@ -59,7 +59,12 @@ def whole_points(nearest: Floats, first: Floats, last: Floats) -> tuple[Floats, 
     size, longer = (part[:, None] for part in np.divmod(last - first + 1, STRETCHES))
     stretch = np.arange(STRETCHES)
     n = size + (stretch < longer)
-    middle = (first - nearest)[:, None] + stretch * size + np.minimum(stretch, longer) + (n - 1) / 2
+    return stretch_points((first - nearest)[:, None] + stretch * size + np.minimum(stretch, longer), n)
+
+
+def stretch_points(start: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Three points for each stretch of n counts from `start`, and how many counts each stands for."""
+    middle = start + (n - 1) / 2
     inner, outer = np.maximum(n**2 - 1, 0.0) / 12, np.maximum(n**2 - 4, 0.0) / 15
     side = n * inner / np.maximum(inner + outer, TINY) / 2
     away = np.sqrt(inner + outer)

@@ -47,12 +47,15 @@ class Poisson(Family):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """The log of the weighted mean; `pseudo_rows` says how it is smoothed."""
         overall = float(overall_shares(weight) @ x) if x.size else 1.0
-        seen, counted = weight.sum(axis=1), weight @ x
+        return self.fit_sums(weight.sum(axis=1), weight @ x, smoothing, overall)[:, None]
+
+    def fit_sums(self, seen: Floats, counted: Floats, smoothing: float, overall: float) -> Floats:
+        """The smoothed log rates of groups from their weights and sums of counts. Shape (groups,)."""
         total = seen + smoothing
         empty = total == 0
         near = pseudo_means(seen, counted, smoothing, overall)
         rate = (counted + smoothing * near) / np.where(empty, 1.0, total)
-        return np.minimum(quiet_log(np.where(empty, overall, rate)), MAX_LOG_RATE)[:, None]
+        return np.minimum(quiet_log(np.where(empty, overall, rate)), MAX_LOG_RATE)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-probability; -inf where the value is no whole number from zero up."""
@@ -61,19 +64,19 @@ class Poisson(Family):
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The sum over the whole numbers in the interval."""
-        low, high = _whole_limits(region)
+        low, high = whole_limits(region)
         return _log_mass(params, np.full(len(params), low), np.full(len(params), high))
 
     def mode(self, params: Floats, region: Region | None = None) -> Floats:
         """The rate rounded down, or the whole number of the region nearest to it."""
-        return np.clip(np.floor(np.exp(params[:, 0])), *_whole_limits(region))
+        return np.clip(np.floor(np.exp(params[:, 0])), *whole_limits(region))
 
     def draw(self, params: Floats, uniform: Floats, region: Region | None = None) -> Floats:
         """The quantile at `uniform`."""
         uniform = np.minimum(uniform, LAST_UNIFORM)
         if region is None:
             return _draw(params, uniform)
-        return _draw_within(params, uniform, *_whole_limits(region))
+        return _draw_within(params, uniform, *whole_limits(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
         """Mean and variance, which are the rate; within a region those of its counts.
@@ -82,7 +85,7 @@ class Poisson(Family):
         """
         if region is None:
             return np.exp(params[:, 0]), np.exp(params[:, 0])
-        return moments_within(params[:, 0], self.mode(params, region), *_whole_limits(region))
+        return moments_within(params[:, 0], self.mode(params, region), *whole_limits(region))
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy: a sum, or for a large rate its asymptotic expansion."""
@@ -97,7 +100,7 @@ class Poisson(Family):
         return np.where(rate < MANY, summed, expanded)
 
 
-def _whole_limits(region: Region | None) -> tuple[float, float]:
+def whole_limits(region: Region | None) -> tuple[float, float]:
     """The first and last whole number of a region."""
     low, high = limits(region)
     return max(0.0, float(np.ceil(low))), float(np.floor(high))

@@ -3,13 +3,13 @@
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.leaves.pseudo_rows import SHARE, pseudo_means
+from tractable.leaves.pseudo_rows import SHARE
+from tractable.statistics.count_leaves import grouped_count_params
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.estimates import (
     LEAST_SMOOTHING,
     gaussian_params,
     least_variances,
-    log_rates,
     smoothed_moments,
 )
 from tractable.statistics.forests import Forest
@@ -94,11 +94,12 @@ def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothin
 
 
 def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
-    x = encoding.table.values[:, link[0]]
-    seen, total = _sums(encoding, codes, link, np.stack([np.ones(x.size), x]))
-    overall = encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, link[0])]
-    near = pseudo_means(seen, total, smoothing, overall)
-    return log_rates(seen + smoothing, total + smoothing * near)[:, None]
+    column, parent = link
+    states = 1 if parent < 0 else encoding.schema[parent].cardinality
+    state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]
+    overall = float(encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, column)])
+    x = encoding.table.values[:, column]
+    return grouped_count_params(x, encoding.weights, state, states, smoothing, overall)
 
 
 def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:

@@ -15,6 +15,7 @@ from tractable.data import Variable
 from tractable.leaves.gaussian import CELL_VARIANCE, MAX_LOG_SD, MIN_SPREAD, unrounded
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
+from tractable.statistics.count_leaves import count_leaf, shared_count_params
 from tractable.statistics.encoding import Encoding
 
 LEAST_SMOOTHING = 1e-9  # pseudo-counts even where none are asked for, so that no state is impossible
@@ -32,7 +33,7 @@ class Estimates(NamedTuple):
 
 
 def default_family(variable: Variable) -> str:
-    """The family of the leaves that learners use for a column."""
+    """The family of the leaves that learners use for a column; `count_leaves` may find a wider one."""
     if variable.is_categorical:
         return "bernoulli" if variable.cardinality == 2 else "categorical"
     if variable.kind == "count":
@@ -178,12 +179,25 @@ def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
     return answer
 
 
-def product_nodes(builder: Builder, encoding: Encoding, fitted: Estimates) -> list[int]:
-    """One product of leaves over all columns for each group."""
+def product_nodes(
+    builder: Builder, encoding: Encoding, fitted: Estimates, share: Floats, smoothing: float
+) -> list[int]:
+    """One product of leaves over all columns for each group.
+
+    Counts are fitted to the rows anew, of which each group has a share, (rows, groups).
+    """
     families = [default_family(v) for v in encoding.schema]
-    lines = [params.tolist() for params in leaf_params(encoding, fitted)]
+    params = leaf_params(encoding, fitted)
+    counted = encoding.layout.counted.tolist()
+    for column, overall in zip(counted, encoding.prior[encoding.layout.counts].tolist(), strict=True):
+        x, weight = encoding.table.values[:, column], share * encoding.weights[:, None]
+        params[column] = shared_count_params(x, weight, max(smoothing, LEAST_SMOOTHING), overall)
+
+    def leaf(column: int, group: int) -> int:
+        line = params[column][group]
+        if column in counted:
+            return count_leaf(builder, column, line)
+        return builder.leaf(families[column], column, line)
+
     columns = range(len(families))
-    return [
-        builder.product([builder.leaf(families[c], c, lines[c][group]) for c in columns])
-        for group in range(fitted.mean.shape[1])
-    ]
+    return [builder.product([leaf(c, group) for c in columns]) for group in range(fitted.mean.shape[1])]

@@ -16,6 +16,7 @@ from scipy.sparse import csgraph
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Builder
 from tractable.data import Schema
+from tractable.statistics.count_leaves import count_leaf
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.estimates import default_family, state_params
 from tractable.statistics.link_gains import link_gains, link_parameters
@@ -128,6 +129,8 @@ def forest_node(
 def leaf_nodes(builder: Builder, column: int, table: Floats) -> list[int]:
     """A leaf over the column for each row of a table."""
     variable = builder.schema[column]
+    if variable.kind == "count":
+        return [count_leaf(builder, column, line) for line in table]
     params = state_params(table) if variable.is_categorical else table
     family = default_family(variable)
     return [builder.leaf(family, column, line) for line in params.tolist()]

@@ -5,11 +5,13 @@ are given standardised. The prior makes EM a search for the most probable parame
 towards the one that is pooled within all components.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.leaves import FAMILIES
+from tractable.statistics.count_leaves import shared_count_params
 from tractable.statistics.gaussian_sums import (
     Conditionals,
     Gaussians,
@@ -44,6 +46,7 @@ class MixtureFit:
     gaussians: Gaussians
     log_state: Floats  # (components, states)
     rate: Floats  # (components, counts)
+    log_r: Floats  # (components, counts) of negative binomial counts; infinite where they are Poisson
 
     def __len__(self) -> int:
         return self.log_weight.size
@@ -84,9 +87,34 @@ def log_components(data: EMRows, fit: MixtureFit, given: Conditionals | None = N
     if data.rows.indicators.size:
         logs += data.rows.indicators @ fit.log_state.T
     if data.rows.counts.size:
-        logs += data.rows.counts @ np.log(fit.rate).T - data.rows.counts_seen @ fit.rate.T
-        logs -= data.rows.log_factorials[:, None]
+        logs += _log_counts(data.rows, fit)
     return logs
+
+
+def _log_counts(rows: MixedRows, fit: MixtureFit) -> Floats:
+    """The log-probability of the counts of each row in each component. Shape (rows, components)."""
+    if np.isinf(fit.log_r).all():
+        logs = rows.counts @ np.log(fit.rate).T - rows.counts_seen @ fit.rate.T
+        return np.asarray(logs - rows.log_factorials[:, None])
+    total = np.zeros((len(fit), len(rows)))
+    for j, (x, seen) in enumerate(zip(rows.counts.T, rows.counts_seen.T, strict=True)):
+        params = np.stack([np.log(fit.rate[:, j]), fit.log_r[:, j]], axis=1)
+        total += np.where(seen > 0, FAMILIES["negative-binomial"].log_prob(params, x[None]), 0.0)
+    return total.T
+
+
+def widen_counts(data: EMRows, fit: MixtureFit, smoothing: float, background: float) -> MixtureFit:
+    """The mixture with negative binomial counts where the rows prefer them: one more step of EM for these."""
+    if not data.rows.counts.size or not data.rows.weights.any():
+        return fit
+    share = responsibilities(data, fit, background)[0] * data.rows.weights[:, None]
+    rate, log_r = fit.rate.copy(), fit.log_r.copy()
+    for j, overall in enumerate(data.overall_rate.tolist()):
+        x = np.where(data.rows.counts_seen[:, j] > 0, data.rows.counts[:, j], np.nan)
+        params = shared_count_params(x, share, max(smoothing, LEAST_SMOOTHING), overall)
+        if np.isfinite(params[:, 1]).any():
+            rate[:, j], log_r[:, j] = np.maximum(np.exp(params[:, 0]), LEAST_RATE), params[:, 1]
+    return replace(fit, rate=rate, log_r=log_r)
 
 
 def log_mixture(data: EMRows, fit: MixtureFit) -> Floats:
@@ -120,7 +148,8 @@ def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> 
     seen = weighted.T @ data.rows.counts_seen + smoothing
     rate = (weighted.T @ data.rows.counts + smoothing * data.overall_rate) / seen
     fitted = _shrunk_gaussians(count, total, square, prior)
-    return MixtureFit(log_weight, fitted, log_state, np.maximum(rate, LEAST_RATE))
+    rate = np.maximum(rate, LEAST_RATE)
+    return MixtureFit(log_weight, fitted, log_state, rate, np.full(rate.shape, np.inf))
 
 
 def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior) -> Gaussians:

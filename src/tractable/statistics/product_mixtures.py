@@ -155,10 +155,11 @@ def memberships(encoding: Encoding, mixture: Mixture) -> Floats:
     return responsibilities(encoding.matrix, mixture_coefficients(encoding, mixture.sums))[0]
 
 
-def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture) -> int:
+def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture, smoothing: float) -> int:
     """The mixture as a sum over products of leaves; a product if there is one component."""
     fitted: Estimates = estimates(encoding, mixture.sums)
-    products = product_nodes(builder, encoding, fitted)
+    share = memberships(encoding, mixture) if encoding.layout.counted.size else np.zeros((0, 0))
+    products = product_nodes(builder, encoding, fitted, share, smoothing)
     return products[0] if len(products) == 1 else builder.sum(products, mixture.log_weights)
 
 

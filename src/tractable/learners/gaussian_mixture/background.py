@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from tractable.arrays import Floats
 from tractable.circuit import Builder
 from tractable.data import Schema
+from tractable.leaves import FAMILIES
+from tractable.leaves.dispersion import LEAST_LOG_R
 from tractable.leaves.poisson import MAX_LOG_RATE
+from tractable.statistics.count_leaves import count_leaf
 from tractable.statistics.estimates import default_family, state_params
 from tractable.statistics.gaussian_mixtures import overall_frequencies
 from tractable.statistics.map_fits import centre_and_scale
 from tractable.statistics.mixed_rows import MixedRows
 
 SPREAD = 1.5  # its standard deviations are so many times those of the columns
-RATES: Floats = np.log([0.25, 1.0, 4.0])  # a count has one of these multiples of its mean as its rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +26,7 @@ class Background:
     mean: Floats  # (numbers,)
     log_sd: Floats  # (numbers,)
     log_state: Floats  # (states,)
-    log_rate: Floats  # (rates, counts)
+    counts: Floats  # (counts, 2) the log mean and log dispersion of negative binomial leaves
 
     def log_density(self, rows: MixedRows) -> Floats:
         """The log-density of each row. Shape (rows,)."""
@@ -33,9 +34,8 @@ class Background:
         density = -0.5 * out**2 - self.log_sd - 0.5 * np.log(2 * np.pi)
         total = np.where(rows.seen, density, 0.0).sum(axis=1) + rows.indicators @ self.log_state
         if rows.counts.size:
-            rates = self.log_rate[:, None, :]
-            logs = rows.counts * rates - rows.counts_seen * np.exp(rates)
-            total += logsumexp(logs, axis=0, b=1 / len(RATES)).sum(axis=1) - rows.log_factorials
+            logs = FAMILIES["negative-binomial"].log_prob(self.counts, rows.counts.T)
+            total += np.where(rows.counts_seen.T > 0, logs, 0.0).sum(axis=0)
         return np.asarray(total)
 
     def node(self, builder: Builder, schema: Schema, rows: MixedRows) -> int:
@@ -47,8 +47,7 @@ class Background:
         ]
         leaves += state_leaves(builder, schema, rows, self.log_state)
         for j, column in enumerate(groups.counts.tolist()):
-            rates = [builder.leaf("poisson", column, (rate,)) for rate in self.log_rate[:, j]]
-            leaves.append(builder.sum(rates, np.full(len(rates), -np.log(len(rates)))))
+            leaves.append(count_leaf(builder, column, self.counts[j]))
         return builder.product(leaves)
 
 
@@ -69,5 +68,15 @@ def fit_background(rows: MixedRows) -> Background:
     ]
     mean, scale = np.array(standards).reshape(-1, 2).T
     frequency, rate = overall_frequencies(rows)
-    log_rate = np.clip(np.log(rate) + RATES[:, None], -MAX_LOG_RATE, MAX_LOG_RATE)
-    return Background(mean, np.log(SPREAD * scale), np.log(frequency), log_rate)
+    return Background(mean, np.log(SPREAD * scale), np.log(frequency), _wide_counts(rows, rate))
+
+
+def _wide_counts(rows: MixedRows, rate: Floats) -> Floats:
+    """Negative binomial counts of greater spread than the rows' and Poisson counts'. Shape (counts, 2)."""
+    weight = rows.weights[:, None] * rows.counts_seen
+    seen = weight.sum(axis=0)
+    scattered = (weight * (rows.counts - rate) ** 2).sum(axis=0)
+    variance = np.maximum(scattered / np.where(seen > 0, seen, 1.0), rate)
+    log_mean = np.clip(np.log(rate), -MAX_LOG_RATE, MAX_LOG_RATE)
+    log_r = 2 * log_mean - np.log(SPREAD**2 * variance - rate)
+    return np.stack([log_mean, np.clip(log_r, LEAST_LOG_R, None)], axis=1)

@@ -18,6 +18,7 @@ from tractable.leaves import FAMILIES
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.progress import Watch
 from tractable.settings import Between, setting
+from tractable.statistics.count_leaves import count_leaf
 from tractable.statistics.map_fits import centre_and_scale
 from tractable.statistics.mixed_rows import MixedRows
 
@@ -167,7 +168,8 @@ def component_nodes(builder: Builder, schema: Schema, member: Member, rows: Mixe
     nodes = []
     for k in range(len(fit)):
         leaves = state_leaves(builder, schema, rows, fit.log_state[k])
-        leaves += [builder.leaf("poisson", int(c), (rates[k, j],)) for j, c in enumerate(groups.counts)]
+        counts = np.stack([rates[k], fit.log_r[k]], axis=1)
+        leaves += [count_leaf(builder, int(c), counts[j]) for j, c in enumerate(groups.counts)]
         if groups.numbers.size:
             leaves.append(builder.joint_leaf(member.view.family, groups.numbers.tolist(), params[k]))
         nodes.append(builder.product(leaves))

@@ -18,6 +18,7 @@ from tractable.statistics.gaussian_mixtures import (
     log_mixture,
     responsibilities,
     start_from,
+    widen_counts,
 )
 from tractable.statistics.k_means import k_means
 from tractable.statistics.mixed_rows import MixedRows
@@ -76,7 +77,8 @@ def fit_member(view: View, data: EMRows, share: Floats, candidate: Candidate, ho
         unit_floor=view.unit_floor,
     )
     fit = start_from(data, share, prior)
-    return iterate_em(data, fit, prior, background=how.background, steps=how.steps, tolerance=how.tolerance)
+    fit = iterate_em(data, fit, prior, background=how.background, steps=how.steps, tolerance=how.tolerance)
+    return widen_counts(data, fit, how.smoothing, how.background)
 
 
 def refit_member(

@@ -79,7 +79,10 @@ class NaiveBayesLearner(Learner):
 
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
         """The penalised log-likelihood a row."""
-        return mixture.log_likelihood / encoding.rows - self.penalty * bic_penalty(graph, encoding)
+        mean = mixture.log_likelihood / encoding.rows
+        if encoding.layout.counted.size:  # leaves of counts may fit better than those of EM
+            mean = mean_log_prob(graph, encoding.table)
+        return mean - self.penalty * bic_penalty(graph, encoding)
 
 
 def _fit(
@@ -87,4 +90,4 @@ def _fit(
 ) -> tuple[Graph, Mixture]:
     mixture = fit_mixture(encoding, size, rng, how, watch)
     builder = Builder(encoding.schema)
-    return builder.freeze(mixture_node(builder, encoding, mixture)), mixture
+    return builder.freeze(mixture_node(builder, encoding, mixture, how.smoothing)), mixture
