@@ -191,8 +191,8 @@ def _fill_block(question: Question, block: LeafBlock, rows: Floats, value: Float
         if unknown.any():
             x[unknown] = x[~unknown][0]  # any number will do
         value[here] = block.family.log_prob(block.params[here], x[None, :])
-        if unknown.any():
-            value[here] = np.where(unknown, missing[here, None], value[here])
+        lines = here if isinstance(here, slice) else here[:, None]
+        value[lines, np.flatnonzero(unknown)] = missing[here, None]
 
 
 def _as_slice(places: Ints) -> Ints | slice:
