@@ -318,7 +318,8 @@ def test_many_rows_have_their_values_whether_or_not_a_sample_shows_repeated_ones
 ) -> None:
     graph = two_gaussians()
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(distinct, 2))[np.arange(4000) % distinct]
+    cells = np.column_stack([rng.normal(size=distinct), rng.integers(0, 2, distinct)])
+    rows = cells[np.arange(4000) % distinct]
     plain = queries.log_prob(graph, rows)
     monkeypatch.setattr("tractable.queries.probability.WORTH_COLLAPSING", 1)
     monkeypatch.setattr("tractable.queries.probability.SAMPLE", 100)
