@@ -16,18 +16,21 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
-from tractable.data.schema import discrete_schema
+from tractable.data.schema import Schema, Variable, discrete_schema
+from tractable.data.table import Table
 from tractable.engine import (
     completions,
     draw,
     first_statistics,
+    inputs,
     log_values,
     posteriors,
     sweep,
 )
 from tractable.engine.inputs import ask, batch
-from tractable.engine.scaling import join
+from tractable.engine.scaling import join, split, split_in_place
 from tractable.engine.up import sweep_roots
+from tractable.learners.chow_liu import ChowLiuLearner
 
 KINDS: list[dict[str, Any]] = [
     {},
@@ -303,3 +306,27 @@ def _best_value(graph: Graph, leaf: oracle.Leaf, row: Floats) -> float:
     else:
         tries = list(range(graph.schema[leaf.column].cardinality or 40))
     return max(oracle.LOG_PROB[leaf.family](leaf.params, x) for x in tries)
+
+
+@given(st.lists(st.floats(-1e200, 1e200) | st.floats(-400, 400) | st.just(-math.inf), max_size=20))
+def test_many_logarithms_are_split_where_they_stand_as_few_are(logs: list[float]) -> None:
+    value, exponent = split(np.array(logs))
+    turned = np.array(logs)
+    assert split_in_place(turned) == pytest.approx(exponent)
+    assert turned == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("regions", [{}, {0: Interval(-1.0, 2.0)}])
+def test_leaves_of_one_column_share_its_cells_where_there_are_many(regions: dict[int, Region]) -> None:
+    rng = np.random.default_rng(0)
+    schema = Schema((Variable("real", "real"), Variable("whole", "integer"), Variable("empty", "real")))
+    table = Table(schema, np.column_stack([rng.normal(size=500), rng.poisson(3, 500), rng.random(500)]))
+    graph = ChowLiuLearner().learn(table, rng)
+    rows = table.values.copy()
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    rows[:, 2] = np.nan
+    each = np.concatenate([log_values(graph, rows[i : i + 1], regions) for i in range(len(rows))])
+    assert len(rows) < inputs.MANY_CELLS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inputs, "MANY_CELLS", 0)
+        assert log_values(graph, rows, regions) == pytest.approx(each, rel=1e-13)

@@ -310,3 +310,17 @@ def test_many_repeated_rows_have_the_answers_of_few(monkeypatch: pytest.MonkeyPa
     few = queries.log_prob(graph, rows)
     monkeypatch.setattr("tractable.queries.probability.WORTH_COLLAPSING", 1)
     np.testing.assert_array_equal(queries.log_prob(graph, np.tile(rows, (5, 1))), np.tile(few, 5))
+
+
+@pytest.mark.parametrize("distinct", [7, 4000])
+def test_many_rows_have_their_values_whether_or_not_a_sample_shows_repeated_ones(
+    monkeypatch: pytest.MonkeyPatch, distinct: int
+) -> None:
+    graph = two_gaussians()
+    rng = np.random.default_rng(0)
+    cells = np.column_stack([rng.normal(size=distinct), rng.integers(0, 2, distinct)])
+    rows = cells[np.arange(4000) % distinct]
+    plain = queries.log_prob(graph, rows)
+    monkeypatch.setattr("tractable.queries.probability.WORTH_COLLAPSING", 1)
+    monkeypatch.setattr("tractable.queries.probability.SAMPLE", 100)
+    assert_close(queries.log_prob(graph, rows), plain)

@@ -122,7 +122,10 @@ def _arrow_numbers(array: Any) -> AnyArray:
 
     if not array.null_count:
         return np.asarray(array.to_numpy())
-    return np.asarray(array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy())
+    doubles = array.cast(pa.float64(), safe=False)
+    if isinstance(doubles, pa.ChunkedArray):
+        return np.asarray(doubles.to_numpy())
+    return np.asarray(doubles.to_numpy(zero_copy_only=False))  # `fill_null` would import pandas
 
 
 def _dictionary(name: str, array: Any) -> LabelColumn:

@@ -12,10 +12,11 @@ from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import DENSE, CompiledGraph, LeafTables
-from tractable.engine.scaling import split
+from tractable.engine.scaling import split, split_in_place
 from tractable.engine.up import Inputs
 
 Regions = Mapping[int, Region]
+MANY_CELLS = 10_000  # of the leaves over one column, from which it pays to look at that column by itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,10 +153,10 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     lines = question.code.dense_node.size
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
-        value[line] = _block_values(question, block, rows)
+        _fill_block(question, block, rows, value[line])
     for leaf in joint_lines(question.graph, question.code):
         value[leaf.line] = leaf.log_values(rows, question.regions, question.best)
-    return split(value) if lines else (value, value)
+    return (value, split_in_place(value)) if lines else (value, value)
 
 
 def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, slice]]:
@@ -168,6 +169,36 @@ def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, sli
             found.append((block, slice(first, first + block.node.size)))
             first += block.node.size
     return found
+
+
+def _fill_block(question: Question, block: LeafBlock, rows: Floats, value: Floats) -> None:
+    """Fill in the log-values of a block's leaves: at the cell, or over its region if it is missing.
+
+    `value` is (leaves, rows). Where there are many cells, the leaves of a column share its line of cells.
+    """
+    columns = np.unique(block.column)
+    if value.size < MANY_CELLS * columns.size:
+        value[:] = _block_values(question, block, rows)
+        return
+    missing = _missing_block_values(question, block)
+    for column in columns:
+        here = _as_slice(np.flatnonzero(block.column == column))
+        x = np.ascontiguousarray(rows[:, column])
+        unknown = np.isnan(x)
+        if unknown.all():
+            value[here] = missing[here, None]
+            continue
+        if unknown.any():
+            x[unknown] = x[~unknown][0]  # any number will do
+        value[here] = block.family.log_prob(block.params[here], x[None, :])
+        lines = here if isinstance(here, slice) else here[:, None]
+        value[lines, np.flatnonzero(unknown)] = missing[here, None]
+
+
+def _as_slice(places: Ints) -> Ints | slice:
+    """Ascending places as a slice where no place is left out, which needs no copies."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first + 1 == places.size else places
 
 
 def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:

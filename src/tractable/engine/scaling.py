@@ -6,11 +6,12 @@ or one and a weight, can be multiplied without leaving the range of doubles. Exp
 that they fill the same vector lanes.
 """
 
-from math import log
+from math import exp, log
 
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.compiled import njit
 
 LOG_STEP = 256 * log(2)  # the logarithm of one step of the exponent
 SAFE = 320 * log(2)  # a value without exponent has its logarithm within +-SAFE
@@ -27,6 +28,30 @@ def split(log_value: Floats) -> tuple[Floats, Floats]:
         finite - exponent * LOG_STEP, -SAFE, SAFE
     )  # rounding takes all digits of a logarithm like -1e200
     return np.where(np.isneginf(log_value), 0.0, np.exp(rest)), exponent
+
+
+def split_in_place(log_value: Floats) -> Floats:
+    """Turn logarithms into values where they stand, as `split` does; their exponents. Any shape.
+
+    For many numbers: nothing of their size is made but for the exponents.
+    """
+    exponent = np.zeros(log_value.shape)
+    _split_each(log_value.reshape(-1), exponent.reshape(-1))
+    return exponent
+
+
+@njit(cache=True, nogil=True)
+def _split_each(log_value: Floats, exponent: Floats) -> None:
+    """Turn logarithms into values; the exponents, which are zero before, take what a double cannot hold."""
+    for i in range(log_value.size):
+        number = log_value[i]
+        if number == -np.inf:  # most of them, where leaves are limited to intervals: no time for `exp`
+            log_value[i] = 0.0
+        elif abs(number) < SAFE:
+            log_value[i] = exp(number)
+        else:
+            exponent[i] = np.rint(number / LOG_STEP)
+            log_value[i] = exp(min(max(number - exponent[i] * LOG_STEP, -SAFE), SAFE))
 
 
 def join(value: Floats, exponent: Floats) -> Floats:

@@ -17,7 +17,7 @@ from tractable.threads import default_threads
 TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache
 SMALL_TILE = 8
 TILE_BYTES = 1 << 27  # that the values of one tile may take
-BATCH_BYTES = 1 << 26  # that the inputs of one batch may take
+BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
 
 P = TypeVar("P")
 T = TypeVar("T")

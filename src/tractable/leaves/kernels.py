@@ -14,10 +14,9 @@ def piece_values(params: Floats, dense: Floats, norm: Floats, x: Floats, value: 
     """
     for leaf in range(value.shape[0]):
         low, high, slope = params[leaf, 0], params[leaf, 1], params[leaf, 2]
-        line = leaf if x.shape[0] > 1 else 0
-        for row in range(value.shape[1]):
-            number = x[line, row]
-            if low <= number < high:
-                value[leaf, row] = slope * (number - dense[leaf]) - norm[leaf]
-            else:
-                value[leaf, row] = -np.inf
+        top, less = dense[leaf], norm[leaf]
+        cells, line = x[leaf if x.shape[0] > 1 else 0], value[leaf]
+        for row in range(line.size):  # without a branch, so that it fills vector lanes
+            inside = (low <= cells[row]) & (cells[row] < high)
+            found = slope * (cells[row] - top) - less
+            line[row] = found if inside else -np.inf

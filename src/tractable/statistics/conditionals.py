@@ -14,6 +14,7 @@ from tractable.statistics.estimates import (
 )
 from tractable.statistics.forests import Forest
 
+STRIP = 4096  # rows that are coded at a time
 NEAR = 2.5  # rows near those of its group that stand for one pseudo-count of an ordered column
 
 
@@ -38,9 +39,13 @@ def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[
 
 def _codes(encoding: Encoding) -> Ints:
     """The states of categorical columns, cardinality where missing; zero in numeric ones. (columns, rows)."""
-    states = encoding.schema.cardinalities[:, None]
-    values = encoding.table.values.T
-    return np.where(states > 0, np.where(np.isnan(values), states, values), 0.0).astype(np.int64)
+    states, values = encoding.schema.cardinalities, encoding.table.values
+    codes = np.empty(values.shape[::-1], dtype=np.int64)
+    for start in range(0, len(values), STRIP):  # many rows at once would not stay in the cache
+        part = values[start : start + STRIP]
+        known = np.where(np.isnan(part), states, part)
+        codes[:, start : start + STRIP] = np.where(states > 0, known, 0.0).T
+    return codes
 
 
 def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:

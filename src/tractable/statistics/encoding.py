@@ -250,9 +250,9 @@ def _matrix(table: Table, layout: FeatureLayout, numbers: Floats) -> Matrix:
         right = np.concatenate([numbers, seen], axis=1, dtype=np.float64)
         parts = (sparse.csr_array(ones), _sparse_states(codes, layout), sparse.csr_array(right))
         return sparse.csr_array(sparse.hstack(parts))
-    matrix = np.empty((len(table), layout.features))
+    matrix = np.zeros((len(table), layout.features))
     matrix[:, 0] = 1.0
-    matrix[:, layout.states] = codes[:, layout.owner] == layout.state
+    matrix[:, layout.states][_filled_states(codes, layout)] = 1.0  # far fewer than there are features
     matrix[:, layout.values.start : layout.counts.stop] = numbers
     matrix[:, layout.counts.stop :] = seen
     return matrix
@@ -267,7 +267,12 @@ def _is_sparse(codes: Floats, layout: FeatureLayout) -> bool:
 
 def _sparse_states(codes: Floats, layout: FeatureLayout) -> "sparse.csr_array":
     """The features of states without their zeros."""
+    row, column = _filled_states(codes, layout)
+    return sparse.csr_array((np.ones(row.size), (row, column)), shape=(len(codes), layout.owner.size))
+
+
+def _filled_states(codes: Floats, layout: FeatureLayout) -> tuple[Ints, Ints]:
+    """The rows and the positions among the features of states where these are one."""
     first = np.searchsorted(layout.owner, np.arange(layout.categorical.size))
     row, position = np.nonzero(codes > 0)
-    column = first[position] + codes[row, position].astype(np.int64) - 1
-    return sparse.csr_array((np.ones(row.size), (row, column)), shape=(len(codes), layout.owner.size))
+    return row, first[position] + codes[row, position].astype(np.int64) - 1

@@ -13,10 +13,13 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Schema, Table, Variable
+from tractable.engine.sweep import map_threads
 from tractable.leaves.piece import tilted
 from tractable.statistics.cuts import choose_edges
 from tractable.statistics.piece_circuits import replace_states
+from tractable.threads import default_threads
 
+MANY = 10_000  # rows from which columns are shared among threads
 SLOPE_ROWS = 1.0  # pseudo-counts, spread evenly over a piece, of its slope
 TAIL_SPREAD = 0.25  # the mean distance of values beyond all rows, as a part of the column's sd ...
 LEAST_SPREAD = 1e-2  # ... and at least this part of its range
@@ -32,8 +35,9 @@ class Pieces(NamedTuple):
 
     def code(self, x: Floats) -> Floats:
         """The piece of each value; missing ones stay missing."""
-        piece = np.searchsorted(self.edges[1:-1], x, side="right")
-        return np.where(np.isnan(x), np.nan, piece.astype(np.float64))
+        piece = np.searchsorted(self.edges[1:-1], x, side="right").astype(np.float64)
+        piece[np.isnan(x)] = np.nan
+        return piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +60,11 @@ class PieceView:
     def code(self, table: Table) -> Table:
         """The table with the pieces of its numbers."""
         values = table.values.copy()
-        for column, pieces in self.pieces.items():
-            values[:, column] = pieces.code(table.values[:, column])
+
+        def fill(column: int) -> None:
+            values[:, column] = self.pieces[column].code(table.values[:, column])
+
+        map_threads(fill, list(self.pieces), default_threads() if len(table) >= MANY else 1)
         return Table(self.coded_schema, values, table.weights)
 
     def decode(self, graph: Graph) -> Graph:
@@ -82,9 +89,12 @@ def view_pieces(table: Table) -> PieceView:
     """The pieces of each numeric column of a table."""
     weights = table.row_weights
     numeric = [c for c, v in enumerate(table.schema) if v.is_numeric]
-    return PieceView(
-        table.schema, {c: find_pieces(table.values[:, c], weights, table.schema[c]) for c in numeric}
-    )
+
+    def find(column: int) -> Pieces:
+        return find_pieces(table.values[:, column], weights, table.schema[column])
+
+    found = map_threads(find, numeric, default_threads() if len(table) >= MANY else 1)
+    return PieceView(table.schema, dict(zip(numeric, found, strict=True)))
 
 
 def find_pieces(x: Floats, weight: Floats, variable: Variable) -> Pieces:
