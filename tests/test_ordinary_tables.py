@@ -1,6 +1,8 @@
 """Tables as people have them: what a new user tries first gives the right answer, or a line of warning."""
 
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,6 +136,46 @@ def test_text_labels_of_a_file_are_found_by_the_labels_of_the_frame(tmp_path: Pa
     loaded = tr.load(tmp_path / "m.tract")
     assert loaded.prob({0: "a"}) == pytest.approx(0.5)
     assert np.isfinite(loaded.log_prob(frame)).all()
+
+
+def test_columns_of_every_kind_come_back_with_their_types() -> None:
+    rng, rows = np.random.default_rng(0), 80
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, rows), unit="D")
+    frame = pd.DataFrame(
+        {
+            "mass": masses(rows).astype(int),
+            "cylinders": rng.choice([4, 6, 8], rows),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], rows), ["S", "M", "L"], ordered=True),
+            "day": days,
+            "time": days + pd.to_timedelta(rng.integers(1, 86_000, rows), unit="s"),
+            "good": rng.random(rows) < 0.5,
+            "x": rng.normal(size=rows),
+        }
+    )
+    circuit = tr.ChowLiuTree().fit(frame).circuit_
+    gaps = frame.mask(rng.random(frame.shape) < 0.3)
+    for answer in (circuit.sample(5, random_state=0), circuit.impute(gaps), circuit.mpe(gaps).rows):
+        assert [t.kind for t in answer.dtypes] == ["i", "i", "O", "M", "M", "b", "f"]
+        assert answer["size"].dtype == frame["size"].dtype
+    row = circuit.mpe().row
+    assert [type(row[name]) for name in frame] == [int, int, str, date, datetime, bool, float]
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("learner", [tr.Independent, tr.NaiveBayesMixture, tr.LearnSPN])
+def test_close_values_far_from_zero_are_no_constant(learner: Any, offset: float) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    near, far = (learner().fit(pd.DataFrame(x + [at, 0])).score(x + [at, 0]) for at in (0, offset))
+    assert far == pytest.approx(near, abs=0.01)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("learner", [tr.Independent, tr.NaiveBayesMixture, tr.LearnSPN])
+def test_huge_and_tiny_numbers_are_learned_in_silence(learner: Any, scale: float) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2)) * [scale, 1]
+    assert np.isfinite(learner().fit(pd.DataFrame(x)).score(x))
 
 
 @pytest.mark.parametrize("mark", ["n/a", "#N/A", "-", ".", "NA", "null", "?", ""])
