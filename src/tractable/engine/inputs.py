@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tractable.arrays import Floats, Ints, UInt16s
-from tractable.circuit.joint_evidence import tell_error
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.joint_evidence import tell_error
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
 from tractable.engine.joint_lines import joint_lines
