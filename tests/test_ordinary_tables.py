@@ -165,7 +165,8 @@ def test_columns_of_every_kind_come_back_with_their_types() -> None:
 @pytest.mark.parametrize("learner", [tr.Independent, tr.NaiveBayesMixture, tr.LearnSPN])
 def test_close_values_far_from_zero_are_no_constant(learner: Any, offset: float) -> None:
     x = np.random.default_rng(0).normal(size=(60, 2))
-    near, far = (learner().fit(pd.DataFrame(x + [at, 0])).score(x + [at, 0]) for at in (0, offset))
+    tables = [pd.DataFrame(x + np.array([at, 0.0])) for at in (0.0, offset)]
+    near, far = (learner().fit(table).score(table) for table in tables)
     assert far == pytest.approx(near, abs=0.01)
 
 

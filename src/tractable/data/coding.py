@@ -91,8 +91,8 @@ def _whole_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Fl
         return values
     if broken.any():
         caution(
-            f"column '{variable.name}' held whole numbers when the model was learned: {int(broken.sum()):,} of"
-            f" {len(values):,} cells are rounded; learn it with kinds={{'{variable.name}': 'real'}} instead"
+            f"column '{variable.name}' held whole numbers when the model was learned: {int(broken.sum()):,}"
+            f" of {len(values):,} cells are rounded; learn it with kinds={{'{variable.name}': 'real'}} instead"
         )
         values = np.rint(values)
     return np.where(negative, np.nan, values) if negative.any() else values
