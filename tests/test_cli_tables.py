@@ -197,7 +197,9 @@ def test_a_bound_that_is_no_number_is_named(here: Path, capsys: Shell) -> None:
 
 
 def test_a_most_probable_row_has_its_values_as_tables_do(here: Path, capsys: Shell) -> None:
-    pd.DataFrame({"year": [2007] * 40 + list(range(1950, 2000)), "good": [True] * 90}).to_csv("y.csv")
+    pd.DataFrame({"year": [2007] * 40 + list(range(1950, 2000)), "good": [True] * 90}).to_csv(
+        "y.csv", index=False
+    )
     told(capsys, "learn", "independent", "y.csv", "--kinds", "year=integer", "-o", "m.tract", "-q")
     cells = dict(
         line.split() for line in told(capsys, "mpe", "m.tract")[0].splitlines()[:3] if line[0] != " "
