@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import cross_val_score
 
 import tractable as tr
@@ -39,6 +39,46 @@ def test_integers_and_floats_of_the_same_values_give_the_same_model() -> None:
     missing = masses()
     missing[0] = np.nan
     assert infer_schema({"mass": missing})[0].kind == "integer"
+
+
+def iris() -> pd.DataFrame:
+    """The measures of iris flowers and their species."""
+    bunch = load_iris()
+    frame = pd.DataFrame(bunch.data, columns=["sepal", "sepal_width", "petal", "petal_width"])
+    return frame.assign(species=bunch.target_names[bunch.target])
+
+
+DEPENDENT = [tr.ChowLiuTree, tr.NaiveBayesMixture, tr.LearnSPN, tr.LatentTree, tr.BayesianNetwork, tr.ACBN]
+
+
+@pytest.mark.parametrize("learner", DEPENDENT)
+def test_real_columns_are_not_learned_as_independent(learner: Any) -> None:
+    circuit = learner().fit(iris().drop(columns="species")).circuit_
+    assert circuit.prob("petal_width > 1") == pytest.approx(0.62, abs=0.05)
+    assert circuit.prob("petal_width > 1", "petal = 1.4") < 0.1
+
+
+@pytest.mark.parametrize("learner", DEPENDENT)
+def test_smoothing_does_not_widen_a_group(learner: Any) -> None:
+    circuit, frame = learner().fit(iris()).circuit_, iris()
+    share = frame.loc[frame["species"] == "setosa", "petal"].between(1.2, 1.8).mean()
+    assert circuit.prob({"petal": (1.2, 1.8)}, "species=setosa") == pytest.approx(share, abs=0.12)
+
+
+def test_a_density_is_not_called_a_probability() -> None:
+    circuit = tr.NaiveBayesMixture().fit(iris()).circuit_
+    assert circuit.prob("petal_width=0.2", "species=setosa") > 1
+    assert circuit.mpe("species=setosa").kind == "density"
+    assert set(circuit.mpe().density_columns) == {"sepal", "sepal_width", "petal", "petal_width"}
+
+
+def test_other_columns_are_ignored_and_missing_ones_summed_out() -> None:
+    circuit, frame = tr.ChowLiuTree().fit(iris()).circuit_, iris()
+    with pytest.warns(tr.TableWarning, match="column 'more' of the table is not in the schema"):
+        more = circuit.log_prob(frame.assign(more=1))
+    assert more == pytest.approx(circuit.log_prob(frame))
+    fewer = circuit.log_prob(frame.drop(columns="petal"))
+    assert fewer == pytest.approx(circuit.marginalise("petal").log_prob(frame.drop(columns="petal")))
 
 
 def test_few_numbers_are_ordered_states_with_a_mean() -> None:
