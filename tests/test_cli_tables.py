@@ -118,7 +118,7 @@ def test_score_goes_on_with_other_columns_and_states(here: Path, capsys: Shell) 
     assert found["unseen_rows"] == 10
     assert np.isfinite(found["mean_ll"])
     out, err = told(capsys, "score", "m.tract", "strange.csv")
-    assert "(10 rows, 10 with states never seen)" in out
+    assert "(10 rows, 10 with states never seen;" in out
     assert err.splitlines() == [
         "tractable: warning: 2 columns ('id', 'more') of the table are not in the schema: they are ignored",
         "tractable: warning: column 'height' is missing from the table: it is summed out",
@@ -166,6 +166,8 @@ def test_answers_about_dates_are_dates(here: Path, capsys: Shell) -> None:
             "column 'visits' cannot be 'many': a kind is one of categorical, ordinal",
         ),
         (["--kinds", "visit=real"], "there is no column 'visit' to be real"),
+        (["--sep", "ab"], "a separator is one character such as ; and not 'ab'"),
+        (["--sep", "é"], "a separator is one character"),
         (["--drop", "nome"], "there is no column 'nome' to leave out"),
         (["--parts", "day"], "--parts: 'day' is not of the form NAME=PART,PART"),
         (["--parts", "size=month"], "column 'size' holds no dates"),
@@ -176,3 +178,35 @@ def test_a_mistake_is_told_in_one_line(here: Path, capsys: Shell, options: list[
     _, err = told(capsys, "schema", "t.csv", *options, code=2)
     assert words in err
     assert err.count("\n") == 1
+
+
+def test_three_intervals_are_told_with_their_error_in_one_line(here: Path, capsys: Shell) -> None:
+    told(capsys, "learn", "gaussian-mixture", "t.csv", "--drop", "id", "-o", "m.tract", "-q")
+    out, err = told(capsys, "query", "m.tract", "P(height > 1.7, visits > 28, day > 2020-01-10)")
+    assert 0 < float(out.split("=")[-1]) < 1
+    assert err.startswith("tractable: warning: intervals of three or more columns")
+    assert err.count("\n") == 1
+
+
+def test_a_bound_that_is_no_number_is_named(here: Path, capsys: Shell) -> None:
+    told(capsys, "learn", "independent", "t.csv", "--drop", "id", "-o", "m.tract", "-q")
+    for question in ("P(visits > nan)", "P(visits <= nan)", "P(height < nan)"):
+        _, err = told(capsys, "query", "m.tract", question, code=2)
+        assert "is not a number" in err
+    assert told(capsys, "query", "m.tract", "P(visits < inf)")[0].split()[-1] == "1"
+
+
+def test_a_most_probable_row_has_its_values_as_tables_do(here: Path, capsys: Shell) -> None:
+    pd.DataFrame({"year": [2007] * 40 + list(range(1950, 2000)), "good": [True] * 90}).to_csv(
+        "y.csv", index=False
+    )
+    told(capsys, "learn", "independent", "y.csv", "--kinds", "year=integer", "-o", "m.tract", "-q")
+    cells = dict(line.split() for line in told(capsys, "mpe", "m.tract")[0].splitlines()[:2])
+    assert cells["year"].isdigit()
+    assert cells["good"].lower() == "true"
+
+
+def test_a_table_in_another_encoding_is_told_what_to_do(here: Path, capsys: Shell) -> None:
+    Path("latin.csv").write_bytes("name,x\nJosé,1\nAna,2\n".encode("latin-1"))
+    _, err = told(capsys, "schema", "latin.csv", code=2)
+    assert "save the table as UTF-8" in err

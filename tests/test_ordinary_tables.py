@@ -1,11 +1,13 @@
 """Tables as people have them: what a new user tries first gives the right answer, or a line of warning."""
 
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import cross_val_score
 
 import tractable as tr
@@ -37,6 +39,46 @@ def test_integers_and_floats_of_the_same_values_give_the_same_model() -> None:
     missing = masses()
     missing[0] = np.nan
     assert infer_schema({"mass": missing})[0].kind == "integer"
+
+
+def iris() -> pd.DataFrame:
+    """The measures of iris flowers and their species."""
+    bunch = load_iris()
+    frame = pd.DataFrame(bunch.data, columns=["sepal", "sepal_width", "petal", "petal_width"])
+    return frame.assign(species=bunch.target_names[bunch.target])
+
+
+DEPENDENT = [tr.ChowLiuTree, tr.NaiveBayesMixture, tr.LearnSPN, tr.LatentTree, tr.BayesianNetwork, tr.ACBN]
+
+
+@pytest.mark.parametrize("learner", DEPENDENT)
+def test_real_columns_are_not_learned_as_independent(learner: Any) -> None:
+    circuit = learner().fit(iris().drop(columns="species")).circuit_
+    assert circuit.prob("petal_width > 1") == pytest.approx(0.62, abs=0.05)
+    assert circuit.prob("petal_width > 1", "petal = 1.4") < 0.1
+
+
+@pytest.mark.parametrize("learner", DEPENDENT)
+def test_smoothing_does_not_widen_a_group(learner: Any) -> None:
+    circuit, frame = learner().fit(iris()).circuit_, iris()
+    share = frame.loc[frame["species"] == "setosa", "petal"].between(1.2, 1.8).mean()
+    assert circuit.prob({"petal": (1.2, 1.8)}, "species=setosa") == pytest.approx(share, abs=0.12)
+
+
+def test_a_density_is_not_called_a_probability() -> None:
+    circuit = tr.NaiveBayesMixture().fit(iris()).circuit_
+    assert circuit.prob("petal_width=0.2", "species=setosa") > 1
+    assert circuit.mpe("species=setosa").kind == "density"
+    assert set(circuit.mpe().density_columns) == {"sepal", "sepal_width", "petal", "petal_width"}
+
+
+def test_other_columns_are_ignored_and_missing_ones_summed_out() -> None:
+    circuit, frame = tr.ChowLiuTree().fit(iris()).circuit_, iris()
+    with pytest.warns(tr.TableWarning, match="column 'more' of the table is not in the schema"):
+        more = circuit.log_prob(frame.assign(more=1))
+    assert more == pytest.approx(circuit.log_prob(frame))
+    fewer = circuit.log_prob(frame.drop(columns="petal"))
+    assert fewer == pytest.approx(circuit.marginalise("petal").log_prob(frame.drop(columns="petal")))
 
 
 def test_few_numbers_are_ordered_states_with_a_mean() -> None:
@@ -134,6 +176,47 @@ def test_text_labels_of_a_file_are_found_by_the_labels_of_the_frame(tmp_path: Pa
     loaded = tr.load(tmp_path / "m.tract")
     assert loaded.prob({0: "a"}) == pytest.approx(0.5)
     assert np.isfinite(loaded.log_prob(frame)).all()
+
+
+def test_columns_of_every_kind_come_back_with_their_types() -> None:
+    rng, rows = np.random.default_rng(0), 80
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, rows), unit="D")
+    frame = pd.DataFrame(
+        {
+            "mass": masses(rows).astype(int),
+            "cylinders": rng.choice([4, 6, 8], rows),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], rows), ["S", "M", "L"], ordered=True),
+            "day": days,
+            "time": days + pd.to_timedelta(rng.integers(1, 86_000, rows), unit="s"),
+            "good": rng.random(rows) < 0.5,
+            "x": rng.normal(size=rows),
+        }
+    )
+    circuit = tr.ChowLiuTree().fit(frame).circuit_
+    gaps = frame.mask(rng.random(frame.shape) < 0.3)
+    for answer in (circuit.sample(5, random_state=0), circuit.impute(gaps), circuit.mpe(gaps).rows):
+        assert [t.kind for t in answer.dtypes] == ["i", "i", "O", "M", "M", "b", "f"]
+        assert answer["size"].dtype == frame["size"].dtype
+    row = circuit.mpe().row
+    assert [type(row[name]) for name in frame] == [int, int, str, date, datetime, bool, float]
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("learner", [tr.Independent, tr.NaiveBayesMixture, tr.LearnSPN])
+def test_close_values_far_from_zero_are_no_constant(learner: Any, offset: float) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    tables = [pd.DataFrame(x + np.array([at, 0.0])) for at in (0.0, offset)]
+    near, far = (learner().fit(table).score(table) for table in tables)
+    assert far == pytest.approx(near, abs=0.01)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("learner", [tr.Independent, tr.NaiveBayesMixture, tr.LearnSPN])
+def test_huge_and_tiny_numbers_are_learned_in_silence(learner: Any, scale: float) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2)) * [scale, 1]
+    assert np.isfinite(learner().fit(pd.DataFrame(x)).score(x))
 
 
 @pytest.mark.parametrize("mark", ["n/a", "#N/A", "-", ".", "NA", "null", "?", ""])

@@ -38,6 +38,10 @@ def region_box(regions: Mapping[int, Region], columns: Ints) -> Box:
     return Box(low, high)
 
 
+class IntegrationWarning(UserWarning):
+    """A probability that was integrated numerically, and is exact but for a small error."""
+
+
 def tell_error(error: float) -> None:
     """Warn of a probability that was integrated numerically, with its relative error."""
     if error > TELL:
@@ -45,6 +49,7 @@ def tell_error(error: float) -> None:
         warn(
             "intervals of three or more columns that one leaf holds together were integrated numerically:"
             f" the relative error is at most about {power:.0e}",
+            IntegrationWarning,
             stacklevel=2,
         )
 

@@ -16,7 +16,7 @@ TRACEBACK = "TRACTABLE_TRACEBACK"  # the variable that lets whole errors through
 def run_guarded(run: Callable[[], int | None]) -> int:
     """The exit code of a command; a known error is told in one line, and so is each warning about a table."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=UserWarning, module=r"tractable\.data")
+        warnings.filterwarnings("always", category=UserWarning, module=r"tractable\.")
         warnings.showwarning = _OneLineWarnings(warnings.showwarning)
         return run() or 0 if os.environ.get(TRACEBACK) else _guarded(run)
 

@@ -110,5 +110,10 @@ def mpe(
         "exact": best.exact,
     }
     proof = "exact" if best.exact else "a good guess, not proved"
-    told = f"{lines(list(best.row.items()))}\n\n{best.kind} {probability(best.log_prob)} ({proof})"
-    answer(facts, told, as_json)
+    row = lines([(name, _cell(value)) for name, value in best.row.items()])
+    answer(facts, f"{row}\n\n{best.kind} {probability(best.log_prob)} ({proof})", as_json)
+
+
+def _cell(value: object) -> str:
+    """A value of a column as tables have it: a year has no comma, and a truth value is no yes."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

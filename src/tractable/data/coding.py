@@ -92,7 +92,8 @@ def _whole_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Fl
     if broken.any():
         caution(
             f"column '{variable.name}' held whole numbers when the model was learned: {int(broken.sum()):,}"
-            f" of {len(values):,} cells are rounded; learn with kinds={{'{variable.name}': 'real'}} instead"
+            f" of {len(values):,} cells are rounded;"
+            f" learn it with kinds={{'{variable.name}': 'real'}} instead"
         )
         values = np.rint(values)
     return np.where(negative, np.nan, values) if negative.any() else values

@@ -26,7 +26,7 @@ def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Se
     Raises:
         ValueError: naming the line at fault.
     """
-    chosen = separator(source) if sep is None else sep
+    chosen = separator(source) if sep is None else _checked_separator(sep)
     names = _header(source, chosen)
     if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
         caution(
@@ -41,6 +41,17 @@ def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Se
         if field.type == "string" and field.name not in types:
             frame = frame.set_column(i, field.name, _interpret(frame.column(i), decimal_comma=chosen != ","))
     return frame
+
+
+def _checked_separator(sep: str) -> str:
+    """The separator that was asked for.
+
+    Raises:
+        ValueError: if no table can have it.
+    """
+    if len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0':
+        raise ValueError(f"a separator is one character such as ; and not {sep!r}")
+    return sep
 
 
 def separator(source: Source) -> str:

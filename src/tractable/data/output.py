@@ -49,7 +49,18 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
         native = nw.from_arrow(frame, backend=kind).to_native()
     except ValueError:
         raise ValueError(f"{like!r} is no kind of data frame") from None
-    return _with_headings(native, table.schema) if kind == "pandas" else native
+    return _with_headings(_with_orders(native, table.schema), table.schema) if kind == "pandas" else native
+
+
+def _with_orders(frame: Any, schema: Schema) -> Any:
+    """A frame of pandas whose ordinal columns of texts are ordered categories, as they came."""
+    ordered = [v for v in schema if v.kind == "ordinal" and v.has_text_states]
+    if ordered:
+        import pandas as pd
+
+        types = {v.name: pd.CategoricalDtype(list(map(str, v.states)), ordered=True) for v in ordered}
+        frame = frame.astype(types)
+    return frame
 
 
 def _with_headings(frame: Any, schema: Schema) -> Any:

@@ -7,7 +7,7 @@ on one column hold together.
 """
 
 import re
-from math import ceil, floor, inf, nextafter
+from math import ceil, floor, inf, isfinite, nextafter
 
 import numpy as np
 
@@ -156,4 +156,4 @@ def _next(variable: Variable, bound: float, towards: float) -> float:
         return nextafter(bound, towards)
     if not variable.is_whole:
         return bound
-    return floor(bound) + 1.0 if towards > 0 else ceil(bound) - 1.0
+    return bound if not isfinite(bound) else floor(bound) + 1.0 if towards > 0 else ceil(bound) - 1.0

@@ -64,7 +64,11 @@ class Source:
                     lines.append(line)
                     if len(lines) == count:
                         break
-        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as fault:
+        except UnicodeDecodeError as fault:
+            raise ValueError(
+                f"{self}: byte {fault.start:,} is no text in UTF-8: save the table as UTF-8"
+            ) from None
+        except (OSError, EOFError, zlib.error) as fault:
             raise ValueError(f"{self}: {str(fault).splitlines()[0]}") from None
         return lines
 

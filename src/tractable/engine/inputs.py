@@ -8,6 +8,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints, UInt16s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.joint_evidence import tell_error
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
 from tractable.engine.joint_lines import joint_lines
@@ -154,8 +155,11 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
         _fill_block(question, block, rows, value[line])
+    error = 0.0
     for leaf in joint_lines(question.graph, question.code):
-        value[leaf.line] = leaf.log_values(rows, question.regions, question.best)
+        value[leaf.line], leaf_error = leaf.log_values(rows, question.regions, question.best)
+        error = max(error, leaf_error)
+    tell_error(error)  # once: a sum of leaves has no larger relative error than the worst of them
     return (value, split_in_place(value)) if lines else (value, value)
 
 

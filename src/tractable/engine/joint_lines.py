@@ -8,10 +8,17 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
-from tractable.circuit.joint_evidence import joint_leaves, region_box, tell_error
+from tractable.circuit.joint_evidence import joint_leaves, region_box
 from tractable.data.regions import Region
 from tractable.engine.program import CompiledGraph
 from tractable.leaves.multivariate import GaussianLeaf
+
+
+class Valued(NamedTuple):
+    """Log-values of rows, and the largest relative error of those that were integrated numerically."""
+
+    log_value: Floats  # (rows,)
+    error: float
 
 
 class JointLine(NamedTuple):
@@ -21,15 +28,13 @@ class JointLine(NamedTuple):
     columns: Ints
     leaf: GaussianLeaf
 
-    def log_values(self, rows: Floats, regions: Mapping[int, Region], best: frozenset[int]) -> Floats:
-        """The leaf's log-value for each row, missing cells summed out or at their best. Shape (rows,)."""
+    def log_values(self, rows: Floats, regions: Mapping[int, Region], best: frozenset[int]) -> Valued:
+        """The leaf's log-value for each row, missing cells summed out or at their best, and its error."""
         x, box = rows[:, self.columns], region_box(regions, self.columns)
         maximised = self._chosen(best)
         if maximised.any():
             x = self.leaf.complete(x, box, maximised)
-        value, error = self.leaf.log_value(x, box)
-        tell_error(error)
-        return value
+        return Valued(*self.leaf.log_value(x, box))
 
     def moments(self, rows: Floats, regions: Mapping[int, Region]) -> tuple[Floats, Floats]:
         """Mean and variance of each of the leaf's columns given each row. Shapes (rows, columns)."""

@@ -24,6 +24,7 @@ from tractable.data import Schema, Table, collapse
 Matrix: TypeAlias = "Floats | sparse.csr_array"
 
 MANY = 100_000  # rows of which a sample is enough to find a tree
+ROUNDING = 1e-15  # a column whose spread is a smaller share of its largest value is constant
 SPARSE = 0.05  # a matrix with a smaller share of non-zeros than this is kept sparse
 
 
@@ -232,8 +233,9 @@ def _standards(table: Table, layout: FeatureLayout) -> tuple[Floats, Floats, Flo
     largest[largest == 0] = 1.0
     x = x / largest
     mean = (weight * x).sum(axis=0) / safe
+    mean += (weight * (x - mean)).sum(axis=0) / safe  # what rounding took from a mean of close values
     sd = np.sqrt((weight * (x - mean) ** 2).sum(axis=0) / safe)
-    varies = sd > 1e-12  # otherwise the values differ by rounding only
+    varies = sd > ROUNDING  # otherwise the values differ by rounding only
     centre[numbers] = np.where(known, mean * largest, 1.0)  # a rate of one where no count is known
     centre[layout.real] *= known[: layout.real.size]
     scale[numbers] = np.where(known, np.where(varies, sd, 1.0) * largest, 1.0)

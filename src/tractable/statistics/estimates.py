@@ -122,8 +122,7 @@ def least_variances(encoding: Encoding) -> Floats:
     Shape (columns,).
     """
     whole = np.array([v.is_whole for v in encoding.schema], dtype=np.bool_)
-    with np.errstate(over="ignore"):
-        cell = CELL_VARIANCE / encoding.scale**2
+    cell = CELL_VARIANCE / np.where(whole, encoding.scale, 1.0) ** 2  # other scales may have no square
     return np.where(whole, np.maximum(cell, MIN_SPREAD**2), MIN_SPREAD**2)
 
 

@@ -38,7 +38,8 @@ def gaussian_block(encoding: Encoding) -> GaussianBlock | None:
         return None
     centre, scale = encoding.centre[columns], encoding.scale[columns]
     x = encoding.table.values[:, columns] / scale - centre / scale
-    cell = np.array([CELL * encoding.schema[c].is_whole for c in columns.tolist()]) / scale**2
+    whole = np.array([encoding.schema[c].is_whole for c in columns.tolist()], dtype=np.bool_)
+    cell = whole * CELL / np.where(whole, scale, 1.0) ** 2
     size = columns.size
     leaf = GaussianLeaf(IdentityMap(), np.zeros(size), np.eye(size), np.zeros((size, 0)), cell > 0)
     for _ in range(STEPS if np.isnan(x).any() else 1):
