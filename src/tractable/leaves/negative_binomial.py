@@ -161,7 +161,8 @@ def _draw(params: Floats, uniform: Floats, low: float, high: float) -> Floats:
     aim = quiet_log(uniform) + log_mass_between(*distinct.T, *ends)[place]
     lows, last = np.full(len(params), low), np.maximum(first, last)
     while (first < last).any():
-        middle = np.floor((first + last) / 2)
+        middle = np.minimum(np.floor((first + last) / 2), np.nextafter(last, -np.inf))
+        middle = np.maximum(middle, first)  # of huge neighbours rounding may leave nothing between
         enough = log_mass_between(*params.T, lows, middle) > aim
         after = np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), last)
         first, last = np.where(enough, first, after), np.where(enough, middle, last)
