@@ -104,7 +104,11 @@ def test_a_row_of_mixed_columns_has_the_density_of_a_mixture_of_products() -> No
     rows = mixed_rows(Table(MIXED, values))
     probabilities = rng.dirichlet(np.ones(3), 2)
     fit = MixtureFit(
-        np.log([0.3, 0.7]), random_gaussians(rng, 2, 2), np.log(probabilities), np.array([[2.0], [5.0]])
+        np.log([0.3, 0.7]),
+        random_gaussians(rng, 2, 2),
+        np.log(probabilities),
+        np.array([[2.0], [5.0]]),
+        np.full((2, 1), np.inf),
     )
     found = log_mixture(em_rows(rows, rows.numbers, np.zeros(25)), fit)
     for row, x in enumerate(values):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.leaves.finite import overall_shares, quiet_log, state_weights
 from tractable.leaves.overdispersed import log_probability
 from tractable.leaves.poisson import MAX_LOG_RATE, Poisson
@@ -64,7 +64,7 @@ def preferred_counts(groups: CountGroups, smoothing: float, overall: float) -> F
     return _parameters(groups, excess, smoothing, overall)
 
 
-def _gain(groups: CountGroups, excess: Floats, spread: Floats) -> float:
+def _gain(groups: CountGroups, excess: Floats, spread: Ints) -> float:
     """By how many nats the rows of some groups are likelier than under Poisson distributions."""
     weight = groups.weight[spread]
     log_mean = quiet_log(groups.total[spread] / groups.seen[spread])[:, None]

@@ -73,7 +73,7 @@ class NegativeBinomial(Family):
         """The sum over the whole numbers in the interval."""
         spread, answer = _is_spread(params), POISSON.log_mass(params[:, :1], region)
         low, high = (np.full(int(spread.sum()), end) for end in whole_limits(region))
-        answer[spread] = log_mass_between(*params[spread].T, low, high)
+        answer[spread] = log_mass_between(params[spread, 0], params[spread, 1], low, high)
         return answer
 
     def mode(self, params: Floats, region: Region | None = None) -> Floats:
@@ -140,7 +140,7 @@ def _mode(params: Floats, low: float, high: float) -> Floats:
 
 def _window(params: Floats, nearest: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """The first and last of the counts within limits that are not negligible. Shapes (leaves,)."""
-    left, right = (reach_from(*params.T, nearest, sign) for sign in (-1.0, 1.0))
+    left, right = (reach_from(params[:, 0], params[:, 1], nearest, sign) for sign in (-1.0, 1.0))
     first, last = np.maximum(nearest - left, low), np.minimum(nearest + right, high)
     return np.minimum(first, nearest), np.maximum(last, nearest)  # there may be no count within the limits
 
@@ -157,12 +157,14 @@ def _draw(params: Floats, uniform: Floats, low: float, high: float) -> Floats:
     distinct, place = np.unique(params, axis=0, return_inverse=True)
     nearest = _mode(distinct, low, high)
     first, last = (end[place] for end in _window(distinct, nearest, low, high))
-    ends = np.full(len(distinct), low), np.full(len(distinct), high)
-    aim = quiet_log(uniform) + log_mass_between(*distinct.T, *ends)[place]
+    lowest, highest = np.full(len(distinct), low), np.full(len(distinct), high)
+    mass = log_mass_between(distinct[:, 0], distinct[:, 1], lowest, highest)
+    aim = quiet_log(uniform) + mass[place]
     lows, last = np.full(len(params), low), np.maximum(first, last)
     while (first < last).any():
-        middle = np.floor((first + last) / 2)
-        enough = log_mass_between(*params.T, lows, middle) > aim
+        middle = np.minimum(np.floor((first + last) / 2), np.nextafter(last, -np.inf))
+        middle = np.maximum(middle, first)  # of huge neighbours rounding may leave nothing between
+        enough = log_mass_between(params[:, 0], params[:, 1], lows, middle) > aim
         after = np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), last)
         first, last = np.where(enough, first, after), np.where(enough, middle, last)
     return first

@@ -40,7 +40,7 @@ def _limited(params: Floats) -> Floats:
 
 
 def count_leaf(builder: Builder, column: int, params: Floats) -> int:
-    """A leaf with parameters (log mean, log r): a Poisson leaf where r is infinite."""
-    if np.isinf(params[1]):
+    """A leaf with parameters (log mean, log r): a Poisson leaf where r is infinite or there is none."""
+    if len(params) == 1 or np.isinf(params[1]):
         return builder.leaf("poisson", column, params[:1])
     return builder.leaf("negative-binomial", column, params)

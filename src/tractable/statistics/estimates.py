@@ -183,14 +183,17 @@ def product_nodes(
 ) -> list[int]:
     """One product of leaves over all columns for each group.
 
-    Counts are fitted to the rows anew, of which each group has a share, (rows, groups).
+    Counts are fitted to the rows anew, of which each group has a share, (rows, groups), if they are no
+    Poisson counts.
     """
     families = [default_family(v) for v in encoding.schema]
     params = leaf_params(encoding, fitted)
     counted = encoding.layout.counted.tolist()
     for column, overall in zip(counted, encoding.prior[encoding.layout.counts].tolist(), strict=True):
         x, weight = encoding.table.values[:, column], share * encoding.weights[:, None]
-        params[column] = shared_count_params(x, weight, max(smoothing, LEAST_SMOOTHING), overall)
+        wide = shared_count_params(x, weight, max(smoothing, LEAST_SMOOTHING), overall)
+        if np.isfinite(wide[:, 1]).any():
+            params[column] = wide
 
     def leaf(column: int, group: int) -> int:
         line = params[column][group]
