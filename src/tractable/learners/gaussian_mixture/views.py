@@ -17,6 +17,7 @@ from tractable.statistics.map_fits import (
 from tractable.statistics.mixed_rows import MixedRows
 
 MapName: TypeAlias = Literal["identity", "yeo-johnson", "piecewise-linear"]
+SMALLEST = 1e-300  # stands for zero where there is a logarithm
 HALF_UNIT = 0.5  # the least sd, given all other columns, of a column of whole numbers
 
 
@@ -37,9 +38,13 @@ class View:
         slope = np.zeros(len(rows))
         for j in range(z.shape[1]):
             x, seen = rows.numbers[:, j], rows.seen[:, j]
-            image = kind.forward(self.params[j], x) / self.scale[j] - self.centre[j] / self.scale[j]
-            z[:, j] = np.where(seen, image, 0.0)
-            slope += np.where(seen, kind.log_slope(self.params[j], x) - np.log(self.scale[j]), 0.0)
+            if self.unit_floor[j] > 0:  # a whole number stands for the cell around it
+                first, last = (kind.forward(self.params[j], x + half) for half in (-0.5, 0.5))
+                raw, log_slope = (first + last) / 2, np.log(np.maximum(last - first, SMALLEST))
+            else:
+                raw, log_slope = kind.forward(self.params[j], x), kind.log_slope(self.params[j], x)
+            z[:, j] = np.where(seen, raw / self.scale[j] - self.centre[j] / self.scale[j], 0.0)
+            slope += np.where(seen, log_slope - np.log(self.scale[j]), 0.0)
         return z, slope
 
     def leaf_params(self, gaussians: Gaussians) -> Floats:

@@ -5,12 +5,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import ndtri
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.leaves.intervals import POINTS, SHARES
 from tractable.leaves.maps import MonotoneMap
-from tractable.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box
+from tractable.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box, log_between
 from tractable.leaves.multivariate.normal import (
     given_seen,
     log_normal,
@@ -40,9 +41,10 @@ class Box(NamedTuple):
 class GaussianLeaf:
     """Columns that are jointly normal once each went through its map.
 
-    A whole number stands for the cell of width one around it: its probability is the normal density at the
-    middle of the cell's image times the width of that image (off by a part of about 1 / (24 sd^2) of itself),
-    intervals reach half a unit further, and draws are rounded.
+    A whole number stands for the cell of width one around it. Its probability is the mass of the cell, given
+    the other cells seen: real numbers first, then whole ones from left to right, each given the middles of
+    those before it. So the probabilities of all whole numbers add up to one; of several together they are off
+    by a part of about 1 / (24 sd^2). Intervals reach half a unit further, and draws are rounded.
     """
 
     map: MonotoneMap
@@ -168,24 +170,11 @@ class GaussianLeaf:
             z[:, cells] = (first + last) / 2
         return z
 
-    def _cell_ends(self, x: Floats, columns: Bools) -> tuple[Floats, Floats]:
+    def _cell_ends(self, x: Floats, columns: Bools | Ints) -> tuple[Floats, Floats]:
         """The images of the two ends of the cells of whole numbers. Shapes (rows, columns)."""
         maps = self.maps[columns]
         first, last = (self.map.forward(maps, x[:, columns] + half) for half in (-0.5, 0.5))
         return first, last
-
-    def _log_slopes(self, x: Floats, seen: Bools) -> Floats:
-        """The sum of the logarithms of the slopes at the cells seen; over the cell of a whole number.
-
-        Shape (rows,).
-        """
-        points = seen & ~self.whole if self.maps.size else seen
-        total: Floats = self.map.log_slope(self.maps[points], x[:, points]).sum(axis=1)
-        cells = seen & ~points
-        if cells.any():
-            first, last = self._cell_ends(x, cells)
-            total = total + np.log(np.maximum(last - first, 1e-300)).sum(axis=1)
-        return total
 
     def _fill(self, answer: Floats, z: Floats, rows: Ints, fill: Bools, box: Box) -> None:
         """Put the values behind the mapped values of some columns into the answer, inside their intervals."""
@@ -195,12 +184,35 @@ class GaussianLeaf:
 
     def _log_density(self, z: Floats, x: Floats, seen: Bools) -> Floats:
         """The log-density of the cells seen. Shape (rows,)."""
+        if (seen & self.whole).any():
+            return self._log_cells(z, x, seen)
         if seen.all():
             value = log_normal_by_factor(z, self.mean, self.factor)
         else:
             known = np.flatnonzero(seen)
             value = log_normal(z[:, known], self.mean[known], self.covariance[np.ix_(known, known)])
-        return value + self._log_slopes(x, seen)
+        slope: Floats = self.map.log_slope(self.maps[seen], x[:, seen]).sum(axis=1)
+        return value + slope
+
+    def _log_cells(self, z: Floats, x: Floats, seen: Bools) -> Floats:
+        """The log-density of the real cells seen, times the mass of the cells of whole numbers. (rows,)."""
+        points, cells = np.flatnonzero(seen & ~self.whole), np.flatnonzero(seen & self.whole)
+        order = np.concatenate([points, cells])
+        factor = square_root(self.covariance[np.ix_(order, order)])
+        score = np.empty((len(z), order.size))
+        away = z[:, order] - self.mean[order]
+        known = points.size
+        if known:
+            score[:, :known] = solve_triangular(factor[:known, :known], away[:, :known].T, lower=True).T
+        value = log_normal_by_factor(z[:, points], self.mean[points], factor[:known, :known])
+        value = value + self.map.log_slope(self.maps[points], x[:, points]).sum(axis=1)
+        first, last = self._cell_ends(x, cells)
+        for i in range(known, order.size):
+            centre, sd = score[:, :i] @ factor[i, :i], factor[i, i]
+            low, high = ((ends[:, i - known] - self.mean[order[i]] - centre) / sd for ends in (first, last))
+            value += log_between(low, high)
+            score[:, i] = (away[:, i] - centre) / sd
+        return value
 
     def _mapped_box(self, box: Box, columns: Bools) -> tuple[Floats, Floats]:
         """The limits of some columns' mapped values; whole numbers reach half a unit further."""
