@@ -1,6 +1,6 @@
 """Choi, Tan, Anandkumar and Willsky, «Learning Latent Tree Graphical Models», JMLR 2011."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar, NamedTuple, final, get_args
@@ -24,6 +24,7 @@ from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.pieces import learn_through_pieces
 from tractable.statistics.scores import bic_penalty, mean_log_prob
 
+PIECE_STATES = (4, 8)  # of hidden nodes, tried for numeric columns: a binary column near them says too little
 TOLERANCE = 1e-4  # EM stops when an iteration gains less than this many nats a row
 COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # multiples of merge_distance that regularised trees are tried with
 
@@ -58,7 +59,8 @@ class LatentTreeLearner(Learner):
     states: tuple[int, ...] = setting(
         (),
         "Numbers of states of hidden nodes to try; the best on validation rows, or by BIC without them, is"
-        " kept. Without any number a hidden node has as many states as the column nearest to it.",
+        " kept. Without any number a hidden node has as many states as the column nearest to it; with numeric"
+        " columns 4 and 8 are tried as well.",
         at_least=1,
         optional=True,
         search=OneOf((), (2,), (4,), (8,)),
@@ -87,14 +89,19 @@ class LatentTreeLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
-            return self._learn_states(_prepare(part, held_out), rng, watch)
+            facts = _prepare(part, held_out)
+            through_pieces = part.schema != table.schema
+            sizes = self.states or ((None, *PIECE_STATES) if through_pieces else (None,))
+            return self._learn_states(facts, sizes, rng, watch)
 
         return Learned(learn_through_pieces(table, valid, learn))
 
-    def _learn_states(self, facts: _Problem, rng: np.random.Generator, watch: Watch) -> Graph:
+    def _learn_states(
+        self, facts: _Problem, sizes: Sequence[int | None], rng: np.random.Generator, watch: Watch
+    ) -> Graph:
         """The tree over a table of categorical columns."""
         best, best_score = None, -np.inf
-        for tree, states in self._candidates(facts, watch):
+        for tree, states in self._candidates(facts, sizes, watch):
             graph, train = self._fit_tree(tree, states, facts, rng, watch)
             score = (
                 train - bic_penalty(graph, facts.encoding)
@@ -108,7 +115,9 @@ class LatentTreeLearner(Learner):
         assert best is not None
         return best
 
-    def _candidates(self, facts: _Problem, watch: Watch) -> Iterator[tuple[Tree, int | None]]:
+    def _candidates(
+        self, facts: _Problem, sizes: Sequence[int | None], watch: Watch
+    ) -> Iterator[tuple[Tree, int | None]]:
         """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
         seen: set[int] = set()
         for factor in COARSER if self.regularised else (1.0,):
@@ -118,7 +127,7 @@ class LatentTreeLearner(Learner):
             tree = latent_tree(facts.distance, how, watch)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
-                yield from product([tree], self.states or (None,))
+                yield from product([tree], sizes)
 
     def _fit_tree(
         self, tree: Tree, states: int | None, facts: _Problem, rng: np.random.Generator, watch: Watch
