@@ -13,6 +13,7 @@ from tractable.leaves.family import Density
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
 from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
+from tractable.leaves.rounding import CELL_VARIANCE, rounding_step
 
 MIN_SPREAD = 1e-3  # a fitted sd is at least this part of its column's: no point gets an infinite density
 MAX_LOG_SD = 700.0  # beyond this, the sd or its inverse is no double
@@ -22,7 +23,6 @@ FIRST_UNIFORM = 2.0**-53  # stands for zero, whose quantile is -inf
 MAX_SD_OUT = 1e300  # stands for an overflow
 FAR = 1e4  # this many sd out, or over an interval of so few sd, the bell is an exponential to all the
 SHORT = 1e-4  # digits that a draw needs
-CELL_VARIANCE = 1 / 12  # that rounding to whole numbers adds
 BRIEF = 0.5  # an interval this long, in sd and in lengths over which a tail falls, is integrated by a rule
 BRIEF_POINTS, _brief_weights = np.polynomial.legendre.leggauss(7)
 BRIEF_SHARES: Floats = _brief_weights / 2  # (7,) sums to one
@@ -51,7 +51,10 @@ class Gaussian(Density):
         return None if (np.abs(params[:, 1]) <= MAX_LOG_SD).all() else f"a log sd is beyond {MAX_LOG_SD:g}"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """Weighted mean and sd; `pseudo_rows` says how they are smoothed."""
+        """Weighted mean and sd; `pseudo_rows` says how they are smoothed.
+
+        No leaf is narrower than the step to which the values were rounded.
+        """
         row_share = overall_shares(weight)
         z, centre, scale = _standardise(x, row_share)
         overall = float(row_share @ z**2) if z.size else 1.0
@@ -64,7 +67,8 @@ class Gaussian(Density):
         rows = np.where(empty, 1.0, rows)
         mean = (total + smoothing * near) / rows
         square = np.where(empty, overall, (square + smoothing * around) / rows)
-        variance = np.maximum(square - mean**2, MIN_SPREAD**2)
+        cell = CELL_VARIANCE * (rounding_step(x, weight.sum(axis=0)) / scale) ** 2
+        variance = np.maximum(square - mean**2, max(MIN_SPREAD**2, cell))
         log_sd = np.clip(0.5 * np.log(variance) + log(scale), -MAX_LOG_SD, MAX_LOG_SD)
         return np.stack([mean * scale + centre, log_sd], axis=1)
 

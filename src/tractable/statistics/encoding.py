@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data import Schema, Table, collapse
+from tractable.leaves.rounding import rounding_step
 
 Matrix: TypeAlias = "Floats | sparse.csr_array"
 
@@ -87,6 +88,7 @@ class Encoding:
         Floats  # (features,) one pseudo-count: states equally likely, numeric columns as in the whole table
     )
     constant: Floats  # (rows,) the part of a row's log-probability that depends on no parameter
+    step: Floats  # (columns,) to which numbers are rounded: one for whole numbers, zero where none is seen
 
     @property
     def total(self) -> float:
@@ -125,7 +127,8 @@ class Encoding:
         layout = _layout(table.schema, self.layout.seen[columns] > 0)
         constant = _constant(table, layout)
         standards = self.centre[columns], self.scale[columns]
-        return Encoding(table, table.row_weights, layout, matrix, *standards, self.prior[kept], constant)
+        rest = self.prior[kept], constant, self.step[columns]
+        return Encoding(table, table.row_weights, layout, matrix, *standards, *rest)
 
 
 def encode(table: Table) -> Encoding:
@@ -144,7 +147,8 @@ def encode(table: Table) -> Encoding:
     numbers = np.concatenate([values, values**2, counts], axis=1)
     matrix = _matrix(distinct, layout, np.nan_to_num(numbers))
     constant = _constant(distinct, layout)
-    return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant)
+    step = _rounding_steps(distinct, layout)
+    return Encoding(distinct, distinct.row_weights, layout, matrix, centre, scale, prior, constant, step)
 
 
 def encode_for_trees(table: Table) -> Encoding:
@@ -212,6 +216,15 @@ def _layout(schema: Schema, incomplete: Bools) -> FeatureLayout:
     own = 1 + owner.size + 2 * real.size + count.size
     seen = np.where(incomplete, own + np.cumsum(incomplete) - 1, 0)
     return FeatureLayout(categorical, real, count, owner, state, seen, own + int(incomplete.sum()))
+
+
+def _rounding_steps(table: Table, layout: FeatureLayout) -> Floats:
+    """The step to which each numeric column was rounded, as far as its values tell. Shape (columns,)."""
+    step = np.array([float(v.is_whole) for v in table.schema])
+    for column in layout.real[step[layout.real] == 0].tolist():
+        seen = ~np.isnan(table.values[:, column])
+        step[column] = rounding_step(table.values[seen, column], table.row_weights[seen])
+    return step
 
 
 def _standards(table: Table, layout: FeatureLayout) -> tuple[Floats, Floats, Floats]:

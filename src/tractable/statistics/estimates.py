@@ -12,9 +12,10 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Builder
 from tractable.data import Variable
-from tractable.leaves.gaussian import CELL_VARIANCE, MAX_LOG_SD, MIN_SPREAD, unrounded
+from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD, unrounded
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
+from tractable.leaves.rounding import CELL_VARIANCE
 from tractable.statistics.count_leaves import count_leaf, shared_count_params
 from tractable.statistics.encoding import Encoding
 
@@ -117,13 +118,11 @@ def smoothed_moments(
 
 
 def least_variances(encoding: Encoding) -> Floats:
-    """The least standardised variance of each numeric column: that of one cell for whole numbers.
+    """The least standardised variance of each numeric column: that of a cell, if its values are rounded.
 
     Shape (columns,).
     """
-    whole = np.array([v.is_whole for v in encoding.schema], dtype=np.bool_)
-    cell = CELL_VARIANCE / np.where(whole, encoding.scale, 1.0) ** 2  # other scales may have no square
-    return np.where(whole, np.maximum(cell, MIN_SPREAD**2), MIN_SPREAD**2)
+    return np.maximum(CELL_VARIANCE * (encoding.step / encoding.scale) ** 2, MIN_SPREAD**2)
 
 
 def log_rates(seen: Floats, total: Floats) -> Floats:
