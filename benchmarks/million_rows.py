@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.csv as pc  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 
 
 def mixed_table(rows: int) -> pa.Table:

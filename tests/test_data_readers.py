@@ -145,7 +145,7 @@ def test_an_absent_or_broken_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"t\.data\.gz: Not a gzipped file"):
         read(tmp_path / "t.data.gz")
     (tmp_path / "t.csv").write_bytes(b"a,b\n1,\xff\n")
-    with pytest.raises(ValueError, match=r"t\.csv: .*utf-8"):
+    with pytest.raises(ValueError, match=r"t\.csv: .*UTF-8"):
         read(tmp_path / "t.csv")
 
 

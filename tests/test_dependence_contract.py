@@ -27,7 +27,7 @@ def dependent_table(first: str, second: str, shape: str = "normal") -> Table:
     schema, columns = [], []
     for name, kind in (("x", first), ("y", second)):
         if kind == "categorical":
-            schema.append(Variable(name, kind, ("low", "high")))
+            schema.append(Variable(name, "categorical", ("low", "high")))
             columns.append((hidden > 0).astype(np.float64))
         else:
             schema.append(Variable(name, kind))  # type: ignore[arg-type]

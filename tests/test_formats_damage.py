@@ -163,7 +163,7 @@ def set_column(**entries: Any) -> Callable[[Tensors, dict[str, Any]], None]:
         (set_column(states=[]), "column 'x1' is categorical and has no states"),
         (set_column(states=["a", "a"]), "column 'x1' has the same state twice"),
         (set_column(states=[None]), "states of column 'x1'"),
-        (set_column(kind="ordinal"), "column 'x1' is of the unknown kind 'ordinal'"),
+        (set_column(kind="wooden"), "column 'x1' is of the unknown kind 'wooden'"),
         (set_column(kind=[]), "unknown kind []"),
         (set_column(role="boss"), "unknown role 'boss'"),
         (set_column(name="x0"), "two columns are called 'x0'"),

@@ -59,10 +59,10 @@ def toy() -> Iterator[None]:
 
 def test_it_has_an_estimator_that_scikit_learn_understands() -> None:
     assert "ToyModel" in dir(tr)
-    assert list(inspect.signature(tr.ToyModel).parameters) == ["smoothing", "random_state"]
+    assert list(inspect.signature(tr.ToyModel).parameters) == ["smoothing", "unseen", "random_state"]
     assert "Pseudo-counts of each distribution of the toy model." in str(inspect.getdoc(tr.ToyModel))
     model = clone(tr.ToyModel(smoothing=2.0)).fit(clinic(50))
-    assert model.get_params() == {"smoothing": 2.0, "random_state": None}
+    assert model.get_params() == {"smoothing": 2.0, "unseen": "share", "random_state": None}
     assert model.circuit_.about["settings"] == {"smoothing": 2.0}
     again = pickle.loads(pickle.dumps(model))
     assert again.score(clinic(20)) == model.score(clinic(20))
