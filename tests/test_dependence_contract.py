@@ -9,8 +9,6 @@ from tractable.engine import log_values
 from tractable.learners import LEARNERS
 
 ROWS = 200
-NOT_YET: set[str] = set()  # learners that still fail, strictly
-KINDS = ["real", "integer", "count", "date", "datetime"]
 
 
 def numbers(kind: str, hidden: Floats, rng: np.random.Generator) -> Floats:
@@ -48,14 +46,7 @@ def dependence(name: str, table: Table) -> float:
 
 def cases(pairs: list[tuple[str, str, str]]) -> list[object]:
     names = [name for name in LEARNERS if name != "independent"]
-    return [
-        pytest.param(
-            name, *pair, id=f"{name} {' '.join(pair)}",
-            marks=[pytest.mark.xfail(strict=True)] if name in NOT_YET else [],
-        )
-        for name in names
-        for pair in pairs
-    ]  # fmt: skip
+    return [pytest.param(name, *pair, id=f"{name} {' '.join(pair)}") for name in names for pair in pairs]
 
 
 @pytest.mark.parametrize(

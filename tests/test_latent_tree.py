@@ -302,7 +302,8 @@ def test_a_state_tells_of_a_number_whichever_comes_first(columns: list[int]) -> 
     table = Table(schema, np.column_stack([state, rng.normal(10 * state, 1.0)])).select(columns)
     graph = LatentTreeLearner().learn(table, rng)
     likely, unlikely = log_values(graph, np.array([[1.0, 10.0], [0.0, 10.0]])[:, columns])
-    assert likely > unlikely + 4  # the states of pieces are smoothed, so that no more is told
+    # Half of 300 rows beside a pseudo-count of 0.1 are log(1500) = 7.3 nats: no row tells of more.
+    assert likely > unlikely + 6
 
 
 def test_an_interrupted_search_still_gives_a_tree_of_all_columns() -> None:

@@ -12,6 +12,7 @@ from tractable.data.schema import Variable
 from tractable.leaves.family import Density
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
+from tractable.leaves.normal_intervals import log_normal_between
 from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.leaves.rounding import CELL_VARIANCE, rounding_step
 
@@ -23,9 +24,6 @@ FIRST_UNIFORM = 2.0**-53  # stands for zero, whose quantile is -inf
 MAX_SD_OUT = 1e300  # stands for an overflow
 FAR = 1e4  # this many sd out, or over an interval of so few sd, the bell is an exponential to all the
 SHORT = 1e-4  # digits that a draw needs
-BRIEF = 0.5  # an interval this long, in sd and in lengths over which a tail falls, is integrated by a rule
-BRIEF_POINTS, _brief_weights = np.polynomial.legendre.leggauss(7)
-BRIEF_SHARES: Floats = _brief_weights / 2  # (7,) sums to one
 
 
 @final
@@ -119,18 +117,11 @@ class Gaussian(Density):
         return params[:, 1] + 0.5 * log(2 * pi * e)
 
     def log_between(self, params: Floats, low: Floats, high: Floats) -> Floats:
-        """Short intervals by a Gauss rule, others by the difference of two tails on the left."""
+        """The mass between the bounds in sd from the mean."""
         inverse = np.exp(-params[:, 1:])
         with np.errstate(over="ignore", invalid="ignore"):
             first, last = (low - params[:, :1]) * inverse, (high - params[:, :1]) * inverse
-            is_right = first + last > 0
-            first, last = np.where(is_right, -last, first), np.where(is_right, -first, last)
-            length = last - first
-            brief = length * np.maximum(1.0, -first) < BRIEF
-        answer = np.empty(length.shape)
-        answer[brief] = _log_brief_mass(first[brief], length[brief])
-        answer[~brief] = _log_difference(first[~brief], last[~brief])
-        return answer
+        return log_normal_between(first, last)
 
     def window(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
         """The ends of what counts around the point of the region nearest the mean."""
@@ -157,24 +148,6 @@ def unrounded(params: Floats) -> Floats:
     variance = np.exp(2 * np.minimum(params[:, 1], MAX_LOG_SD / 2)) - CELL_VARIANCE
     log_sd = 0.5 * np.log(np.maximum(variance, CELL_VARIANCE))
     return np.column_stack([params[:, 0], np.where(params[:, 1] > MAX_LOG_SD / 2, params[:, 1], log_sd)])
-
-
-def _log_brief_mass(first: Floats, length: Floats) -> Floats:
-    """The log-mass of intervals, in sd, over which the density is smooth. Shape (intervals,)."""
-    middle, half = first + length / 2, length / 2
-    step = half[:, None] * BRIEF_POINTS
-    inside = np.exp(-(middle[:, None] + 0.5 * step) * step) @ BRIEF_SHARES
-    with np.errstate(over="ignore"):
-        return quiet_log(length * inside) - 0.5 * middle**2 - 0.5 * log(tau)
-
-
-def _log_difference(first: Floats, last: Floats) -> Floats:
-    """The log-mass of longer intervals, in sd, which lie more to the left. Shape (intervals,)."""
-    above, below = log_ndtr(last), log_ndtr(first)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            np.isneginf(above), -np.inf, above + np.log(-np.expm1(np.minimum(below - above, 0.0)))
-        )
 
 
 def _standardise(x: Floats, row_share: Floats) -> tuple[Floats, float, float]:

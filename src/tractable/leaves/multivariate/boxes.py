@@ -13,6 +13,7 @@ from scipy.special import log_ndtr, logsumexp, ndtri_exp
 from tractable.arrays import Floats, Ints
 from tractable.leaves.intervals import NEGLIGIBLE
 from tractable.leaves.multivariate.normal import square_root
+from tractable.leaves.normal_intervals import log_normal_between
 
 INNER, OUTER = 64, 48  # points of an interval, and of each of the three parts that the first of two is cut in
 SHIFTS, LATTICE = 8, 1021  # of Genz's method
@@ -166,7 +167,7 @@ def _walk(mean: Floats, factor: Floats, low: Floats, high: Floats, uniform: Floa
     for i in range(columns):
         centre = mean[:, i, None] + score[:, :, :i] @ factor[i, :i]
         first, last = (low[i] - centre) / factor[i, i], (high[i] - centre) / factor[i, i]
-        log_weight += log_between(first, last)
+        log_weight += log_normal_between(first, last)
         score[:, :, i] = truncated_quantile(first, last, uniform[..., i])
         points[:, :, i] = np.clip(centre + factor[i, i] * score[:, :, i], low[i], high[i])
     return points, log_weight
@@ -201,17 +202,6 @@ def _lattice(columns: int) -> Floats:
     shifted = [(number + rng.random(columns)) % 1.0 for _ in range(SHIFTS)]
     folded = np.abs(2 * np.concatenate(shifted) - 1)  # a periodic integrand converges faster
     return _inner(folded)
-
-
-def log_between(first: Floats, last: Floats) -> Floats:
-    """The log-probability that a standard normal number lies between two bounds, in either tail."""
-    flip = first > 0
-    low, high = np.where(flip, -last, first), np.where(flip, -first, last)
-    top = log_ndtr(high)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            np.isneginf(top), -np.inf, top + np.log(-np.expm1(np.minimum(log_ndtr(low) - top, 0.0)))
-        )
 
 
 def truncated_quantile(first: Floats, last: Floats, uniform: Floats) -> Floats:

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from tractable.arrays import Bools, Floats, Ints
 from tractable.leaves.intervals import POINTS, SHARES
 from tractable.leaves.maps import MonotoneMap
-from tractable.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box, log_between
+from tractable.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box
 from tractable.leaves.multivariate.normal import (
     given_seen,
     log_normal,
@@ -19,6 +19,7 @@ from tractable.leaves.multivariate.normal import (
     patterns,
     square_root,
 )
+from tractable.leaves.normal_intervals import log_normal_between
 
 TOGETHER = 1 << 19  # points of intervals that are held at once
 TAIL = 2.0**-53  # stands for a uniform number of zero, whose quantile is -inf
@@ -210,7 +211,7 @@ class GaussianLeaf:
         for i in range(known, order.size):
             centre, sd = score[:, :i] @ factor[i, :i], factor[i, i]
             low, high = ((ends[:, i - known] - self.mean[order[i]] - centre) / sd for ends in (first, last))
-            value += log_between(low, high)
+            value += log_normal_between(low, high)
             score[:, i] = (away[:, i] - centre) / sd
         return value
 
