@@ -48,7 +48,8 @@ def iris() -> pd.DataFrame:
     return frame.assign(species=bunch.target_names[bunch.target])
 
 
-DEPENDENT = [tr.ChowLiuTree, tr.NaiveBayesMixture, tr.LearnSPN, tr.LatentTree, tr.BayesianNetwork, tr.ACBN]
+NARROW = [tr.ChowLiuTree, tr.NaiveBayesMixture, tr.LearnSPN, tr.LatentTree]
+DEPENDENT = [*NARROW, tr.BayesianNetwork, tr.ACBN, tr.EACMN, tr.MixtureOfTrees, tr.GaussianMixture]
 
 
 @pytest.mark.parametrize("learner", DEPENDENT)
@@ -58,8 +59,15 @@ def test_real_columns_are_not_learned_as_independent(learner: Any) -> None:
     assert circuit.prob("petal_width > 1", "petal = 1.4") < 0.1
 
 
+@pytest.mark.parametrize("learner", NARROW)
+def test_smoothing_does_not_double_the_spread_of_a_group(learner: Any) -> None:
+    circuit, frame = learner(random_state=0).fit(iris()).circuit_, iris()
+    spread = frame.loc[frame["species"] == "setosa", "petal"].std()
+    assert circuit.marginals("species=setosa")["petal"]["std"] < 2 * spread
+
+
 @pytest.mark.parametrize("learner", DEPENDENT)
-def test_smoothing_does_not_widen_a_group(learner: Any) -> None:
+def test_most_of_a_group_stays_where_its_rows_are(learner: Any) -> None:
     circuit, frame = learner().fit(iris()).circuit_, iris()
     share = frame.loc[frame["species"] == "setosa", "petal"].between(1.2, 1.8).mean()
     assert circuit.prob({"petal": (1.2, 1.8)}, "species=setosa") == pytest.approx(share, abs=0.12)
