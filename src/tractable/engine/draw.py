@@ -19,6 +19,7 @@ from tractable.engine.program import own_places
 from tractable.engine.sweep import SMALL_TILE, in_parts, map_threads, new_tile, threads_or_default, tile_width
 from tractable.engine.trace import Draws, LeafWeights, trace, trace_batch
 from tractable.engine.up import sweep_up
+from tractable.leaves.random_bits import as_uniform, mix_bits
 
 FEW_DRAWS = 200  # that another thread is not worth
 
@@ -85,14 +86,7 @@ def completions(
 def _words(seed: int, count: int) -> Words:
     """The initial state of the random numbers of each draw; these are far apart."""
     number: Words = np.arange(count, dtype=np.uint64)
-    return _mix_bits(number + _mix_bits(np.array([seed], dtype=np.uint64)))
-
-
-def _mix_bits(word: Words) -> Words:
-    """Words whose bits are mixed (the finaliser of SplitMix64)."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    return mix_bits(number + mix_bits(np.array([seed], dtype=np.uint64)))
 
 
 def _empty_draws(words: Words, columns: int) -> Draws:
@@ -162,5 +156,4 @@ def _fill_joints(question: Question, rows: Floats, draws: Draws, answer: Floats)
 def _uniform(random: Words, column: int) -> Floats:
     """A number in [0, 1) for each draw, another one for each column."""
     step = (2 * column + 1) * 0xD1B54A32D192ED03 % 2**64
-    words = _mix_bits(random + np.uint64(step))
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return as_uniform(mix_bits(random + np.uint64(step)))

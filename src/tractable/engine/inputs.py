@@ -155,11 +155,14 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
         _fill_block(question, block, rows, value[line])
-    error = 0.0
+    errors: dict[tuple[int, ...], float] = {}
     for leaf in joint_lines(question.graph, question.code):
-        value[leaf.line], leaf_error = leaf.log_values(rows, question.regions, question.best)
-        error = max(error, leaf_error)
-    tell_error(error)  # once: a sum of leaves has no larger relative error than the worst of them
+        value[leaf.line], error = leaf.log_values(rows, question.regions, question.best)
+        columns = tuple(leaf.columns.tolist())
+        errors[columns] = max(errors.get(columns, 0.0), error)
+    # A sum of leaves over the same columns is no further off than the worst of them, and in a product the
+    # errors of different columns add up.
+    tell_error(sum(errors.values()))
     return (value, split_in_place(value)) if lines else (value, value)
 
 

@@ -14,6 +14,7 @@ from tractable.arrays import Floats, Ints
 from tractable.leaves.intervals import NEGLIGIBLE
 from tractable.leaves.multivariate.normal import square_root
 from tractable.leaves.normal_intervals import log_normal_between
+from tractable.leaves.random_bits import as_uniform, mix_bits
 
 INNER, OUTER = 64, 48  # points of an interval, and of each of the three parts that the first of two is cut in
 SHIFTS, LATTICE = 8, 1021  # of Genz's method
@@ -180,9 +181,7 @@ def _another(uniform: Floats) -> Floats:
         * np.arange(1, 2 * uniform.shape[1], 2, dtype=np.uint64),
         axis=1,
     )
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((word ^ (word >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return as_uniform(mix_bits(word))
 
 
 def _inner(uniform: Floats) -> Floats:
