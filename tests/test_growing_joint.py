@@ -135,7 +135,7 @@ def test_a_frozen_circuit_is_the_model_and_has_every_property(missing: float) ->
 def test_a_planted_tree_is_as_small_as_a_compiled_one() -> None:
     objective = joint_likelihood(dependent_table(), None, Priors(0.0, 10.0))
     chain = Forest(np.array([-1, 0, 1, 2, 3]), np.arange(5))
-    plant_tree(objective, chain, 1e-9)
+    plant_tree(objective, chain, 1e-9, dependent_table().schema)
     # Sums of two edges for each state above; products of an indicator, two weights and what follows.
     assert objective.structure.edges < 110
     objective.fit(FitEffort(200, 1e-12))
@@ -147,7 +147,7 @@ def test_priors_keep_a_planted_tree_as_it_is() -> None:
     data = dependent_table(rows=30)
     chain = Forest(np.array([-1, 0, 1, 2, 3]), np.arange(5))
     objective = joint_likelihood(data, None, Priors(100.0, 0.01))
-    plant_tree(objective, chain, 1.0)
+    plant_tree(objective, chain, 1.0, data.schema)
     objective.fit(FitEffort(100, 1e-9))
     structure = objective.structure
     graph = structure.freeze(data.schema, objective.weights, -objective.log_partition)

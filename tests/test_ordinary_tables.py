@@ -48,8 +48,9 @@ def iris() -> pd.DataFrame:
     return frame.assign(species=bunch.target_names[bunch.target])
 
 
-NARROW = [tr.ChowLiuTree, tr.NaiveBayesMixture, tr.LearnSPN, tr.LatentTree]
-DEPENDENT = [*NARROW, tr.BayesianNetwork, tr.ACBN, tr.EACMN, tr.MixtureOfTrees, tr.GaussianMixture]
+TREES = [tr.ChowLiuTree, tr.LatentTree, tr.HiddenChowLiuTree, tr.MixtureOfTrees]
+NARROW = [*TREES, tr.NaiveBayesMixture, tr.LearnSPN, tr.ACBN, tr.BayesianNetwork, tr.EACMN]
+DEPENDENT = [*NARROW, tr.ACMN, tr.GaussianMixture]
 
 
 @pytest.mark.parametrize("learner", DEPENDENT)

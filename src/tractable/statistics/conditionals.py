@@ -60,30 +60,34 @@ def _state_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothi
     pair = codes[parent] * (states + 1) + codes[column]
     counts: Floats = np.bincount(pair, weights, (above + 1) * (states + 1)).astype(np.float64)
     counts = counts.reshape(above + 1, states + 1)[:above, :states]
-    if encoding.schema[column].kind == "ordinal":
-        own = near_prior(counts, own, encoding.schema[parent].kind == "ordinal")
+    ordered = [encoding.schema[each].kind == "ordinal" for each in link]
+    own = pseudo_counts(counts, own, *ordered)
     counts = counts + smoothing * own
     return np.log(counts / counts.sum(axis=1, keepdims=True))
 
 
-def near_prior(counts: Floats, own: Floats, ordered_parent: bool) -> Floats:
-    """For each state of the parent, what one pseudo-count adds to the ordered states of a column.
+def pseudo_counts(counts: Floats, own: Floats, ordered: bool, ordered_parent: bool) -> Floats:
+    """What one pseudo-count adds to each state of a column, for each state of its parent.
 
-    Most of it goes where the rows are or next to it, for states next to each other are alike; a little is
-    distributed like the column, so that a group stays where it is. Shape (parent's states, states).
+    States next to each other in an ordered column, or below ones of an ordered parent, are alike: there most
+    of a pseudo-count goes where the rows of this and the next states are, and a little is distributed like
+    the column, so that a group stays where it is. Shape (parent's states, states), or that of `own`, which
+    is all of it where nothing is ordered.
     """
-    near = _blurred(counts.T).T
+    if not (ordered or ordered_parent):
+        return own
+    near = _blurred(counts.T).T if ordered else counts
     if ordered_parent:
         near = _blurred(near)
     total = near.sum(axis=1, keepdims=True)
     spread = np.where(total > 0, near / np.where(total > 0, total, 1.0), own)
-    return NEAR * spread + SHARE * own
+    return (NEAR if ordered else 1 - SHARE) * spread + SHARE * own
 
 
 def _blurred(counts: Floats) -> Floats:
-    """Half of each line's counts, and a quarter of those of the lines before and after it."""
+    """Three quarters of each line's counts, and an eighth of those of the lines before and after it."""
     padded = np.pad(counts, ((1, 1), (0, 0)), mode="edge")
-    return counts / 2 + padded[:-2] / 4 + padded[2:] / 4
+    return 0.75 * counts + 0.125 * (padded[:-2] + padded[2:])
 
 
 def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:

@@ -15,7 +15,7 @@ from tractable.learners.bayesian.kernels import Codes, split_gains
 from tractable.learners.bayesian.rows import coded_rows
 from tractable.learners.bayesian.trees import Leaf, Split, tree_factor
 from tractable.networks import Network
-from tractable.statistics.conditionals import near_prior
+from tractable.statistics.conditionals import pseudo_counts
 from tractable.statistics.estimates import LEAST_SMOOTHING
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
@@ -205,7 +205,9 @@ class TreeSearch:
         even = self._pseudo_counts(child)
         if self.schema[child].kind != "ordinal":
             return even
-        return self.smoothing * near_prior(counts[None, :], even / self.smoothing, ordered_parent=False)[0]
+        # Half of what an even distribution would have, for a number may depend on another through a third.
+        far = even / (2 * self.smoothing)
+        return self.smoothing * pseudo_counts(counts[None, :], far, ordered=True, ordered_parent=False)[0]
 
     def _held_out_gain(self, leaf: int, new: range) -> float:
         """What the held-out rows gain by a split."""

@@ -1,15 +1,18 @@
 """ACMN with the heuristics of Rooshenas, «Learning Tractable Graphical Models», 2017, section 4.3.1."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.data import Table
+from tractable.arrays import Floats
+from tractable.data import Schema, Table
 from tractable.growing import FitEffort, JointLikelihood, SplitCosts
 from tractable.growing.joint_likelihood import LEAST_SMOOTHING
 from tractable.learners.markov.base import MarkovLearner
 from tractable.settings import setting
+from tractable.statistics.conditionals import pseudo_counts
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import Forest, chow_liu_forest
 
@@ -30,7 +33,7 @@ class EACMNLearner(MarkovLearner):
 
     def _plant(self, objective: JointLikelihood, table: Table) -> None:
         forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0)
-        plant_tree(objective, forest, max(self.smoothing, LEAST_SMOOTHING))
+        plant_tree(objective, forest, max(self.smoothing, LEAST_SMOOTHING), table.schema)
         objective.fit(FitEffort(100, 1e-8))
 
     def _costs(self) -> SplitCosts:
@@ -40,7 +43,7 @@ class EACMNLearner(MarkovLearner):
         return FitEffort(STEPS, TOLERANCE)
 
 
-def plant_tree(objective: JointLikelihood, forest: Forest, smoothing: float) -> None:
+def plant_tree(objective: JointLikelihood, forest: Forest, smoothing: float, schema: Schema) -> None:
     """Split the features of independent columns so that the model becomes a tree.
 
     Every state of a column is split on the column's parent, columns far from the root first: then each sum
@@ -48,13 +51,27 @@ def plant_tree(objective: JointLikelihood, forest: Forest, smoothing: float) -> 
     weights of the tree are their own prior means. The priors are about what the search adds to the tree; with
     many columns and few rows they would remove the tree itself.
     """
-    structure, frequencies = objective.structure, objective.frequencies
+    structure = objective.structure
     for column in forest.order[::-1].tolist():
         parent = int(forest.parent[column])
-        for feature in range(*structure.states_of(column).indices(structure.items)) if parent >= 0 else ():
-            above = frequencies.values[structure.states_of(parent)]
-            rows = objective.total * frequencies.values[feature]
-            shares = frequencies.state_shares(feature)[structure.states_of(parent)]
-            weight = np.log((rows * shares + smoothing * above) / (rows + smoothing) / above)
-            structure.split(feature, parent)
-            objective.add_split(feature, parent, weight, prior_mean=weight)
+        if parent >= 0:
+            first = structure.states_of(column).start
+            ordered = [schema[each].kind == "ordinal" for each in (parent, column)]
+            for state, weight in enumerate(_tree_weights(objective, (column, parent), smoothing, ordered)):
+                structure.split(first + state, parent)
+                objective.add_split(first + state, parent, weight, prior_mean=weight)
+
+
+def _tree_weights(
+    objective: JointLikelihood, link: tuple[int, int], smoothing: float, ordered: Sequence[bool]
+) -> Floats:
+    """The weight of each state of a column with each state of its parent: how much likelier they make it."""
+    column, parent = (objective.structure.states_of(each) for each in link)
+    frequencies = objective.frequencies
+    above = frequencies.values[parent]
+    rows = objective.total * frequencies.values[column][:, None]
+    shares = [frequencies.state_shares(feature)[parent] for feature in range(column.start, column.stop)]
+    counts = rows * np.stack(shares)
+    counts = counts + smoothing * pseudo_counts(counts, above, *ordered)
+    total = counts.sum(axis=1, keepdims=True) if any(ordered) else rows + smoothing
+    return np.log(counts / total / above)
