@@ -49,8 +49,16 @@ def iris() -> pd.DataFrame:
 
 
 TREES = [tr.ChowLiuTree, tr.LatentTree, tr.HiddenChowLiuTree, tr.MixtureOfTrees]
-NARROW = [*TREES, tr.NaiveBayesMixture, tr.LearnSPN, tr.ACBN, tr.BayesianNetwork, tr.EACMN]
-DEPENDENT = [*NARROW, tr.ACMN, tr.GaussianMixture]
+NARROW = [
+    *TREES,
+    tr.NaiveBayesMixture,
+    tr.LearnSPN,
+    tr.ACBN,
+    tr.BayesianNetwork,
+    tr.EACMN,
+    tr.GaussianMixture,
+]
+DEPENDENT = [*NARROW, tr.ACMN]
 
 
 @pytest.mark.parametrize("learner", DEPENDENT)

@@ -1,6 +1,8 @@
 """The feature table of a `.ac` file: each line a node that carries a feature, a weight and conditions."""
 
-from math import inf, log, nan
+from math import inf, nan
+
+import numpy as np
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
@@ -32,7 +34,9 @@ def _feature(words: list[bytes], line: int) -> FeatureLine:
     weight = number(words[1])
     if not 0 <= weight < inf:
         raise ValueError(f"line {line}: {quote_word(words[1])} is not a finite number from 0 up")
-    return int(words[0]), log(weight) if weight else -inf, [_condition(word, line) for word in words[2:]]
+    # numpy's logarithm, as for the leaves: the one of `math` differs in the last digit on some processors.
+    log_weight = float(np.log(weight)) if weight else -inf
+    return int(words[0]), log_weight, [_condition(word, line) for word in words[2:]]
 
 
 def _condition(word: bytes, line: int) -> Condition:

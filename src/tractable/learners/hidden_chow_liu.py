@@ -71,9 +71,10 @@ class HiddenChowLiuLearner(Learner):
         30, "Maximum number of passes of online EM over all rows, before EM on all rows at once.", at_least=1
     )
     steps: int = setting(20, "Maximum number of iterations of EM on all rows afterwards.", at_least=0)
-    smoothing: float | None = setting(
-        None,
-        "Pseudo-counts of each sum node and of each leaf. Unless given: 0.1, or 0.03 with numeric columns.",
+    smoothing: float = setting(
+        0.1,
+        "Pseudo-counts of each sum node and of each leaf. They are a third of that in tables with numeric"
+        " columns.",
         at_least=0,
         search=Between(0.01, 1, log=True),
     )
@@ -85,10 +86,10 @@ class HiddenChowLiuLearner(Learner):
         at_most=1,
         search=Between(0, 0.05),
     )
-    entropy: float | None = setting(
-        None,
+    entropy: float = setting(
+        8.0,
         "Weight of entropy regularisation, in rows: the circuit's entropy counts as much as the"
-        " log-likelihood of this many rows. Unless given: 8, or 2 with numeric columns.",
+        " log-likelihood of this many rows. It is a quarter of that in tables with numeric columns.",
         at_least=0,
         search=Between(0.5, 100, log=True),
     )
@@ -141,11 +142,11 @@ class HiddenChowLiuLearner(Learner):
 
     def _smoothing(self, schema: Schema) -> float:
         """The pseudo-counts; few with numbers, for a stray row of a group of numbers widens it a lot."""
-        return (0.03 if has_numbers(schema) else 0.1) if self.smoothing is None else self.smoothing
+        return self.smoothing / 3 if has_numbers(schema) else self.smoothing
 
     def _entropy(self, schema: Schema) -> float:
         """The weight of entropy regularisation, in rows; the entropy of numbers has no upper limit."""
-        return (2.0 if has_numbers(schema) else 8.0) if self.entropy is None else self.entropy
+        return self.entropy / 4 if has_numbers(schema) else self.entropy
 
     def _online(self, rows: float, schema: Schema) -> OnlineEM:
         """How the parameters are fitted to mini-batches."""

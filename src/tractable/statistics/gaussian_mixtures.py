@@ -22,9 +22,11 @@ from tractable.statistics.gaussian_sums import (
     sort_patterns,
 )
 from tractable.statistics.mixed_rows import MixedRows
+from tractable.statistics.pseudo_counts import preferred_pseudo_counts
 
 MEAN_COUNT = 0.1  # pseudo-rows at the overall mean, zero
 LEAST_SMOOTHING = 1e-9  # pseudo-rows even where none are asked for, so that no state is impossible
+LEAST_VARIANCE = 1e-6  # of a standardised column in a component whose rows are all alike
 LEAST_RATE = 1e-300  # in place of zero, whose logarithm times zero is NaN
 
 
@@ -34,7 +36,9 @@ class Prior:
 
     strength: float = 20.0  # pseudo-rows with the pooled covariance
     floor: float = 1e-3  # added to every variance
-    smoothing: float = 1.0  # pseudo-rows with the overall frequencies of states and rates of counts
+    smoothing: float = (
+        1.0  # pseudo-rows with the overall rates of counts, at most so many with those of states
+    )
     unit_floor: Floats | None = None  # (numbers,) least variances of single columns, as of whole numbers
 
 
@@ -153,7 +157,7 @@ def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> 
 
 
 def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior) -> Gaussians:
-    """Means and covariances (scatter + strength * pooled) / (count + strength) + floor."""
+    """Means and covariances (scatter + strength * target) / (count + strength) + floor."""
     columns = total.shape[1]
     mean = total / (count + MEAN_COUNT)[:, None]
     outer = mean[:, :, None] * mean[:, None, :]
@@ -163,18 +167,33 @@ def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior
     whole = count.sum()
     pooled = scatter.sum(axis=0) / whole if whole > 0 else np.eye(columns)
     strength = max(prior.strength, 1e-6)
-    covariance = (scatter + strength * pooled) / (count + strength)[:, None, None]
+    target = _rescaled(pooled, scatter, count, strength)
+    covariance = (scatter + strength * target) / (count + strength)[:, None, None]
     floor = np.full(columns, prior.floor)
     if prior.unit_floor is not None:
         floor = np.maximum(floor, prior.unit_floor)
     return Gaussians(mean, covariance + np.diag(floor))
 
 
+def _rescaled(pooled: Floats, scatter: Floats, count: Floats, strength: float) -> Floats:
+    """The pooled covariance with variances between each component's own and the pooled ones.
+
+    Their logarithms are averaged, for a narrow component would be widened many times by the variances of
+    wide ones themselves. Shape (components, numbers, numbers).
+    """
+    wide = np.maximum(np.diag(pooled), LEAST_VARIANCE)
+    own = np.diagonal(scatter, axis1=1, axis2=2) / np.maximum(count, LEAST_RATE)[:, None]
+    narrower = np.log(np.maximum(own, LEAST_VARIANCE) / wide) * (count / (count + strength))[:, None]
+    ratio = np.exp(narrower / 2)
+    return ratio[:, :, None] * pooled * ratio[:, None, :]
+
+
 def _log_states(data: EMRows, counts: Floats, smoothing: float) -> Floats:
     """Smoothed log-probabilities of the states of each column. Shape (components, states)."""
     answer = np.zeros(counts.shape)
     for part in data.rows.groups.slices():
-        smoothed = counts[:, part] + smoothing * data.overall_state[part]
+        prior = data.overall_state[part]
+        smoothed = counts[:, part] + preferred_pseudo_counts(counts[:, part], prior, smoothing) * prior
         answer[:, part] = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
     return answer
 

@@ -65,13 +65,14 @@ class GaussianMixtureLearner(Learner):
     )
     smoothing: float = setting(
         1.0,
-        "Pseudo-rows of the categorical and count columns of each component, distributed as in the whole"
-        " table.",
+        "Pseudo-rows of the count columns of each component, and at most so many of each categorical column,"
+        " distributed as in the whole table. A categorical column has fewer where the rows of the components"
+        " prefer that, because each component has states of its own.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
     background: float = setting(
-        0.01,
+        0.002,
         "Least share of a background of independent columns with one and a half times their spread.",
         at_least=0,
         at_most=0.5,

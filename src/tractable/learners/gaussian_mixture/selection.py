@@ -144,15 +144,16 @@ def _weighted(rows: MixedRows, weight: Floats, most: int, rng: np.random.Generat
 def stack_weights(logs: Floats, weights: Floats, floor: float, steps: int = 300) -> Floats:
     """Weights of members by EM on held-out rows; the last member's is at least `floor`.
 
-    `logs` is (rows, members). One pseudo-row is spread evenly over all members.
+    `logs` is (rows, members). One pseudo-row is spread evenly over all members but the last.
     """
     members = logs.shape[1]
     p = np.full(members, 1 / members)
+    pseudo_row = np.append(np.full(members - 1, 1 / (members - 1)), 0.0)
     scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
     for _ in range(steps):
         share = scaled * p
         share /= share.sum(axis=1, keepdims=True)
-        count = weights @ share + 1 / members
+        count = weights @ share + pseudo_row
         p = count / count.sum()
         if p[-1] < floor:
             p[:-1] *= (1 - floor) / p[:-1].sum()
