@@ -125,6 +125,10 @@ def test_evidence_that_makes_no_sense_is_refused(given_: dict[str, Any], fault: 
         ("height=160, height<=180", {"height": 160}),
         ("visits>2", {"visits": (3, inf)}),
         ("visits<2.5, visits>=1", {"visits": (1, 2)}),
+        ("150 <= height<=180", {"height": (150, 180)}),
+        ("180 > height >= 150", {"height": (150, 180)}),
+        ("150<height, 2 > visits", {"height": (150, inf), "visits": (-inf, 1)}),
+        ("1 < rooms < 4", {"rooms": {2, 3}}),
     ],
 )
 def test_conditions_are_understood_as_typed(text: str, said: dict[str, Any]) -> None:
@@ -170,6 +174,10 @@ def test_a_question_has_two_halves(text: str, asked: dict[str, Any], given_: dic
         ("P(height=1, height=2)", "conditions on column 'height' contradict"),
         ("P(age=40-60, age=60+)", "column 'age' has no state left"),
         ("P(visits=1.5)", "column 'visits' counts"),
+        ("P(150 < heigth < 180)", "no column '150'"),
+        ("P(180 < height < 150)", "the interval from 180 to 150 is empty"),
+        ("P(150 < height = 180)", "no column '150'"),
+        ("P(150 < height < )", "the condition on 'height' has no value"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_in_one_line(text: str, fault: str) -> None:

@@ -1,9 +1,9 @@
 """Questions as one types them: `P(smoker=yes, sex=f | age=40-60)`.
 
 A condition is `name=value`, `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`, `>=` with
-a number, a date (`when > 2020-03-01`) or a state of an ordinal column. Names and values that hold a comma, a
-bar or an operator stand in quotes, single or double; a quote inside them is written twice. Several conditions
-on one column hold together.
+a number, a date (`when > 2020-03-01`) or a state of an ordinal column, also as `low <= name < high`. Names
+and values that hold a comma, a bar or an operator stand in quotes, single or double; a quote inside them is
+written twice. Several conditions on one column hold together.
 """
 
 import re
@@ -17,6 +17,7 @@ from tractable.data.schema import Schema, Variable
 _QUOTED = re.compile(r"""(?:^|(?<=[,=<>{\[(|]))(\s*)('(?:[^']|'')*'|"(?:[^"]|"")*")""")
 _HELD = re.compile("\ue000(\\d+)\ue001")  # stands for a quoted text while the question is cut up
 _OPERATOR = re.compile(r"!=|<=|>=|=|<|>|\bin\b(?=\s*[{\[])")
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}  # comparisons read from the right
 _QUESTION = re.compile(r"\s*[Pp]\s*\((.*)\)\s*", re.DOTALL)
 
 
@@ -75,13 +76,29 @@ def _split(text: str, separator: str) -> list[str]:
 def _evidence(text: str, quoted: list[str], schema: Schema) -> Evidence:
     known: dict[int, Finding] = {}
     for part in _split(text, ",") if text.strip() else []:
-        operator = _OPERATOR.search(part)
-        if operator is None:
-            raise ValueError(f"{_restore_quoted(part, quoted)!r} is no condition of the form name=value")
-        column = schema.column(_restore_quoted(part[: operator.start()], quoted))
-        found = _condition(schema[column], operator[0], part[operator.end() :].strip(), quoted)
-        known[column] = both(schema[column], known[column], found) if column in known else found
+        for name, operator, value in _conditions(part, quoted, schema):
+            column = schema.column(name)
+            found = _condition(schema[column], operator, value, quoted)
+            known[column] = both(schema[column], known[column], found) if column in known else found
     return evidence_of(known, schema)
+
+
+def _conditions(part: str, quoted: list[str], schema: Schema) -> list[tuple[str, str, str]]:
+    """The name, operator and value of each condition: two in `low <= name < high`, else one."""
+    operator = _OPERATOR.search(part)
+    if operator is None:
+        raise ValueError(f"{_restore_quoted(part, quoted)!r} is no condition of the form name=value")
+    left, right = part[: operator.start()].strip(), part[operator.end() :].strip()
+    name = _restore_quoted(left, quoted)
+    if operator[0] not in _TURNED or name in schema.names:
+        return [(name, operator[0], right)]
+    second = _OPERATOR.search(right)
+    middle = right if second is None else right[: second.start()]
+    name_after = _restore_quoted(middle, quoted)
+    if name_after not in schema.names or (second is not None and second[0] not in _TURNED):
+        return [(name, operator[0], right)]
+    first = (name_after, _TURNED[operator[0]], left)
+    return [first] if second is None else [first, (name_after, second[0], right[second.end() :].strip())]
 
 
 def _restore_quoted(text: str, quoted: list[str]) -> str:
