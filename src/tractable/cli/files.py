@@ -17,12 +17,18 @@ def check_place(path: Path) -> None:
 
     Raises:
         ValueError: naming the folder that is not there or may not be written.
+        FileExistsError: if something else than a file stands there: a folder, a device, a named pipe.
     """
+    from tractable.formats.places import require_replaceable
+
+    _check_folder_of(path)
+    require_replaceable(path)
+
+
+def _check_folder_of(path: Path) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"there is no folder '{folder}' to write '{path.name}' in")
-    if path.is_dir():
-        raise ValueError(f"'{path}' is a folder, not a file")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"the folder '{folder}' may not be written")
 
@@ -35,8 +41,14 @@ def check_model_place(path: Path) -> None:
     """
     from tractable.formats import FORMATS
 
-    check_place(path)
     known = [suffix for suffix, format in FORMATS.items() if format.write is not None]
+    if path.suffix.lower() == ".spn" and path.is_dir():  # a model that is a folder
+        from tractable.formats.spn_writing import require_own_folder
+
+        _check_folder_of(path)
+        require_own_folder(path)
+        return
+    check_place(path)
     if path.suffix.lower() not in known:
         raise ValueError(f"'{path}': a model is written as one of {', '.join(known)}")
 
