@@ -69,7 +69,7 @@ Weight = Annotated[
 TableOut = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet), not to the screen."
+        "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet); - is the screen."
     ),
 ]
 Valid = Annotated[
