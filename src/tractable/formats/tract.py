@@ -15,6 +15,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from tractable.arrays import AnyArray
+from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph, JointBlock, LeafBlock
 from tractable.formats.atomic import write_bytes
@@ -41,6 +42,7 @@ _FEATURES = {
 
 def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
+    check_magnitudes(document.graph)  # what is written can be read
     tensors = _tensors(document.graph)
     header = to_json(
         {
