@@ -80,7 +80,10 @@ def _widths(lines: list[str], sep: str) -> list[int]:
 
 def _header(source: Source, sep: str) -> list[str]:
     """The column names, checked."""
-    names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
+    try:
+        names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
+    except csv.Error as fault:
+        raise ValueError(f"{source}: the column names cannot be read: {fault}") from None
     if not names:
         raise ValueError(f"{source}: the first line holds no column names")
     for i, name in enumerate(names):
