@@ -40,7 +40,9 @@ class _OneLineWarnings:
 
 def _guarded(run: Callable[[], int | None]) -> int:
     try:
-        return run() or 0
+        code = run() or 0
+        # Typer turns Ctrl-C into a mere exit code, and says nothing.
+        return _write_fault("interrupted", code) if code == INTERRUPTED else code
     except typer.TyperException as error:
         return _write_fault(error.format_message(), error.exit_code)
     except MemoryError as error:

@@ -7,6 +7,7 @@ from math import exp, isfinite
 from typing import Any
 
 LARGEST = 700.0  # the logarithm of a number that is still printed as one
+INTERRUPTED = "tractable: interrupted; this is the best model so far"
 SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
 
 
