@@ -160,7 +160,12 @@ def _guarded(source: Source, reader: Callable[[Any], Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return reader(source.open())
+        frame = reader(source.open())
+        frame.validate(full=True)  # pyarrow trusts what a damaged file says of itself, and crashes
+        frame.column_names  # noqa: B018 - which are decoded here
+        return frame
+    except UnicodeDecodeError:
+        raise ValueError(f"{source}: a column's name is no text in UTF-8") from None
     except (pa.ArrowException, OSError) as fault:
         words = (str(fault).splitlines() or [type(fault).__name__])[0]
         raise ValueError(f"{source}: {words}") from None

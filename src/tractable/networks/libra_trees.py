@@ -64,7 +64,9 @@ def child_tree(tree: LibraTree, child: int, schema: Schema) -> TreeFactor:
         at = [_settle(tree, node, known, (child, k)) for k, node in enumerate(at)]
         asking = next((node for node in at if tree.column[node] >= 0), None)
         if asking is None:
-            leaves.append(normalise_table(np.exp([tree.value[node] for node in at])))
+            with np.errstate(over="ignore"):  # an infinite number is no probability, which is told below
+                probabilities = np.exp([tree.value[node] for node in at])
+            leaves.append(normalise_table(probabilities))
             lines.append([-1, 0, 0, 0])
             continue
         column, state = tree.column[asking], tree.state[asking]

@@ -27,6 +27,8 @@ DIFFERENCES = {
     "valid": "other validation rows",
 }
 
+TYPES = {"number": int, "settings": dict, "seconds": int | float, "edges": int, "finished": bool, "fault": str}
+
 
 class Journal:
     """The file of a search, which one process at a time may use.
@@ -95,7 +97,7 @@ def _parse(line: bytes) -> Any:
     """The value of a line of JSON; None if it is none."""
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -103,9 +105,15 @@ def _trial(facts: Any) -> Trial | None:
     """The trial that a line of the file stands for; None if it stands for none."""
     if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
         return None
+    if not all(isinstance(facts[name], kind) for name, kind in TYPES.items()) or not _is_score(facts["score"]):
+        return None
     settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
     score = -inf if facts["score"] is None else facts["score"]
     return Trial(**facts | {"settings": settings, "score": score})
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and isfinite(value))
 
 
 def _as_tuple(value: Any) -> Any:
