@@ -172,6 +172,7 @@ REFUSED = {
         ["parameters", "good.csv.tract", "good.csv", "--plot", "no/c.svg"],
         ["'no'"],
     ),
+    "a seed beyond all numbers": (["sample", "good.csv.tract", "1", "--seed", "9" * 30], ["9" * 30]),
     "features of a model without": (["info", "good.csv.tract", "--features"], ["no features"]),
 }
 

@@ -154,7 +154,17 @@ CALLS = {
     "full/n.mn": ["learn", "gssl", "t.csv", "-o", "full/n.mn"],
     "full/r.tract": ["learn", "chow-liu", "t.csv", "-o", "full/r.tract", "--resume"],
     "full/p.json": ["parameters", "m.tract", "t.csv", "-o", "full/p.json"],
-    "full/t.tract": ["tune", "independent", "t.csv", "--valid", "t.csv", "--trials", "2", "-o", "full/t.tract"],
+    "full/t.tract": [
+        "tune",
+        "independent",
+        "t.csv",
+        "--valid",
+        "t.csv",
+        "--trials",
+        "2",
+        "-o",
+        "full/t.tract",
+    ],
 }
 
 

@@ -76,9 +76,7 @@ def test_a_folder_survives_a_failing_write(
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_folder_is_replaced_whole(
-    at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_replaced_whole(at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not at_once:
         monkeypatch.setattr("tractable.formats.atomic.swap_in_one_step", lambda *_: False)
     wide, narrow = tmp_path / "wide.spn", tmp_path / "narrow.spn"

@@ -126,7 +126,13 @@ def model() -> Circuit:
 
 @pytest.mark.parametrize("column", ["n", "k", "w", "d"])
 def test_infinite_bounds_leave_everything_or_nothing(model: Circuit, column: str) -> None:
-    everything = [f"{column}<inf", f"{column}<=1e400", f"{column}>-inf", f"{column}>=-1e400", f"{column}=[-inf, inf]"]
+    everything = [
+        f"{column}<inf",
+        f"{column}<=1e400",
+        f"{column}>-inf",
+        f"{column}>=-1e400",
+        f"{column}=[-inf, inf]",
+    ]
     nothing = [f"{column}>inf", f"{column}>1e400", f"{column}<-inf", f"{column}<-1e400"]
     for text in everything:
         assert model.prob(text) == pytest.approx(1.0), text
@@ -173,7 +179,7 @@ def test_a_strange_question_is_refused_in_one_short_line(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert len(err) < 3000
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         parse_question(question, model.schema)
 
 

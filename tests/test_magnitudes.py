@@ -65,12 +65,19 @@ def test_a_partition_function_that_many_constants_make_too_large_is_refused() ->
 
 JSON = """{"format": "tractable circuit", "version": 1, "about": {}, "schema": [
 {"name": "x0", "kind": "categorical", "role": "target", "states": [0, 1]}],
-"nodes": [{"leaf": "indicator", "column": "x0", "params": [0]}, {"leaf": "indicator", "column": "x0", "params": [1]},
+"nodes": [{"leaf": "indicator", "column": "x0", "params": [0]},
+{"leaf": "indicator", "column": "x0", "params": [1]},
 {"sum": [0, 1], "log_weights": [LOG, LOG]}]}"""
-CONSTANT = JSON.replace('{"sum": [0, 1], "log_weights": [LOG, LOG]}', """{"sum": [0, 1], "log_weights": [0, 0]},
-{"leaf": "constant", "params": [LOG]}, {"product": [2, 3]}""")
-FEATURE = JSON.replace("[LOG, LOG]", "[0, 0]")[:-1] + """, "features": [
+CONSTANT = JSON.replace(
+    '{"sum": [0, 1], "log_weights": [LOG, LOG]}',
+    """{"sum": [0, 1], "log_weights": [0, 0]},
+{"leaf": "constant", "params": [LOG]}, {"product": [2, 3]}""",
+)
+FEATURE = (
+    JSON.replace("[LOG, LOG]", "[0, 0]")[:-1]
+    + """, "features": [
 {"node": -1, "log_weight": LOG, "conditions": [["x0", 1, true]]}]}"""
+)
 TEXTS = {
     "weight.json": JSON,
     "constant.json": CONSTANT,

@@ -35,9 +35,13 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fuzz", description=DESCRIPTION)
     parser.add_argument("--minutes", type=float, default=20.0)
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="another one each time, unless given")
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()), help="another one each time, unless given"
+    )
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
-    parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="where cases that fail are kept")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("build/fuzz"), help="where cases that fail are kept"
+    )
     parser.add_argument("--replay", metavar="KIND:SEED:NUMBER", help="run one case again")
     options = parser.parse_args()
     options.keep = options.keep.resolve()
@@ -57,7 +61,9 @@ def _run_all(tallies: dict[str, Tally], seconds: float, seed: int, keep: Path) -
         before = len(tallies[kind].failures)
         run_one(KINDS[kind], tallies[kind], seed, number[kind], keep)
         if len(tallies[kind].failures) > before:
-            print(f"failed: {tallies[kind].failures[-1]}: {_last_line(tallies[kind].failures[-1])}", flush=True)
+            print(
+                f"failed: {tallies[kind].failures[-1]}: {_last_line(tallies[kind].failures[-1])}", flush=True
+            )
         number[kind] += 1
         spent[kind] += time.monotonic() - started
     faulthandler.cancel_dump_traceback_later()

@@ -110,7 +110,9 @@ def compare_probability(graph: Graph, force: BruteForce, asked: Evidence, given:
     """P(asked), and P(asked | given)."""
     total = nothing(graph.schema)
     assert_close(
-        float(queries.log_prob(graph, asked.row[None, :], asked.regions)[0]), force.log_prob(asked, total), "P(asked)"
+        float(queries.log_prob(graph, asked.row[None, :], asked.regions)[0]),
+        force.log_prob(asked, total),
+        "P(asked)",
     )
     assert_close(
         queries.evidence_log_prob(graph, asked, given), force.log_prob(asked, given), "P(asked | given)"

@@ -1,7 +1,7 @@
 """Circuits as what they are: mixtures of products of leaves, one for each choice of children of its sums.
 
-Leaves are asked for the probabilities of values and intervals, which other tests compare with scipy. Everything
-about the circuit is done here again: slowly, in logarithms, without the engine.
+Leaves are asked for the probabilities of values and intervals, which other tests compare with scipy.
+Everything about the circuit is done here again: slowly, in logarithms, without the engine.
 """
 
 from itertools import product as combinations
@@ -79,7 +79,10 @@ class BruteForce:
 
     def _tree_logs(self, evidence: Evidence) -> list[float]:
         return [
-            weight + sum(_leaf_log(leaf, float(evidence.row[c]), evidence.regions.get(c)) for c, leaf in tree.items())
+            weight
+            + sum(
+                _leaf_log(leaf, float(evidence.row[c]), evidence.regions.get(c)) for c, leaf in tree.items()
+            )
             for weight, tree in self.trees
         ]
 

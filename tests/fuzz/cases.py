@@ -73,7 +73,9 @@ def _keep(folder: Path, keep: Path, kind: str, seed: int, number: int) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(folder, place, ignore=_what_cannot_be_copied)
     again = f"make fuzz REPLAY={kind}:{seed}:{number}"
-    (place / "failure.txt").write_text(f"{again}\n\n{traceback.format_exc()}", encoding="utf-8", errors="replace")
+    (place / "failure.txt").write_text(
+        f"{again}\n\n{traceback.format_exc()}", encoding="utf-8", errors="replace"
+    )
     return place
 
 

@@ -25,7 +25,9 @@ def random_schema(rng: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -> 
     variables = []
     for i in range(rng.integers(1, 5)):
         kind = kinds[rng.integers(len(kinds))]
-        states = tuple(f"s{k}" for k in range(rng.integers(1, 4))) if kind in ("categorical", "ordinal") else ()
+        states = (
+            tuple(f"s{k}" for k in range(rng.integers(1, 4))) if kind in ("categorical", "ordinal") else ()
+        )
         variables.append(Variable(f"v{i}", kind, states))
     return Schema(tuple(variables))
 

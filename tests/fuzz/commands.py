@@ -14,27 +14,96 @@ from fuzz.cases import Case
 from fuzz.damage import damage
 from tractable.cli import run
 
-TABLE = "n,c,w,d\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i / 3:.4f},2020-01-{i % 28 + 1:02d}\n" for i in range(60))
-FILES = ("t.csv", "u.csv", "t.data", "m.tract", "m.json", "b.tract", "b.mn", "s.json", "new.tract", "new.csv", "none.csv")
+TABLE = "n,c,w,d\n" + "".join(
+    f"{i % 7},{'ab'[i % 2]},{i / 3:.4f},2020-01-{i % 28 + 1:02d}\n" for i in range(60)
+)
+FILES = (
+    "t.csv",
+    "u.csv",
+    "t.data",
+    "m.tract",
+    "m.json",
+    "b.tract",
+    "b.mn",
+    "s.json",
+    "new.tract",
+    "new.csv",
+    "none.csv",
+)
 LEARNERS = ("independent", "chow-liu", "naive-bayes", "acbn", "gssl", "nobody")
 COLUMNS = ("n", "c", "w", "d", "x0", "x1", "zz", "", "n,c", "ü")
-NUMBERS = ("0", "1", "3", "-1", "1e3", "inf", "nan", "1e400", "9" * 30, "0.5", "x", "", "2020-01-05", "2020-13-40")
+NUMBERS = (
+    "0",
+    "1",
+    "3",
+    "-1",
+    "1e3",
+    "inf",
+    "nan",
+    "1e400",
+    "9" * 30,
+    "0.5",
+    "x",
+    "",
+    "2020-01-05",
+    "2020-13-40",
+)
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", " in ", "==", "")
-PLACES = ("new.tract", "new.json", "new.csv", "new.svg", "new.spn", "new.mn", "no/new.tract", "-", "t.csv", ".", "new.xyz")
-SETTINGS = ("smoothing=1", "smoothing=nan", "smoothing=-1", "smoothing=1e400", "clusters=2", "x", "=", "smoothing=")
-JUNK = ("--json", "-q", "--help", "--nonsense", "", "-", "--", "\x00", "\ue000", "\udcff", "'", "%s", "../..", "ü")
+PLACES = (
+    "new.tract",
+    "new.json",
+    "new.csv",
+    "new.svg",
+    "new.spn",
+    "new.mn",
+    "no/new.tract",
+    "-",
+    "t.csv",
+    ".",
+    "new.xyz",
+)
+SETTINGS = (
+    "smoothing=1",
+    "smoothing=nan",
+    "smoothing=-1",
+    "smoothing=1e400",
+    "clusters=2",
+    "x",
+    "=",
+    "smoothing=",
+)
+JUNK = (
+    "--json",
+    "-q",
+    "--help",
+    "--nonsense",
+    "",
+    "-",
+    "--",
+    "\x00",
+    "\ue000",
+    "\udcff",
+    "'",
+    "%s",
+    "../..",
+    "ü",
+)
 COMMANDS = {
     "learners": ["ALGORITHM?"],
     "schema": ["FILE", "-o? PLACE", "--kinds? COLUMN=KIND", "--drop? COLUMN", "--sep? SEP", "--na? WORD"],
     "learn": [
-        *("ALGORITHM", "FILE", "-o PLACE", "--set? SETTING", "--valid? FILE", "--weight? COLUMN", "--seed? NUMBER"),
-        *("--budget? TIME", "--resume?", "--schema? FILE", "--unseen? UNSEEN", "--parts? PART"),
+        *("ALGORITHM", "FILE", "-o PLACE", "--set? SETTING", "--valid? FILE", "--weight? COLUMN"),
+        *("--seed? NUMBER", "--budget? TIME", "--resume?", "--schema? FILE", "--unseen? UNSEEN"),
+        "--parts? PART",
     ],
     "parameters": ["MODEL", "FILE", "-o PLACE", "--method? METHOD", "--set? iterations=3", "--plot? PLACE"],
-    "tune": ["ALGORITHM", "FILE", "--valid FILE", "--trials 1", "-o PLACE", "--storage? PLACE", "--sampler? random"],
+    "tune": [
+        *("ALGORITHM", "FILE", "--valid FILE", "--trials 1", "-o PLACE", "--storage? STUDY"),
+        "--sampler? random",
+    ],
     "score": ["MODEL", "FILE", "--given? COLUMN", "--per-row?", "--per-column?", "--weight? COLUMN"],
-    "query": ["MODEL", "QUESTION", "QUESTION?", "--approximate?", "--samples? 20"],
-    "marginals": ["MODEL", "--given? CONDITIONS", "--approximate?", "--samples? 20"],
+    "query": ["MODEL", "QUESTION", "QUESTION?", "--approximate??", "--samples? 20"],
+    "marginals": ["MODEL", "--given? CONDITIONS", "--approximate??", "--samples? 20"],
     "mpe": ["MODEL", "--given? CONDITIONS", "--columns? COLUMN", "--method? MPE"],
     "sample": ["MODEL", "COUNT", "--given? CONDITIONS", "--seed? NUMBER", "-o? PLACE"],
     "impute": ["MODEL", "FILE", "--method? FILLING", "-o? PLACE"],
@@ -63,7 +132,38 @@ WORDS = {
     "METHOD": ("cccp", "hard-em", "closed-form", "online-em", "x"),
     "MPE": ("auto", "max-product", "search", "exact", "x"),
     "FILLING": ("mpe", "mean", "sample", "x"),
+    "STUDY": ("study", "new.tract", "t.csv", "."),
     "WORD": ("bash", "zsh", "idspn", "x", "-", "ü"),
+}
+
+GOOD = {  # which are taken more often, so that commands get to their work
+    "ALGORITHM": ("independent", "chow-liu", "naive-bayes"),
+    "FILE": ("t.csv", "t.csv", "u.csv"),
+    "MODEL": ("m.tract", "m.json"),
+    "COLUMN": ("n", "c", "c", "c", "w", "d"),
+    "KIND": ("real", "integer"),
+    "SEP": (",",),
+    "SETTING": ("smoothing=1", "smoothing=0.5"),
+    "NUMBER": ("0", "1"),
+    "COUNT": ("0", "1", "20"),
+    "TIME": ("1s", "0.5s"),
+    "UNSEEN": ("share", "error"),
+    "PART": ("d=month",),
+    "METHOD": ("cccp", "hard-em", "closed-form", "online-em"),
+    "MPE": ("auto", "max-product", "search", "exact"),
+    "FILLING": ("mpe", "mean", "sample"),
+}
+GOOD_PLACES = {
+    "schema": ("new.json", "-"),
+    "learn": ("new.tract", "new.json"),
+    "parameters": ("new.tract",),
+    "tune": ("new.tract",),
+    "sample": ("new.csv", "new.parquet", "-"),
+    "impute": ("new.csv", "-"),
+    "classify": ("new.csv", "-"),
+    "convert": ("new.json", "new.tract", "new.spn", "new.svg", "new.dot", "-"),
+    "plot": ("new.svg", "new.dot", "-"),
+    "bench": ("new.jsonl", "page.md"),
 }
 
 
@@ -97,9 +197,9 @@ def _refuse_constant(name: str) -> object:
 def _arguments(rng: np.random.Generator, command: str) -> list[str]:
     words: list[str] = []
     for pattern in COMMANDS[command]:
-        if "?" in pattern and rng.random() < 0.6:
+        if rng.random() < (0.0, 0.75, 0.93)[pattern.count("?")]:
             continue
-        words += [_word(rng, part) for part in pattern.replace("?", "").split()]
+        words += [_word(rng, part, command) for part in pattern.replace("?", "").split()]
     if rng.random() < 0.3:
         words.append("--json")
     if rng.random() < 0.15:
@@ -109,13 +209,16 @@ def _arguments(rng: np.random.Generator, command: str) -> list[str]:
     return [command, *words]
 
 
-def _word(rng: np.random.Generator, part: str) -> str:
+def _word(rng: np.random.Generator, part: str, command: str) -> str:
     if part == "CONDITIONS":
         return ", ".join(_condition(rng) for _ in range(rng.integers(0, 3)))
     if part == "QUESTION":
         return _question(rng)
     if "=" in part and part.partition("=")[0] in WORDS:
-        return "=".join(_word(rng, one) for one in part.split("="))
+        return "=".join(_word(rng, one, command) for one in part.split("="))
+    good = GOOD_PLACES.get(command, ()) if part == "PLACE" else GOOD.get(part, ())
+    if good and rng.random() < 0.8:
+        return str(rng.choice(good))
     return str(rng.choice(WORDS[part])) if part in WORDS else part
 
 
@@ -123,15 +226,23 @@ def _question(rng: np.random.Generator) -> str:
     asked = ", ".join(_condition(rng) for _ in range(rng.integers(1, 3)))
     given = f" | {_condition(rng)}" if rng.random() < 0.4 else ""
     question = f"P({asked}{given})"
-    return damage(rng, question.encode()).decode("utf-8", "surrogateescape") if rng.random() < 0.2 else question
+    return (
+        damage(rng, question.encode()).decode("utf-8", "surrogateescape") if rng.random() < 0.2 else question
+    )
 
 
 def _condition(rng: np.random.Generator) -> str:
-    column, operator = rng.choice(COLUMNS[:6]), rng.choice(OPERATORS)
-    value = str(rng.choice([*NUMBERS, "a", "b", "'a'", '"b"']))
-    if rng.random() < 0.3:
-        other = rng.choice([*NUMBERS, "a", "b"])
-        value = str(rng.choice(["[{}, {}]", "{{{}, {}}}", "[{},{}", "({}, {})"])).format(value, other)
+    column = rng.choice(COLUMNS[:4] if rng.random() < 0.9 else COLUMNS)
+    usual = ("=", "!=", " in ") if column == "c" else ("=", "<", "<=", ">", ">=")
+    operator = rng.choice(usual if rng.random() < 0.85 else OPERATORS)
+    values = (
+        ("a", "b", "'a'", '"b"') if column == "c" else ("2020-01-05",) if column == "d" else ("0", "1", "3")
+    )
+    value = str(rng.choice(values if rng.random() < 0.7 else NUMBERS))
+    if operator == " in " or rng.random() < 0.2:
+        other = rng.choice(values if rng.random() < 0.7 else NUMBERS)
+        shapes = ["[{}, {}]", "{{{}, {}}}"] if rng.random() < 0.8 else ["[{},{}", "({}, {})"]
+        value = str(rng.choice(shapes)).format(value, other)
     return f"{column}{operator}{value}"
 
 
@@ -140,7 +251,7 @@ def _good_folder() -> Path:
     """A folder with good tables and models, made once."""
     folder = Path(mkdtemp(prefix="fuzz-good-"))
     (folder / "t.csv").write_text(TABLE)
-    (folder / "u.csv").write_text(TABLE.replace("a", "z").replace("2020", ""))
+    (folder / "u.csv").write_text(TABLE.replace(",a,", ",z,", 2).replace("3,b,", ",b,"))
     (folder / "t.data").write_text("0,1\n1,1\n0,0\n1,0\n" * 5)
     calls = [
         ["learn", "independent", "t.csv", "-o", "m.tract", "--kinds", "n=count,w=real"],

@@ -19,7 +19,10 @@ START = (
     "from tractable.__main__ import main; main()"
 )
 CALLS = {
-    "learn": ["learn", "acmn", "train.csv", "-o", "m.tract", "--resume", "--jobs", "1", "--set", "max_edges=4000"],
+    "learn": [
+        *("learn", "acmn", "train.csv", "-o", "m.tract", "--resume", "--jobs", "1"),
+        *("--set", "max_edges=4000"),
+    ],
     "spn": ["learn", "independent", "train.csv", "-o", "m.spn", "--drop", "age,cough"],
     "tune": [
         *("tune", "independent", "train.csv", "--valid", "valid.csv", "--trials", "6", "--storage", "study"),

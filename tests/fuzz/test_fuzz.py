@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.cases import Case, run_for, run_one, Tally
+from fuzz.cases import Case, Tally, run_for, run_one
 from fuzz.kinds import KINDS, SHARES
 
 SECONDS = {"damage": 3.0, "answers": 4.0, "commands": 4.0, "kills": 0.0}

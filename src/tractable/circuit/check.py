@@ -41,7 +41,9 @@ def check_magnitudes(graph: Graph) -> None:
     for block in graph.leaves:
         logs = block.params[:, 0] if block.family.is_constant else np.zeros(0)
         for place in np.flatnonzero(is_too_large(logs)):
-            raise ValueError(f"the logarithm of constant {block.node[place]} is {explain_too_large(logs[place])}")
+            raise ValueError(
+                f"the logarithm of constant {block.node[place]} is {explain_too_large(logs[place])}"
+            )
 
 
 def is_too_large(logs: Floats) -> Bools:
@@ -52,7 +54,9 @@ def is_too_large(logs: Floats) -> Bools:
 
 def explain_too_large(log: float) -> str:
     """A logarithm that is too large, and what can be done about it, in words."""
-    return f"{log:g}: beyond {LARGEST_LOG:g} either way sums lose their digits (-inf is the logarithm of zero)"
+    return (
+        f"{log:g}: beyond {LARGEST_LOG:g} either way sums lose their digits (-inf is the logarithm of zero)"
+    )
 
 
 def _check_shapes(graph: Graph) -> None:

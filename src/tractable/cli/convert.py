@@ -15,14 +15,16 @@ TEXT = ".json"  # what a model is printed as
 
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A circuit or a network.", show_default=False)],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The suffix chooses; - prints .json.", show_default=False)],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The suffix chooses; - prints .json.", show_default=False)
+    ],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the circuit of one file to another; suffixes choose the formats, and networks are compiled.
 
-    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg; - prints it
-    as .json.
+    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg; - prints
+    it as .json.
 
     Example: tractable convert asia.bif asia.tract
     """
@@ -44,7 +46,9 @@ def plot(
     model: options.Model,
     target: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="The picture: .svg, or .dot for Graphviz; - prints .svg.", show_default=False),
+        typer.Argument(
+            metavar="OUT", help="The picture: .svg, or .dot for Graphviz; - prints .svg.", show_default=False
+        ),
     ],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,

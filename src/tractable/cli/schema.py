@@ -23,7 +23,9 @@ def schema(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table.", show_default=False)],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a schema to edit, for --schema; - prints it."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write a schema to edit, for --schema; - prints it."
+        ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,

@@ -50,7 +50,9 @@ class Variable:
             raise ValueError(f"column '{self.name}' has the same state twice")
         for state in self.states:
             if isinstance(state, float) and not isfinite(state):
-                raise ValueError(f"column '{self.name}' has the state {state}: a state is text or a finite number")
+                raise ValueError(
+                    f"column '{self.name}' has the state {state}: a state is text or a finite number"
+                )
 
     @property
     def heading(self) -> Any:

@@ -75,7 +75,9 @@ def _variable(number: int, column: Any) -> Variable:
         raise ValueError(f"column {number + 1} has no name that is text")
     name, kind, states = column["name"], column.get("kind"), column.get("states", [])
     if not all(_is_text(part) for part in (name, *(states if isinstance(states, list) else ()))):
-        raise ValueError(f"column {number + 1}: its name or a state holds half a surrogate pair, which is no text")
+        raise ValueError(
+            f"column {number + 1}: its name or a state holds half a surrogate pair, which is no text"
+        )
     if kind not in KINDS:
         raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
     if kind not in ("categorical", "ordinal"):

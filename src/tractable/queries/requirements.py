@@ -29,8 +29,8 @@ def require_distribution(graph: Graph) -> None:
     """Refuse a circuit that cannot be normalised.
 
     Raises:
-        ValueError: if the circuit is zero everywhere or its partition function is too large or small to divide
-            by, or naming what keeps it from being summed out.
+        ValueError: if the circuit is zero everywhere or its partition function is too large or small to
+            divide by, or naming what keeps it from being summed out.
     """
     require_valid(graph)
     total = log_partition_function(graph)

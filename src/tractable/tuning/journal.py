@@ -27,7 +27,14 @@ DIFFERENCES = {
     "valid": "other validation rows",
 }
 
-TYPES = {"number": int, "settings": dict, "seconds": int | float, "edges": int, "finished": bool, "fault": str}
+TYPES = {
+    "number": int,
+    "settings": dict,
+    "seconds": int | float,
+    "edges": int,
+    "finished": bool,
+    "fault": str,
+}
 
 
 class Journal:
@@ -105,7 +112,9 @@ def _trial(facts: Any) -> Trial | None:
     """The trial that a line of the file stands for; None if it stands for none."""
     if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
         return None
-    if not all(isinstance(facts[name], kind) for name, kind in TYPES.items()) or not _is_score(facts["score"]):
+    if not all(isinstance(facts[name], kind) for name, kind in TYPES.items()) or not _is_score(
+        facts["score"]
+    ):
         return None
     settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
     score = -inf if facts["score"] is None else facts["score"]
