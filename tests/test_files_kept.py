@@ -68,6 +68,21 @@ def test_a_bayesian_uai_file_and_an_ac_file_keep_tiny_numbers(tmp_path: Path) ->
     assert tr.load(tmp_path / "c.ac").log_prob({"x0": 1}) == pytest.approx(log(2) - 400 * log(10), rel=1e-12)
 
 
+def test_a_bn_file_keeps_tiny_numbers_and_refuses_huge_ones(tmp_path: Path) -> None:
+    table = "2,2\nBN {\nv0 {\ntable {\n0.0 +v0_0\n-900.5 +v0_1\n}\n}\n"
+    tree = "v1 {\ntree { (v0_0 (v1_0 -800.25 0.0) (v1_0 0.0 -1e4)) }\n}\n}\n"
+    path = tmp_path / "n.bn"
+    path.write_text(table + tree)
+    circuit = tr.load(path)
+    assert circuit.log_prob({"x0": 1}) == pytest.approx(-900.5, rel=1e-12)
+    assert circuit.log_prob_of({"x1": 0}, {"x0": 0}) == pytest.approx(-800.25, rel=1e-12)
+    assert circuit.log_prob_of({"x1": 1}, {"x0": 1}) == pytest.approx(-1e4, rel=1e-12)
+    for text in (table.replace("-900.5", "900.5") + tree, table + tree.replace("-800.25", "800.25")):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="inf is not a probability"):
+            tr.load(path)
+
+
 # ---- letters that a terminal lacks ---------------------------------------------------------------------
 
 

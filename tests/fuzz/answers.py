@@ -10,7 +10,7 @@ from fuzz.circuits import random_circuit, random_schema
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Graph, condition, marginalise
-from tractable.data import Evidence, Interval, States
+from tractable.data import Evidence, Interval, Region, States
 from tractable.data.evidence import join_evidence
 from tractable.data.schema import Schema, Variable
 from tractable.formats import Document, read_circuit, write_circuit
@@ -57,7 +57,7 @@ def nothing(schema: Schema) -> Evidence:
 def random_evidence(rng: np.random.Generator, schema: Schema) -> Evidence:
     """Values, regions or nothing about each column; at times far out."""
     row = np.full(len(schema), np.nan)
-    regions = {}
+    regions: dict[int, Region] = {}
     for c, variable in enumerate(schema):
         choice = rng.random()
         if choice < 0.3:

@@ -231,8 +231,8 @@ def _writer(make: Callable[[], Graph]) -> Callable[[Path], None]:
     return lambda path: write_circuit(Document(make(), {"seed": 1}), path)
 
 
-def _text(text: str) -> Callable[[Path], None]:
-    return lambda path: path.write_text(text) and None  # type: ignore[func-returns-value]
+def _text(text: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text)
 
 
 def _frame() -> str:
@@ -258,8 +258,8 @@ def _write_study(path: Path) -> None:
         file.writelines(TRIAL.replace("NUMBER", str(number)) for number in range(3))
 
 
-def _write_packed(text: str) -> Callable[[Path], None]:
-    return lambda path: path.write_bytes(gzip.compress(text.encode(), mtime=0)) and None  # type: ignore[func-returns-value]
+def _write_packed(text: str) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 SCHEMA = """{"columns": [
@@ -281,7 +281,7 @@ RESULT = Run(
     "1",
     Measured(True, 2, 9, 3, 2, 1.5, 1.5, 80.0, -1.0, [-1.0], []),
 )
-MAKERS: dict[str, tuple[Callable[[Path], None], Reader]] = {
+MAKERS: dict[str, tuple[Callable[[Path], object], Reader]] = {
     "circuit.tract": (_writer(_mixture), check_circuit_file),
     "circuit.json": (_writer(_mixture), check_circuit_file),
     "features.json": (_writer(lambda: _binary(True)), check_circuit_file),

@@ -46,6 +46,6 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
         raise ValueError(f"feature {number} asks for a column or state that there is not")
     if np.isnan(features.log_weight).any() or (features.log_weight == np.inf).any():
         raise ValueError("a feature's log weight is not finite")
-    for number in np.flatnonzero(is_too_large(features.log_weight)):
-        weight = features.log_weight[number]
-        raise ValueError(f"the log weight of feature {int(number)} is {explain_too_large(weight)}")
+    for place in np.flatnonzero(is_too_large(features.log_weight)).tolist():
+        weight = features.log_weight[place]
+        raise ValueError(f"the log weight of feature {place} is {explain_too_large(weight)}")

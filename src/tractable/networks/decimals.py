@@ -6,8 +6,10 @@ from math import exp
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.networks.network import normalise_table
 
 SMALLEST = 2.3e-308  # below it a double has fewer digits, and soon none
+TINY_LOG = -700.0  # below it the number itself has lost digits
 _CONTEXT = Context(prec=25, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -30,8 +32,19 @@ def _tiny_log(word: str) -> float:
         return -np.inf
 
 
+def normalise_log_table(logs: Floats) -> Floats:
+    """What `normalise_table` makes of the numbers with these logarithms; tiny ones keep theirs.
+
+    Raises:
+        ValueError: naming a sum that is not one, or a number that is no probability.
+    """
+    with np.errstate(over="ignore"):  # an infinite number is no probability, which is told
+        normal = normalise_table(np.exp(logs))
+    return np.where(logs < TINY_LOG, logs, normal)
+
+
 def exp_text(log: float) -> str:
     """The number with a logarithm, with all digits that a double has, however small it is."""
-    if log > -700 or log == -np.inf:
+    if log > TINY_LOG or log == -np.inf:
         return repr(exp(log))
     return f"{_CONTEXT.exp(Decimal(log)):.16e}"
