@@ -172,7 +172,10 @@ REFUSED = {
         ["parameters", "good.csv.tract", "good.csv", "--plot", "no/c.svg"],
         ["'no'"],
     ),
-    "a seed beyond all numbers": (["sample", "good.csv.tract", "1", "--seed", "9" * 30], ["9" * 30]),
+    "a seed beyond all numbers": (
+        ["sample", "good.csv.tract", "1", "--seed", "9" * 30],
+        ["--seed", "18446744073709551615"],
+    ),
     "features of a model without": (["info", "good.csv.tract", "--features"], ["no features"]),
 }
 

@@ -1,6 +1,7 @@
 """Files are the same for the same circuit, keep tiny numbers, and are not lost when a disk is full."""
 
 import errno
+import json
 import os
 import re
 import resource
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO, TextIOWrapper
 from math import log
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from test_formats import ABOUT, small_network
 from test_formats_damage import mixture
 from tractable.circuit import Builder
 from tractable.cli import run
+from tractable.cli.output import escape_what_cannot_be_printed
 from tractable.data import Schema, Variable
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.model import Circuit
@@ -101,6 +104,17 @@ def ascii_terminal(place: Path, *arguments: str) -> subprocess.CompletedProcess[
     return subprocess.run([*COMMAND, *arguments], cwd=place, env=env, capture_output=True, check=False)
 
 
+def printed_in_ascii(*call: str) -> bytes:
+    """What a command prints on a terminal that knows ASCII alone."""
+    printed = TextIOWrapper(BytesIO(), encoding="ascii")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", printed)
+        escape_what_cannot_be_printed()
+        assert run(list(call)) == 0
+        printed.flush()
+        return printed.buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -109,28 +123,29 @@ def ascii_terminal(place: Path, *arguments: str) -> subprocess.CompletedProcess[
         ["info", "m.tract"],
         ["query", "m.tract", "P(Größe=日本)"],
         ["schema", "t.csv"],
-        ["classify", "--help"],
     ],
 )
-def test_letters_that_a_terminal_lacks_are_escaped(umlauts: Path, call: list[str]) -> None:
-    done = ascii_terminal(umlauts, *call)
+def test_letters_that_a_terminal_lacks_are_escaped(
+    umlauts: Path, call: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(umlauts)
+    assert rb"\u65e5\u672c" in printed_in_ascii(*call)
+    as_json = printed_in_ascii(*call, "--json")
+    assert as_json.isascii()
+    assert "日本" in json.dumps(json.loads(as_json), ensure_ascii=False)
+
+
+def test_a_table_in_a_pipe_is_utf_8_whatever_the_terminal(
+    umlauts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(umlauts)
+    assert "日本" in printed_in_ascii("sample", "m.tract", "20", "--seed", "1").decode("utf-8")
+
+
+def test_a_whole_process_on_such_a_terminal_prints_an_answer_and_a_mistake(umlauts: Path) -> None:
+    done = ascii_terminal(umlauts, "marginals", "m.tract")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.isascii()
-    if "--help" not in call:
-        assert b"\\u65e5\\u672c" in done.stdout
-        as_json = ascii_terminal(umlauts, *call, "--json")
-        assert as_json.returncode == 0
-        assert as_json.stdout.isascii()
-        assert re.search(r"日本", as_json.stdout.decode().encode().decode("unicode_escape"))
-
-
-def test_a_table_in_a_pipe_is_utf_8_whatever_the_terminal(umlauts: Path) -> None:
-    done = ascii_terminal(umlauts, "sample", "m.tract", "20", "--seed", "1")
-    assert done.returncode == 0
-    assert "日本" in done.stdout.decode("utf-8")
-
-
-def test_an_error_about_such_letters_is_one_line(umlauts: Path) -> None:
+    assert rb"\u65e5\u672c: 0.5" in done.stdout
     done = ascii_terminal(umlauts, "query", "m.tract", "P(Größe=ü)")
     assert done.returncode == 2
     assert done.stderr.isascii()

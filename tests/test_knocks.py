@@ -3,9 +3,11 @@
 import bz2
 import datetime
 import gzip
+import json
 import lzma
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from tractable.cli import run
 from tractable.data import Schema, Variable, parse_conditions, parse_question, read, read_schema
 from tractable.data.dates import moment_of
 from tractable.model import Circuit
+from tractable.tuning.journal import Journal
 
 ROWS = b"n,c\n" + b"".join(b"%d,%s\n" % (i * 7 % 40, b"ab"[i % 2 : i % 2 + 1]) for i in range(400))
 
@@ -106,6 +109,61 @@ def test_a_damaged_schema_is_refused_in_one_line_that_names_it(name: str, tmp_pa
     with pytest.raises(ValueError, match=fault) as caught:
         read_schema(path)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+STUDY = {
+    "algorithm": "a",
+    "settings": {},
+    "space": {},
+    "sampler": "random",
+    "seed": 0,
+    "train": "t",
+    "valid": "v",
+}
+TRIAL = {
+    "number": 0,
+    "settings": {},
+    "score": -1.5,
+    "seconds": 0.1,
+    "edges": 7,
+    "finished": True,
+    "fault": "",
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"score": 10**400},
+        {"score": "high"},
+        {"score": math.nan},
+        {"settings": []},
+        {"seconds": None},
+        {"seconds": 10**400},
+        {"number": "x"},
+        {"fault": 3},
+    ],
+)
+def test_a_trial_that_is_none_is_told_with_its_line(wrong: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "study"
+    lines = [{"format": "tractable study 1", **STUDY}, TRIAL, {**TRIAL, **wrong}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ValueError, match="study', line 3: this is no trial"):
+        Journal(path, STUDY)
+
+
+def test_arrow_files_that_lie_about_themselves_do_not_crash(tmp_path: Path) -> None:
+    """Offsets of text beyond its end; pyarrow reads such a file without a word."""
+    from pyarrow import feather, table
+
+    path = tmp_path / "t.feather"
+    feather.write_feather(table({"a": ["abc", "def"] * 8}), str(path), compression="uncompressed")
+    whole = path.read_bytes()
+    offsets = np.arange(0, 51, 3, dtype=np.int32)[:17].tobytes()
+    assert offsets in whole
+    path.write_bytes(whole.replace(offsets, offsets[:-4] + np.int32(10**9).tobytes()))
+    with pytest.raises(ValueError, match=r"t\.feather"):
+        read(path)
 
 
 @pytest.fixture(scope="module")
