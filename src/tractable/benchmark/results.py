@@ -27,7 +27,7 @@ def read_results(path: Path) -> list[Run]:
     for number, line in enumerate(whole, start=1):
         if line.strip():
             try:
-                run = Run.from_json(line.decode("utf-8"))
+                run = Run.from_json(line.decode("utf-8", "replace"))
             except ValueError as fault:
                 raise ValueError(f"{path}, line {number}: {fault}") from None
             runs.pop(run.key, None)

@@ -6,26 +6,34 @@ from typing import Annotated
 import typer
 
 from tractable.cli import options
-from tractable.cli.files import check_model_place
+from tractable.cli.files import check_model_place, is_standard_output, print_model
 from tractable.cli.output import answer, count, note
 
 PICTURES = (".svg", ".dot")
+TEXT = ".json"  # what a model is printed as
 
 
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A circuit or a network.", show_default=False)],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The suffix chooses.", show_default=False)],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The suffix chooses; - prints .json.", show_default=False)
+    ],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the circuit of one file to another; suffixes choose the formats, and networks are compiled.
 
-    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg.
+    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg; - prints
+    it as .json.
 
     Example: tractable convert asia.bif asia.tract
     """
     from tractable.model import load
 
+    if is_standard_output(target):
+        _refuse_json(as_json)
+        print_model(load(source), TEXT)
+        return
     check_model_place(target)
     circuit = load(source)
     circuit.save(target)
@@ -38,7 +46,9 @@ def plot(
     model: options.Model,
     target: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="The picture: .svg, or .dot for Graphviz.", show_default=False),
+        typer.Argument(
+            metavar="OUT", help="The picture: .svg, or .dot for Graphviz; - prints .svg.", show_default=False
+        ),
     ],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -49,6 +59,10 @@ def plot(
     """
     from tractable.model import load
 
+    if is_standard_output(target):
+        _refuse_json(as_json)
+        print_model(load(model), PICTURES[0])
+        return
     if target.suffix.lower() not in PICTURES:
         raise ValueError(f"'{target}': a picture is written as one of {', '.join(PICTURES)}")
     check_model_place(target)
@@ -56,6 +70,11 @@ def plot(
     circuit.save(target)
     facts = {"model": model, "output": target, "nodes": circuit.graph.nodes}
     _tell(facts, f"drew {count(circuit.graph.nodes, 'node')} in {target}", as_json, quiet)
+
+
+def _refuse_json(as_json: bool) -> None:
+    if as_json:
+        raise typer.BadParameter("--json and a model on standard output do not go together")
 
 
 def _tell(facts: dict[str, object], words: str, as_json: bool, quiet: bool) -> None:

@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from math import exp, isfinite
 from typing import Any
 
 LARGEST = 700.0  # the logarithm of a number that is still printed as one
+INTERRUPTED = "tractable: interrupted; this is the best model so far"
 SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
 
 
@@ -15,7 +17,34 @@ def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
         from tractable.reports.json_text import to_json
 
         text = to_json(facts)
+        if not _is_printable(text):  # JSON has escapes of its own
+            text = to_json(facts, ascii_only=True)
     sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def escape_what_cannot_be_printed() -> None:
+    """Let standard output print a letter that the terminal's encoding lacks as an escape, `\\xe4`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def print_data(text: str) -> None:
+    """Print what another program is to read; in a file or a pipe it is UTF-8 rather than full of escapes."""
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty() and not _is_printable(text):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    else:
+        sys.stdout.write(text)
+
+
+def _is_printable(text: str) -> bool:
+    """Whether the encoding of standard output has all letters of a text."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def note(text: str, quiet: bool) -> None:

@@ -50,6 +50,7 @@ class Run(ABC, Generic[L, T]):
         self._learner = learner
         self._tables = tables
         self._place = place
+        self.interrupted = False  # whether Ctrl-C ended the learning
         self._about = provenance(learner, *tables, seed=seed, frame=frame_kind(tables[0]), reserve=reserve)
 
     def facts(self, seconds: float | None, tell: OnProgress | None, resume: bool) -> dict[str, Any]:
@@ -75,13 +76,20 @@ class Run(ABC, Generic[L, T]):
     def learn(
         self, seconds: float | None, tell: OnProgress | None, checkpoints: "CheckpointFile | None" = None
     ) -> tuple[T, float | None]:
-        """Learn and save; the seconds count learning alone."""
+        """Learn and save; the seconds count learning alone.
+
+        Raises:
+            OSError: if the file cannot be written; it says where else the model is, if it could be saved.
+        """
+        from tractable.formats.rescue import save_or_rescue
         from tractable.progress import Watch
 
         started = time.perf_counter()
-        found = self._train(Watch(tell, seconds=seconds, checkpoints=checkpoints))
+        watch = Watch(tell, seconds=seconds, checkpoints=checkpoints)
+        found = self._train(watch)
         took = time.perf_counter() - started
-        self._write(found)
+        self.interrupted = watch.interrupted
+        save_or_rescue(lambda place: self._write(found, place), self._place)
         return found, took
 
     @abstractmethod
@@ -93,7 +101,7 @@ class Run(ABC, Generic[L, T]):
         """What the learner makes of the tables."""
 
     @abstractmethod
-    def _write(self, found: T) -> None:
+    def _write(self, found: T, place: Path) -> None:
         """Save what was learned."""
 
     @abstractmethod
@@ -124,8 +132,8 @@ class CircuitRun(Run["Learner", "Circuit"]):
 
         return train(self._learner, *self._tables, self._about, watch).circuit
 
-    def _write(self, found: "Circuit") -> None:
-        found.save(self._place)
+    def _write(self, found: "Circuit", place: Path) -> None:
+        found.save(place)
 
     def _summary(self, found: "Circuit") -> dict[str, Any]:
         from tractable.reports import learning_summary
@@ -159,10 +167,10 @@ class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
 
         return train_network(self._learner, *self._tables, self._about, watch)
 
-    def _write(self, found: "NetworkDocument") -> None:
+    def _write(self, found: "NetworkDocument", place: Path) -> None:
         from tractable.formats.network_files import write_network_document
 
-        write_network_document(found, self._place)
+        write_network_document(found, place)
 
     def _summary(self, found: "NetworkDocument") -> dict[str, Any]:
         from tractable.reports import network_summary

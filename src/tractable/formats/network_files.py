@@ -5,7 +5,8 @@ over all of its columns, if that is not too large. Names of columns and states, 
 from, stand in a comment behind the network of a `.mn` file; a `.uai` file has no room for them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
 from os import PathLike
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, discrete_schema
@@ -60,10 +62,17 @@ def read_network_document(path: str | PathLike[str]) -> NetworkDocument:
             f"{where}: a network is read from one of {', '.join(READERS)}; a circuit needs no sampling, its"
             " answers are exact"
         )
-    try:
+    with _name_file(where):
         return _read(where)
+
+
+@contextmanager
+def _name_file(path: Path) -> Iterator[None]:
+    """Put the name of the file in front of what is wrong with it."""
+    try:
+        yield
     except ValueError as error:
-        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 
 
 def write_network_document(document: NetworkDocument, path: str | PathLike[str]) -> None:
@@ -77,7 +86,8 @@ def write_network_document(document: NetworkDocument, path: str | PathLike[str])
     suffix = where.suffix.lower()
     if suffix not in MARKOV_SUFFIXES:
         raise ValueError(f"{where}: a Markov network is written as {' or '.join(MARKOV_SUFFIXES)}")
-    text = WRITERS[suffix](document.network)
+    with _name_file(where):
+        text = WRITERS[suffix](document.network)
     write_text(where, text + _comment(document) if suffix == ".mn" else text)
 
 
@@ -106,6 +116,7 @@ def write_network(document: Document, path: Path) -> None:
 
 def _read(path: Path) -> NetworkDocument:
     network = READERS[path.suffix.lower()](path)
+    _check_magnitudes(network)
     facts = _facts(path) if path.suffix.lower() == ".mn" else {}
     about = facts.get("about", {})
     if not isinstance(about, dict):
@@ -116,6 +127,17 @@ def _read(path: Path) -> NetworkDocument:
     if not np.array_equal(schema.cardinalities, network.schema.cardinalities):
         raise ValueError("the schema in the comment does not fit the numbers of states in the first line")
     return NetworkDocument(replace(network, schema=schema), about)
+
+
+def _check_magnitudes(network: Network) -> None:
+    """Refuse logarithms that are too large to compute with."""
+    for number, factor in enumerate(network.factors):
+        if isinstance(factor, FeatureFactor):
+            logs = np.array([factor.log_weight])
+        else:
+            logs = factor.log_values if isinstance(factor, TableFactor) else factor.log_prob
+        for wrong in logs[is_too_large(logs)].tolist():
+            raise ValueError(f"a log value of factor {number} is {explain_too_large(wrong)}")
 
 
 def _facts(path: Path) -> Mapping[str, Any]:

@@ -55,6 +55,15 @@ def shares(log_p: Floats) -> Floats:
     return p / np.where(total == 0, 1.0, total)
 
 
+def state_entropy(log_p: Floats) -> Floats:
+    """The entropy of each line, from its logarithms alone, so that near certainty is told from it.
+
+    Shape (leaves,).
+    """
+    possible = log_p > -np.inf
+    return -np.sum(np.exp(log_p) * np.where(possible, log_p, 0.0), axis=1) + 0.0
+
+
 def pick(log_p: Floats, uniform: Floats) -> tuple[Ints, Floats]:
     """The state at which each line's distribution function passes `uniform`, and how far into it that is.
 
