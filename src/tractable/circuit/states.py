@@ -19,6 +19,14 @@ def graph_form(schema: Schema) -> Form[Graph]:
     return Form(graph_state, lambda state: graph_from_state(state, schema))
 
 
+def scored_form(schema: Schema) -> Form[tuple[Graph, float]]:
+    """How circuits over these columns are saved with a score."""
+    return Form(
+        lambda found: [graph_state(found[0]), found[1]],
+        lambda state: (graph_from_state(state[0], schema), state[1]),
+    )
+
+
 def graph_state(graph: Graph) -> State:
     """A circuit but for its schema."""
     features = graph.features
