@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tractable.learners import Learner
     from tractable.model import Circuit
     from tractable.progress import Watch
-    from tractable.training import CheckpointFile
 
 
 class Recorded(Protocol):
@@ -62,26 +61,31 @@ class Run(ABC, Generic[L, T]):
 
         With it the seconds that learning took; None if there was nothing left to do.
         """
-        from tractable.training import CheckpointFile, is_finished
+        from tractable.training import is_finished
 
         if self._place.exists() and is_finished((found := self._read()).about, self._about):
             return found, None
-        checkpoints = CheckpointFile(self._place, self._about)
-        found, took = self.learn(seconds, tell, checkpoints)
-        if found.about["finished"]:
-            checkpoints.remove()
-        return found, took
+        return self.learn(seconds, tell, resume=True)
 
     def learn(
-        self, seconds: float | None, tell: OnProgress | None, checkpoints: "CheckpointFile | None" = None
+        self, seconds: float | None, tell: OnProgress | None, *, resume: bool = False
     ) -> tuple[T, float | None]:
-        """Learn and save; the seconds count learning alone."""
-        from tractable.progress import Watch
+        """Learn and save, with checkpoints on the way; the seconds count learning alone.
 
-        started = time.perf_counter()
-        found = self._train(Watch(tell, seconds=seconds, checkpoints=checkpoints))
-        took = time.perf_counter() - started
-        self._write(found)
+        With `resume` learning goes on from the last checkpoint of the same call. Ctrl-C while the model is
+        being saved does not keep it from being saved.
+        """
+        from tractable.progress import Watch
+        from tractable.training import CheckpointFile
+
+        checkpoints = CheckpointFile(self._place, self._about, is_wanted=resume)
+        with Watch(tell, seconds=seconds, checkpoints=checkpoints) as watch:
+            started = time.perf_counter()
+            found = self._train(watch)
+            took = time.perf_counter() - started
+            self._write(found)
+        if found.about["finished"]:
+            checkpoints.remove()
         return found, took
 
     @abstractmethod

@@ -3,13 +3,11 @@
 from tractable.progress.checkpoints import Checkpoints, CheckpointStore, StoredCheckpoints
 from tractable.progress.duration import seconds_in
 from tractable.progress.inner import InnerWatch
-from tractable.progress.interrupts import note_interrupts, raise_if_interrupted
 from tractable.progress.remote import SharedWatch, share
 from tractable.progress.states import State, generator_state, restore_generator
-from tractable.progress.watch import Form, Progress, Stopped, Watch
+from tractable.progress.watch import PLAIN, Form, Progress, Stopped, Watch
 
 __all__ = [
-    "CheckpointStore", "Checkpoints", "Form", "InnerWatch", "Progress", "SharedWatch", "State",
-    "Stopped", "StoredCheckpoints", "Watch", "generator_state", "note_interrupts",
-    "raise_if_interrupted", "restore_generator", "seconds_in", "share",
+    "PLAIN", "CheckpointStore", "Checkpoints", "Form", "InnerWatch", "Progress", "SharedWatch", "State",
+    "Stopped", "StoredCheckpoints", "Watch", "generator_state", "restore_generator", "seconds_in", "share",
 ]  # fmt: skip

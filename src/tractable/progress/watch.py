@@ -4,12 +4,12 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from tractable.interrupts import begin_handling, end_handling
 from tractable.progress.checkpoints import Checkpoints, CheckpointStore, Saved, StoredCheckpoints
-from tractable.progress.interrupts import begin_handling, end_handling
 from tractable.progress.states import State, generator_state, restore_generator
 
 GRACE_SECONDS = 1.0  # that work may go on, after it was told to stop, to round its model off
@@ -35,6 +35,9 @@ class Form(NamedTuple, Generic[T]):
 
     to_state: Callable[[T], State]
     from_state: Callable[[State], T]
+
+
+PLAIN: Form[Any] = Form(lambda result: result, lambda state: state)  # of results that are states themselves
 
 
 class Watch:

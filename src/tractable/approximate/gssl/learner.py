@@ -66,16 +66,15 @@ class GSSLLearner(NetworkLearner):
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Network:
         features = self._features(table, rng)
         watch.report("features", len(features))
-        objective, start = PseudoLikelihood(features, table), log_weights(features)
+        objective = PseudoLikelihood(features, table)
         held_out = None if valid is None else PseudoLikelihood(features, valid)
 
-        def fit(penalty: float) -> Floats:
-            nonlocal start  # the next penalty starts where this one ends
-            start = maximise(objective, start, l1_penalties(features, penalty), self.l2, self.steps)
-            return start
+        def fit(penalty: float, start: Floats, part: Watch) -> Floats:
+            return maximise(objective, start, l1_penalties(features, penalty), self.l2, self.steps, part)
 
         path = penalty_path(self.penalty, valid)
-        best = choose_penalty(path, fit, None if held_out is None else held_out.mean, watch, "weights")
+        score = None if held_out is None else held_out.mean
+        best = choose_penalty(path, log_weights(features), fit, score, watch)
         return Network(table.schema, tuple(reweight(features, best)), "markov")
 
     def _features(self, table: Table, rng: np.random.Generator) -> list[FeatureFactor]:

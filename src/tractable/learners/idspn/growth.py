@@ -20,7 +20,7 @@ from tractable.learners.idspn.race import RaceWatch
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
-from tractable.progress import Form, SharedWatch, Stopped, Watch, share
+from tractable.progress import PLAIN, SharedWatch, Stopped, Watch, share
 from tractable.statistics.clustering import Clustering, cluster_rows
 from tractable.statistics.dependence import pair_gains
 from tractable.statistics.encoding import encode
@@ -196,7 +196,7 @@ class ExtensionSearch:
         def cluster(part: Watch) -> Ints:
             return cluster_rows(encoding, rng, self._how.clustering, part.break_off)
 
-        label = watch.remember("clusters", cluster, Form(_as_it_is, _as_it_is), rng)
+        label: Ints = watch.remember("clusters", cluster, PLAIN, rng)
         centres = [
             IndependentLearner(numbers="one-leaf").learn(encoding.table.take(label == one), rng)
             for one in range(label.max() + 1)
@@ -273,10 +273,6 @@ def _learn_in_parallel(jobs: list[_Job], workers: int | None, watch: Watch) -> l
 def _learn_there(job: _Job, threads: int, shared: SharedWatch) -> Graph:
     with use_threads(threads), shared.connect() as watch:
         return job.learn(watch)
-
-
-def _as_it_is(array: Ints) -> Ints:
-    return array
 
 
 def _most_likely_circuit(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
