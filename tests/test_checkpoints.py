@@ -287,7 +287,8 @@ def test_ctrl_c_stops_every_learner_soon_with_a_model(name: str, seconds: float)
     learners: Any = NETWORK_LEARNERS if name in NETWORK_LEARNERS else LEARNERS
     table, valid = clustered_table(6000, 60), clustered_table(1500, 60, seed=1)
     rng = np.random.default_rng(0)
-    learners[name]().learn(clustered_table(60, 7), rng, valid=clustered_table(30, 7))  # compiles
+    small = clustered_table(60, 7)
+    learners[name]().learn(small, rng, valid=small, watch=Watch(seconds=2.0))  # compiles
     watch = Watch()
     with use_threads(1), watch, ctrl_c_after(seconds) as sent:
         model = learners[name]().learn(table, rng, valid=valid, watch=watch)

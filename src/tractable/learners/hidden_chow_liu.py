@@ -136,9 +136,10 @@ class HiddenChowLiuLearner(Learner):
         if not encoding.total:
             return graph  # there are no rows to fit to
         for how in (self._online(encoding.total, table.schema), self._whole(encoding.total, table.schema)):
-            if how.iterations and not watch.should_stop():
-                work = partial(_fit, graph, sample, how, rng, valid)
-                graph = watch.remember(how.name, work, graph_form(table.schema), rng)
+            if how.name == "cccp" and (not self.steps or watch.should_stop()):
+                break
+            work = partial(_fit, graph, sample, how, rng, valid)
+            graph = watch.remember(how.name, work, graph_form(table.schema), rng)
         return refit_counts(graph, encoding.table, self._smoothing(table.schema))
 
     def _smoothing(self, schema: Schema) -> float:
