@@ -26,6 +26,7 @@ from tractable.cli.rows import impute, sample
 from tractable.cli.schema import schema
 from tractable.cli.score import score
 from tractable.cli.tune import tune
+from tractable.interrupts import note_interrupts
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, classify,
@@ -65,6 +66,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    note_interrupts()
     if hasattr(signal, "SIGPIPE"):  # `tractable sample ... | head` ends as quietly as other programs do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     escape_what_cannot_be_printed()

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tractable.learners import Learner
     from tractable.model import Circuit
     from tractable.progress import Watch
-    from tractable.training import CheckpointFile
 
 
 class Recorded(Protocol):
@@ -63,33 +62,36 @@ class Run(ABC, Generic[L, T]):
 
         With it the seconds that learning took; None if there was nothing left to do.
         """
-        from tractable.training import CheckpointFile, is_finished
+        from tractable.training import is_finished
 
         if self._place.exists() and is_finished((found := self._read()).about, self._about):
             return found, None
-        checkpoints = CheckpointFile(self._place, self._about)
-        found, took = self.learn(seconds, tell, checkpoints)
-        if found.about["finished"]:
-            checkpoints.remove()
-        return found, took
+        return self.learn(seconds, tell, resume=True)
 
     def learn(
-        self, seconds: float | None, tell: OnProgress | None, checkpoints: "CheckpointFile | None" = None
+        self, seconds: float | None, tell: OnProgress | None, *, resume: bool = False
     ) -> tuple[T, float | None]:
-        """Learn and save; the seconds count learning alone.
+        """Learn and save, with checkpoints on the way; the seconds count learning alone.
+
+        With `resume` learning goes on from the last checkpoint of the same call. Ctrl-C while the model is
+        being saved does not keep it from being saved.
 
         Raises:
             OSError: if the file cannot be written; it says where else the model is, if it could be saved.
         """
         from tractable.formats.rescue import save_or_rescue
         from tractable.progress import Watch
+        from tractable.training import CheckpointFile
 
-        started = time.perf_counter()
-        watch = Watch(tell, seconds=seconds, checkpoints=checkpoints)
-        found = self._train(watch)
-        took = time.perf_counter() - started
-        self.interrupted = watch.interrupted
-        save_or_rescue(lambda place: self._write(found, place), self._place)
+        checkpoints = CheckpointFile(self._place, self._about, is_wanted=resume)
+        with Watch(tell, seconds=seconds, checkpoints=checkpoints) as watch:
+            started = time.perf_counter()
+            found = self._train(watch)
+            took = time.perf_counter() - started
+            self.interrupted = watch.interrupted
+            save_or_rescue(lambda place: self._write(found, place), self._place)
+        if found.about["finished"]:
+            checkpoints.remove()
         return found, took
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """Expected counts of rows at every edge and every leaf, for EM and gradients."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +55,19 @@ class Expecter:
         return question_log_values(question, rows, maximise=False, threads=threads)
 
     def expectations(
-        self, graph: Graph, rows: Floats, weights: Floats, *, hard: bool = False, threads: int | None = None
+        self,
+        graph: Graph,
+        rows: Floats,
+        weights: Floats,
+        *,
+        hard: bool = False,
+        threads: int | None = None,
+        between: Callable[[], None] | None = None,
     ) -> Expectations:
         """Expected counts under the parameters of `graph`, which has the structure of the compiled circuit.
 
         With `hard` a row counts for its most probable induced tree alone, and has the log-value of that tree.
+        `between` is called between parts of the rows, and may raise an exception to break off.
         """
         question = prepare(graph, reweight_program(self._structure, graph), {})
         back = recompute_pairs(reweight_backward(self._back, question.code.program), question.code.program)
@@ -67,6 +76,8 @@ class Expecter:
         parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
 
         def run(part: slice) -> Tally:
+            if between is not None:
+                between()
             if hard:
                 return _hard_tally(question, back, rows[part], weights[part])
             tile = self._tile(question, tile_width(self._places, part.stop - part.start, COUNT_TILE))

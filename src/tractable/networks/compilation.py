@@ -6,6 +6,7 @@ one child for each state of one column and every terminal of a diagram covers th
 is smooth, decomposable and deterministic.
 """
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -23,10 +24,13 @@ from tractable.networks.terms import NOUGHT, PAD, NumberTable, multiply_terms
 DEFAULT_LIMIT = 10_000_000  # entries; half a minute of work and some gigabytes
 
 
-def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
+def compile_network(
+    network: Network, limit: int = DEFAULT_LIMIT, between: Callable[[], None] | None = None
+) -> Graph:
     """A circuit of the same distribution; one of features only keeps its feature table.
 
     A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
+    `between` is called now and then, and may raise an exception to break the work off.
 
     Raises:
         TooLargeError: if it would take more than `limit` entries.
@@ -35,7 +39,7 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
     # Trees and features may be far smaller than their tables: there the real work is counted instead.
     dense = all(isinstance(f, TableFactor) for f in network.factors)
     order = _planned_order(network, limit if dense else None)
-    return _Elimination(network, order, CompileLimit(None if dense else limit)).graph()
+    return _Elimination(network, order, CompileLimit(None if dense else limit, between)).graph()
 
 
 def _planned_order(network: Network, limit: int | None) -> list[int]:

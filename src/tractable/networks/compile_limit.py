@@ -1,5 +1,7 @@
 """A bound on the work of compiling, so that a network that would explode is refused instead."""
 
+from collections.abc import Callable
+
 
 class TooLargeError(ValueError):
     """Compiling a network takes more than was allowed."""
@@ -8,9 +10,10 @@ class TooLargeError(ValueError):
 class CompileLimit:
     """Counts the entries that diagrams take and refuses to go past a limit, if there is one."""
 
-    def __init__(self, limit: int | None) -> None:
+    def __init__(self, limit: int | None, between: Callable[[], None] | None = None) -> None:
         self.limit = limit
         self.spent = 0
+        self._between = between  # is called whenever something is counted, and may break the work off
 
     def spend(self, entries: int) -> None:
         """Count some more entries.
@@ -18,6 +21,8 @@ class CompileLimit:
         Raises:
             TooLargeError: when they are more than the limit allows.
         """
+        if self._between is not None:
+            self._between()
         self.spent += entries
         if self.limit is not None and self.spent > self.limit:
             raise TooLargeError(

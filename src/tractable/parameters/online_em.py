@@ -15,6 +15,7 @@ from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights
+from tractable.progress import State, Watch, generator_state, restore_generator
 from tractable.settings import redeclare, setting
 
 MOST_REPEATED = 10_000_000  # rows that are repeated by their weights in order to be shuffled
@@ -67,15 +68,32 @@ class OnlineEM(Method):
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits after one pass over all rows each; a mini-batch is scored before the step it leads to."""
+        return self.run(graph, rows, rng, Watch())
+
+    def run(
+        self,
+        graph: Graph,
+        rows: WeightedRows,
+        rng: np.random.Generator,
+        watch: Watch,
+        after: Step | None = None,
+    ) -> Iterator[Step]:
+        """The same steps, broken off between mini-batches when `watch` says so."""
         expecter = Expecter(graph)
         price = self.entropy * rows.total
         running: Expectations | None = None
-        yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))
         done = 0
+        if after is None:
+            yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)), _memory(0, None, rng))
+        else:
+            graph, done, running = after.graph, after.memory["done"], _running_counts(after.memory)
+            restore_generator(rng, after.memory["rng"])
+            yield after
         while True:
             parts = _batches(rows, self.batch, rng)
             score = 0.0
             for i, (part, times) in enumerate(parts):
+                watch.break_off()
                 batch = WeightedRows(rows.values[part], times)
                 values, weights = soften(batch, graph.schema, self.softness, rng)
                 expected = expecter.expectations(graph, values, weights)
@@ -90,7 +108,8 @@ class OnlineEM(Method):
                     joints=refit_joints(graph, counts, values, self.leaf_smoothing, pace),
                 )
             done += 1
-            yield Step(graph, score / sum(float(times.sum()) for _, times in parts))
+            mean = score / sum(float(times.sum()) for _, times in parts)
+            yield Step(graph, mean, _memory(done, running, rng))
 
     def _step(self, way: float) -> float:
         fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
@@ -109,6 +128,19 @@ class OnlineEM(Method):
             new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
             for old, new, counts in zip(graph.leaves, fitted, expected.leaves, strict=True)
         )
+
+
+def _memory(done: int, running: Expectations | None, rng: np.random.Generator) -> State:
+    """What the next pass depends on beside the circuit; flows of single rows are never used again."""
+    counts = None if running is None else [running.edge, *(leaf.states for leaf in running.leaves)]
+    return {"done": done, "counts": counts, "rng": generator_state(rng)}
+
+
+def _running_counts(memory: State) -> Expectations | None:
+    if memory["counts"] is None:
+        return None
+    edge, *states = memory["counts"]
+    return Expectations(np.zeros(0), edge, tuple(LeafCounts(s, np.zeros((len(s), 0))) for s in states))
 
 
 def _batches(rows: WeightedRows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
