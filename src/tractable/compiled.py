@@ -1,6 +1,7 @@
 """The decorators of compiled functions; their cache on disk survives a new version of this package.
 
-`njit` is numba's own. `kernel` and `inner` compile in a fraction of its time, because numba then writes no
+`njit` is numba's own, but for a machine on which no cache can be written: functions are then compiled in
+each process. `kernel` and `inner` compile in a fraction of its time, because numba then writes no
 reference counts and fewer wrappers; their price is that such functions cannot allocate arrays or return any.
 Kernels of a `Trial` are interpreted until it pays to compile them.
 
@@ -17,30 +18,42 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from numba import njit
-from numba.core import caching
+import numba
+from numba.core import caching, event
 
-__all__ = ["Trial", "compile_at_once", "inner", "kernel", "njit"]
+from tractable.compiling import announce
+
+__all__ = ["Trial", "cache_folder", "compile_at_once", "fused_kernel", "inner", "kernel", "njit"]
 
 OUT_OF_DATE = (AttributeError, ImportError, pickle.UnpicklingError, EOFError)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # `_nrt` is a private option of numba: without it, functions that allocate or return arrays do not compile.
-_LEAN: Any = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
-_UNWRAPPED: Any = {"no_cpython_wrapper": True}
+_LEAN: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+
+
+def njit(**options: Any) -> Callable[[_Function], _Function]:
+    """The decorator of numba, without a cache where no folder for it can be written."""
+
+    def decorate(function: _Function) -> _Function:
+        try:
+            compiled: _Function = numba.njit(**options)(function)
+        except RuntimeError:  # «no locator available»: neither beside the source nor in the user's folder
+            compiled = numba.njit(**{**options, "cache": False})(function)
+        return compiled
+
+    return decorate
 
 
 def kernel(function: _Function) -> _Function:
     """A compiled function that Python calls: it fills arrays that its caller made, and returns numbers."""
-    compiled: _Function = njit(cache=True, **_LEAN)(function)
-    return compiled
+    return njit(cache=True, **_LEAN)(function)
 
 
 def fused_kernel(function: _Function) -> _Function:
     """A kernel in which the processor may round once instead of twice when it multiplies and adds."""
-    compiled: _Function = njit(cache=True, fastmath={"contract"}, **_LEAN)(function)
-    return compiled
+    return njit(cache=True, fastmath={"contract"}, **_LEAN)(function)
 
 
 def inner(function: _Function) -> _Function:
@@ -48,8 +61,7 @@ def inner(function: _Function) -> _Function:
 
     It is not cached on disk: it is a part of its callers, which are.
     """
-    compiled: _Function = njit(**_LEAN, **_UNWRAPPED)(function)
-    return compiled
+    return njit(no_cpython_wrapper=True, **_LEAN)(function)
 
 
 class Trial:
@@ -120,6 +132,38 @@ def _interpret(compiled: Any) -> Callable[..., Any]:
     below = {name: scope[name] for name in function.__code__.co_names if name in scope}
     plain = {name: _interpret(value) for name, value in below.items() if hasattr(value, "py_func")}
     return FunctionType(function.__code__, {**scope, **plain}, function.__name__)
+
+
+def _nothing() -> None:
+    """A function that is cached wherever all others are."""
+
+
+_probe: Any = njit(cache=True)(_nothing)
+
+
+def cache_folder() -> Path | None:
+    """The folder below which compiled functions are kept; None if there is none that can be written."""
+    path = _probe.stats.cache_path if hasattr(_probe, "stats") else None
+    return None if path is None else Path(path).parent
+
+
+class _Announcer(event.Listener):
+    """Passes numba's events on."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        announce(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            announce(None)
+
+
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 
 def ignore_unreadable_indexes(index_file: Any) -> None:
