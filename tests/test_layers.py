@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "tractable"
 ROOMS = [
-    "arrays", "compiling", "compiled", "threads", "progress", "settings", "data", "leaves", "circuit",
+    "arrays", "late", "compiling", "compiled", "threads", "progress", "settings", "data", "leaves", "circuit",
     "engine", "networks", "parameters", "statistics", "growing", "learners", "queries", "formats", "model",
     "approximate", "training", "tuning", "reports", "warming", "estimators", "benchmark", "cli",
 ]  # fmt: skip

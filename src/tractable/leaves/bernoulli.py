@@ -3,11 +3,11 @@
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import entr
 
 from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
+from tractable.late import special
 from tractable.leaves.categorical import (
     allowed_states,
     best_state,
@@ -74,7 +74,7 @@ class Bernoulli(Family):
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy of the two states."""
-        return entr(np.exp(both_states(params))).sum(axis=1)
+        return special.entr(np.exp(both_states(params))).sum(axis=1)
 
 
 def both_states(params: Floats) -> Floats:

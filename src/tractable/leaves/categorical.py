@@ -4,11 +4,11 @@ from math import exp
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import entr
 
 from tractable.arrays import Bools, Floats
 from tractable.data.regions import Region, States
 from tractable.data.schema import Variable
+from tractable.late import special
 from tractable.leaves.family import Family
 from tractable.leaves.finite import (
     log_total,
@@ -84,7 +84,7 @@ class Categorical(Family):
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy of the states."""
-        return entr(np.exp(params)).sum(axis=1)
+        return special.entr(np.exp(params)).sum(axis=1)
 
 
 def allowed_states(region: Region | None) -> Bools | None:
