@@ -27,7 +27,7 @@ def code_of(page: Path) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 
 
-@pytest.mark.parametrize("command", [command.__name__ for command in COMMANDS])
+@pytest.mark.parametrize("command", [command.__name__.replace("_", "-") for command in COMMANDS])
 def test_every_command_is_documented(command: str) -> None:
     assert f"tractable {command} " in README.replace("\n", " ")
     assert f"`tractable {command}" in REFERENCE

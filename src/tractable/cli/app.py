@@ -11,6 +11,7 @@ import tractable
 from tractable.cli.bench import bench
 from tractable.cli.check import check
 from tractable.cli.classify import classify
+from tractable.cli.compiling import compile_notice
 from tractable.cli.completion import PROGRAM, VARIABLE, completion, prepare_completion
 from tractable.cli.convert import convert, plot
 from tractable.cli.demo import demo
@@ -26,11 +27,13 @@ from tractable.cli.rows import impute, sample
 from tractable.cli.schema import schema
 from tractable.cli.score import score
 from tractable.cli.tune import tune
+from tractable.cli.warm_up import warm_up
 from tractable.interrupts import note_interrupts
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, classify,
     info, check, convert, plot, bench, completion,
+    warm_up,
 )  # fmt: skip
 
 app = typer.Typer(
@@ -38,10 +41,11 @@ app = typer.Typer(
     help="Learns probability models from tables and answers any question about them exactly.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # importing rich takes longer than all else that `--help` does
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in COMMANDS:
-    app.command(_command.__name__)(_command)
+    app.command(_command.__name__.replace("_", "-"))(_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -61,7 +65,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of a command line: 0, 1 where a check fails, 2 for a mistake, 130 when interrupted."""
     prepare_completion()
     call = {"prog_name": PROGRAM, "complete_var": VARIABLE, "standalone_mode": False}
-    return run_guarded(lambda: app(args=arguments, **call))
+    with compile_notice(sys.argv[1:] if arguments is None else arguments):
+        return run_guarded(lambda: app(args=arguments, **call))
 
 
 def main() -> None:

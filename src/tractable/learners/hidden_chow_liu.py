@@ -19,7 +19,7 @@ from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
 from tractable.parameters import Method, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.online_em import OnlineEM
+from tractable.parameters.online_em import OnlineEM, pass_length
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.count_updates import refit_counts
@@ -187,10 +187,15 @@ def has_numbers(schema: Schema) -> bool:
 
 
 def _draw_rows(table: Table, rng: np.random.Generator) -> Table:
-    """As many rows as the table has, drawn with replacement."""
-    weights = table.row_weights
-    count = rng.multinomial(round(weights.sum()), weights / weights.sum())
-    return Table(table.schema, table.values[count > 0], count[count > 0].astype(np.float64))
+    """As many rows as the table has, drawn with replacement.
+
+    Where weights are large, fewer are drawn, and each stands for several.
+    """
+    total = table.row_weights.sum()
+    draws = max(1, round(pass_length(total, len(table))))
+    count = rng.multinomial(draws, table.row_weights / total)
+    weights = count[count > 0] * (total / draws if draws < round(total) else 1.0)
+    return Table(table.schema, table.values[count > 0], weights)
 
 
 def hidden_tree(

@@ -1,9 +1,9 @@
 """Distributions over a few states, as blocks of log-probabilities: what several families are made of."""
 
 import numpy as np
-from scipy import sparse
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.late import sparse
 
 
 def quiet_log(x: Floats) -> Floats:

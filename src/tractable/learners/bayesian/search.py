@@ -12,7 +12,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data import Table
-from tractable.learners.bayesian.kernels import Codes, split_gains
+from tractable.learners.bayesian.kernels import Codes
 from tractable.learners.bayesian.rows import coded_rows
 from tractable.learners.bayesian.trees import Leaf, Split, tree_factor
 from tractable.networks import Network
@@ -227,7 +227,7 @@ class TreeSearch:
         child = self._leaves[leaf].child
         rows, (members, _) = self._rows, self._members[leaf]
         pseudo = self._pseudo_counts(child)
-        gains = split_gains(members, rows.codes[child], rows.weights, rows.entries, pseudo, pseudo)
+        gains = rows.split_gains(members, child, pseudo, pseudo)
         states = self.schema.cardinalities
         return gains - self.split_penalty * (states - 1) * (states[child] - 1)
 
