@@ -22,7 +22,7 @@ from tractable.networks import (
     TreeFactor,
     compile_network,
 )
-from tractable.networks.order import min_fill_order
+from tractable.networks.compiling.order import min_fill_order
 
 
 def factor_log_value(factor: Factor, row: tuple[float, ...]) -> float:

@@ -8,8 +8,9 @@ import numpy as np
 
 from tractable.arrays import Bools, Ints
 from tractable.data.schema import Schema
-from tractable.networks.compile_limit import CompileLimit
-from tractable.networks.diagram import Diagram, reduce_diagram
+from tractable.networks.compiling.limit import CompileLimit
+from tractable.networks.compiling.diagram import Diagram, reduce_diagram
+from tractable.networks.compiling.terms import Terms
 from tractable.networks.network import FeatureFactor, TreeFactor
 
 Box = dict[int, Bools]  # the states that each constrained column may take
@@ -48,7 +49,7 @@ def _constrain(box: Box, schema: Schema, column: int, condition: tuple[int, bool
 
 
 def from_boxes(
-    columns: tuple[int, ...], schema: Schema, boxes: list[Box], value: Ints, limit: CompileLimit
+    columns: tuple[int, ...], schema: Schema, boxes: list[Box], value: Terms, limit: CompileLimit
 ) -> Diagram:
     """The diagram over `columns` (root first) that is the term `value[i]` in box i and `value[-1]` in none.
 
@@ -61,10 +62,10 @@ def from_boxes(
         following: dict[int, int] = {}
         lines = [[following.setdefault(m & a, len(following)) for a in allowed] for m in alive]
         limit.spend(len(lines) * len(allowed))
-        levels.append(np.array(lines, dtype=np.int64))
+        levels.append(np.array(lines, dtype=np.int32))
         alive = following
     ends = np.array([m.bit_length() - 1 for m in alive], dtype=np.int64)
-    return reduce_diagram(columns, levels, value[ends])
+    return reduce_diagram(columns, levels, value.take(ends))
 
 
 def _allowed_masks(column: int, states: int, boxes: list[Box]) -> list[int]:

@@ -12,18 +12,18 @@ import numpy as np
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
-from tractable.networks.circuit_layers import CircuitLayers
-from tractable.networks.compile_limit import CompileLimit, TooLargeError
-from tractable.networks.diagram import Diagram, combine, from_table, without_last
+from tractable.networks.compiling.layers import CircuitLayers
+from tractable.networks.compiling.limit import CompileLimit, TooLargeError
+from tractable.networks.compiling.diagram import Diagram, combine, from_table, without_last
 from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
-from tractable.networks.order import min_fill_order
+from tractable.networks.compiling.order import min_fill_order
 from tractable.networks.rules import feature_box, from_boxes, tree_boxes
-from tractable.networks.terms import NOUGHT, PAD, NumberTable, multiply_terms
+from tractable.networks.compiling.terms import NO_NODE, Terms, distinct_numbers, numbers
 
 DEFAULT_LIMIT = 10_000_000  # entries; half a minute of work and some gigabytes
 
 
-def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
+def compile_network(network: Network, limit: int = DEFAULT_LIMIT, order=None) -> Graph:
     """A circuit of the same distribution; one of features only keeps its feature table.
 
     A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
@@ -34,7 +34,7 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT) -> Graph:
     """
     # Trees and features may be far smaller than their tables: there the real work is counted instead.
     dense = all(isinstance(f, TableFactor) for f in network.factors)
-    order = _planned_order(network, limit if dense else None)
+    order = order or _planned_order(network, limit if dense else None)
     return _Elimination(network, order, CompileLimit(None if dense else limit)).graph()
 
 
@@ -63,10 +63,7 @@ class _Elimination:
         self.limit = limit
         self.position = {column: i for i, column in enumerate(order)}
         self.features = [f for f in network.factors if isinstance(f, FeatureFactor)]
-        self.numbers = NumberTable()
-        self.layers = CircuitLayers(
-            self.schema, np.array([f.log_weight for f in self.features]), self.numbers
-        )
+        self.layers = CircuitLayers(self.schema, np.array([f.log_weight for f in self.features]))
         self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *order)}
 
     def graph(self) -> Graph:
@@ -77,43 +74,50 @@ class _Elimination:
             carrier = next(carriers) if isinstance(factor, FeatureFactor) else -1
             self._place(self._diagram(factor, carrier))
         for column in self.order:
-            whole = self._product(self.buckets.pop(column), column)
-            sums = self.layers.sum_out(column, whole.children[-1], whole.terminal)
-            self._place(without_last(whole, sums))
-        rest = self._product(self.buckets.pop(-1), None)
-        return self.layers.graph(rest.terminal[0], self._feature_table())
+            whole = self._product([self._indicators(column), *self.buckets.pop(column)])
+            self._place(without_last(whole, self.layers.sum_terms(whole.children[-1], whole.terms)))
+        rest = self._product([from_table((), np.zeros((), dtype=np.int32), numbers(np.zeros(1))), *self.buckets.pop(-1)])
+        return self.layers.graph(rest.terms, self._feature_table())
 
     def _place(self, diagram: Diagram) -> None:
         """Put a diagram where the first of its columns to go will find it; -1 is for one without columns."""
         self.buckets[diagram.columns[-1] if diagram.columns else -1].append(diagram)
 
-    def _product(self, diagrams: list[Diagram], column: int | None) -> Diagram:
-        """All of the diagrams of a bucket multiplied, small ones first; an empty one is constantly one."""
-        if not diagrams:
-            columns = () if column is None else (column,)
-            shape = tuple(self.schema[c].cardinality for c in columns)
-            return from_table(columns, np.zeros(shape, dtype=np.int64), np.array([[PAD]]))
-        whole, *others = sorted(diagrams, key=lambda d: d.size)
-        for diagram in others:
-            whole = combine(whole, diagram, self.position, multiply_terms, self.limit)
+    def _product(self, diagrams: list[Diagram]) -> Diagram:
+        """All of the diagrams multiplied, beginning with the first; the next one adds least to the scope."""
+        whole, *others = diagrams
+        states = self.schema.cardinalities
+        while others:
+            def joint(d: Diagram) -> tuple[float, int]:
+                return float(np.log(states[list({*whole.columns, *d.columns})]).sum()), d.size
+            best = min(others, key=joint)
+            others.remove(best)
+            whole = combine(whole, best, self.position, self.layers.multiply, self.limit)
         return whole
+
+    def _indicators(self, column: int) -> Diagram:
+        terms = self.layers.indicators(column)
+        return from_table((column,), np.arange(terms.node.size, dtype=np.int32), terms)
 
     def _diagram(self, factor: Factor, carrier: int) -> Diagram:
         columns = tuple(sorted(factor.scope, key=self.position.__getitem__, reverse=True))
         if isinstance(factor, TableFactor):
-            index, terms = self.numbers.terms(factor.log_values)
+            terms, index = distinct_numbers(factor.log_values)
             return from_table(columns, index.transpose([factor.columns.index(c) for c in columns]), terms)
         if isinstance(factor, TreeFactor):
             return self._tree_diagram(factor, columns)
-        value = np.array([[NOUGHT if factor.log_weight == -np.inf else carrier], [PAD]])
+        zero = factor.log_weight == -np.inf
+        value = Terms(
+            np.array([NO_NODE if zero else carrier, NO_NODE], dtype=np.int32), np.array([-np.inf if zero else 0.0, 0.0])
+        )
         return from_boxes(columns, self.schema, [feature_box(factor, self.schema)], value, self.limit)
 
     def _tree_diagram(self, tree: TreeFactor, columns: tuple[int, ...]) -> Diagram:
         leaves = tree_boxes(tree, self.schema)
         one_state = np.eye(tree.log_prob.shape[1], dtype=np.bool_)
         boxes = [{**box, tree.child: one} for box, _ in leaves for one in one_state]
-        index, terms = self.numbers.terms(tree.log_prob[[leaf for _, leaf in leaves]])
-        value = np.concatenate([terms[index.ravel()], [[PAD]]])
+        logs = tree.log_prob[[leaf for _, leaf in leaves]]
+        value = numbers(np.append(logs.ravel(), 0.0))
         return from_boxes(columns, self.schema, boxes, value, self.limit)
 
     def _feature_table(self) -> FeatureTable | None:
