@@ -64,12 +64,16 @@ def from_table(columns: tuple[int, ...], index: Int32s, terms: Terms) -> Diagram
 
 
 def combine(
-    f: Diagram, g: Diagram, position: dict[int, int], join: Callable[[Terms, Terms], Terms], limit: CompileLimit
+    f: Diagram,
+    g: Diagram,
+    position: dict[int, int],
+    join: Callable[[Terms, Terms], Terms],
+    limit: CompileLimit,
 ) -> Diagram:
     """The diagram of the product of f and g over the columns of both, in descending order of `position`.
 
-    `join` multiplies each pair of terms that occurs, once. Where one factor is zero the other does not matter:
-    all such pairs of nodes are one.
+    `join` multiplies each pair of terms that occurs, once. Where one factor is zero the other does not
+    matter: all such pairs of nodes are one.
     """
     columns = tuple(sorted({*f.columns, *g.columns}, key=position.__getitem__, reverse=True))
     pairs = np.zeros((1, 2), dtype=np.int32)
@@ -94,7 +98,9 @@ def _join_pairs(left: Int32s, right: Int32s, zero_left: int, zero_right: int) ->
     both = np.empty((left.shape[0], max(left.shape[1], right.shape[1]), 2), dtype=np.int32)
     both[..., 0] = left
     both[..., 1] = right
-    zero = ((both[..., 0] == zero_left) & (zero_left >= 0)) | ((both[..., 1] == zero_right) & (zero_right >= 0))
+    zero = ((both[..., 0] == zero_left) & (zero_left >= 0)) | (
+        (both[..., 1] == zero_right) & (zero_right >= 0)
+    )
     both[zero] = (max(zero_left, 0), max(zero_right, 0))
     return both.reshape(-1, 2)
 

@@ -1,70 +1,63 @@
 """From a network to a circuit: variable elimination on decision diagrams.
 
-Columns go in min-fill order. The diagrams that mention a column are multiplied, the column is summed out
-under its indicators, and the sums that this makes are the terminals of the diagram that remains. A sum has
-one child for each state of one column and every terminal of a diagram covers the same columns, so the circuit
-is smooth, decomposable and deterministic.
+The diagrams that mention a column are multiplied with its indicators, the column is summed out, and the sums
+that this makes are the terms of the diagram that remains. A sum has at most one child for each state of one
+column and every term of a diagram covers the same columns, so the circuit is smooth, decomposable and
+deterministic. What is zero is never multiplied further: impossible combinations of states cost nothing.
 """
-
-from math import prod
 
 import numpy as np
 
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
+from tractable.networks.compiling.boxes import from_boxes
+from tractable.networks.compiling.diagram import Diagram, combine, from_table, without_last
 from tractable.networks.compiling.layers import CircuitLayers
 from tractable.networks.compiling.limit import CompileLimit, TooLargeError
-from tractable.networks.compiling.diagram import Diagram, combine, from_table, without_last
-from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
-from tractable.networks.compiling.order import min_fill_order
-from tractable.networks.rules import feature_box, from_boxes, tree_boxes
+from tractable.networks.compiling.order_search import Plan, plan_elimination
 from tractable.networks.compiling.terms import NO_NODE, Terms, distinct_numbers, numbers
+from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
+from tractable.networks.rules import feature_box, tree_boxes
+from tractable.progress import Watch
 
-DEFAULT_LIMIT = 10_000_000  # entries; half a minute of work and some gigabytes
+DEFAULT_LIMIT = 50_000_000  # entries; a minute of work and four gigabytes, if nothing can be shared
 
 
-def compile_network(network: Network, limit: int = DEFAULT_LIMIT, order=None) -> Graph:
+def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch | None = None) -> Graph:
     """A circuit of the same distribution; one of features only keeps its feature table.
 
     A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
 
     Raises:
-        TooLargeError: if it would take more than `limit` entries.
+        TooLargeError: if it would take more than `limit` entries, or more time than `watch` allows.
         ValueError: if nothing has a probability above zero.
     """
-    # Trees and features may be far smaller than their tables: there the real work is counted instead.
-    dense = all(isinstance(f, TableFactor) for f in network.factors)
-    order = order or _planned_order(network, limit if dense else None)
-    return _Elimination(network, order, CompileLimit(None if dense else limit)).graph()
-
-
-def _planned_order(network: Network, limit: int | None) -> list[int]:
-    """The order of elimination; refuses tables that multiply to more than `limit` entries."""
-    states = [v.cardinality for v in network.schema]
-    order, entries = [], 0
-    for column, around in min_fill_order(len(states), (f.scope for f in network.factors)):
-        order.append(column)
-        entries += states[column] * prod(states[c] for c in around)
-        if limit is not None and entries > limit:
-            raise TooLargeError(
-                f"compiling the network takes an estimated {entries:.3g} table entries or more,"
-                f" above the limit of {limit:,}"
-            )
-    return order
+    watch = watch or Watch()
+    scopes = [f.scope for f in network.factors]
+    plan = plan_elimination(network.schema.cardinalities.tolist(), scopes, limit, watch)
+    # Trees, features and zeros make diagrams far smaller than tables: there the real work is counted instead.
+    is_dense = all(isinstance(f, TableFactor) and np.isfinite(f.log_values).all() for f in network.factors)
+    if is_dense and plan.total > limit:
+        raise TooLargeError(
+            f"compiling the network takes an estimated {plan.total:.3g} table entries,"
+            f" above the limit of {limit:,}"
+        )
+    return _Elimination(network, plan, CompileLimit(None if is_dense else limit, watch)).graph()
 
 
 class _Elimination:
     """One run of variable elimination."""
 
-    def __init__(self, network: Network, order: list[int], limit: CompileLimit) -> None:
+    def __init__(self, network: Network, plan: Plan, limit: CompileLimit) -> None:
         self.network = network
         self.schema = network.schema
-        self.order = order
+        self.plan = plan
         self.limit = limit
-        self.position = {column: i for i, column in enumerate(order)}
+        self.position = {column: i for i, column in enumerate(plan.order)}
+        self.log_states: list[float] = np.log(self.schema.cardinalities).tolist()
         self.features = [f for f in network.factors if isinstance(f, FeatureFactor)]
         self.layers = CircuitLayers(self.schema, np.array([f.log_weight for f in self.features]))
-        self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *order)}
+        self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *plan.order)}
 
     def graph(self) -> Graph:
         """The circuit."""
@@ -73,26 +66,30 @@ class _Elimination:
         for factor in self.network.factors:
             carrier = next(carriers) if isinstance(factor, FeatureFactor) else -1
             self._place(self._diagram(factor, carrier))
-        for column in self.order:
-            whole = self._product([self._indicators(column), *self.buckets.pop(column)])
-            self._place(without_last(whole, self.layers.sum_terms(whole.children[-1], whole.terms)))
-        rest = self._product([from_table((), np.zeros((), dtype=np.int32), numbers(np.zeros(1))), *self.buckets.pop(-1)])
+        for column in self.plan.order:
+            self._eliminate(column)
+        one = from_table((), np.zeros((), dtype=np.int32), numbers(np.zeros(1)))
+        rest = self._multiply([one, *self.buckets.pop(-1)])
         return self.layers.graph(rest.terms, self._feature_table())
+
+    def _eliminate(self, column: int) -> None:
+        """Sum a column out of the product of all diagrams that mention it."""
+        whole = self._multiply([self._indicators(column), *self.buckets.pop(column)])
+        self._place(without_last(whole, self.layers.sum_terms(whole.children[-1], whole.terms)))
+        self.limit.watch.report("columns compiled", self.position[column] + 1, len(self.schema))
 
     def _place(self, diagram: Diagram) -> None:
         """Put a diagram where the first of its columns to go will find it; -1 is for one without columns."""
         self.buckets[diagram.columns[-1] if diagram.columns else -1].append(diagram)
 
-    def _product(self, diagrams: list[Diagram]) -> Diagram:
+    def _multiply(self, diagrams: list[Diagram]) -> Diagram:
         """All of the diagrams multiplied, beginning with the first; the next one adds least to the scope."""
         whole, *others = diagrams
-        states = self.schema.cardinalities
         while others:
-            def joint(d: Diagram) -> tuple[float, int]:
-                return float(np.log(states[list({*whole.columns, *d.columns})]).sum()), d.size
-            best = min(others, key=joint)
-            others.remove(best)
-            whole = combine(whole, best, self.position, self.layers.multiply, self.limit)
+            columns = set(whole.columns)
+            costs = [(sum(self.log_states[c] for c in d.columns if c not in columns), d.size) for d in others]
+            nearest = others.pop(costs.index(min(costs)))
+            whole = combine(whole, nearest, self.position, self.layers.multiply, self.limit)
         return whole
 
     def _indicators(self, column: int) -> Diagram:
@@ -108,7 +105,8 @@ class _Elimination:
             return self._tree_diagram(factor, columns)
         zero = factor.log_weight == -np.inf
         value = Terms(
-            np.array([NO_NODE if zero else carrier, NO_NODE], dtype=np.int32), np.array([-np.inf if zero else 0.0, 0.0])
+            np.array([NO_NODE if zero else carrier, NO_NODE], dtype=np.int32),
+            np.array([-np.inf if zero else 0.0, 0.0]),
         )
         return from_boxes(columns, self.schema, [feature_box(factor, self.schema)], value, self.limit)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Int32s, Ints
-from tractable.circuit.assemble import state_leaves
+from tractable.arrays import Bytes, Floats, Int32s, Ints
+from tractable.circuit.assemble import renumbered_blocks, renumbered_features, state_leaves
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
-from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
 from tractable.networks.compiling.lines import group_lines
 from tractable.networks.compiling.terms import NO_NODE, Terms
@@ -24,7 +24,7 @@ class CircuitLayers:
         self._kind: list[Bytes] = [np.full(self.nodes, LEAF, dtype=np.uint8)]
         self._degree: list[Int32s] = [np.zeros(self.nodes, dtype=np.int32)]
         self._child: list[Int32s] = []
-        self._log_weight: list[Floats] = []
+        self._log_weight: list[Floats] = []  # of sums alone: products have none
 
     def indicators(self, column: int) -> Terms:
         """The indicators of a column's states."""
@@ -68,16 +68,37 @@ class CircuitLayers:
         root = int(term.node[0])
         if term.log_number[0] != 0:
             root = int(self._add(SUM, np.ones(1, dtype=np.int32), term.node[:1], term.log_number[:1])[0])
-        kind = np.concatenate(self._kind).astype(np.int64)
-        degree = np.concatenate(self._degree)
-        print('built', kind.size, degree.sum())
-        return assemble(self.schema, kind, Edges(np.repeat(np.arange(kind.size), degree), np.concatenate(self._child).astype(np.int64), np.concatenate(self._log_weight)), self._leaves, root, features)
+        return self._assemble(root, features)
+
+    def _assemble(self, root: int, features: FeatureTable | None) -> Graph:
+        """The part of the circuit at and below a node; everything in it is compact, for there may be much."""
+        kind, degree = np.concatenate(self._kind), np.concatenate(self._degree)
+        child = np.concatenate([np.zeros(0, dtype=np.int64), *self._child])
+        self._child.clear()
+        keep = reachable(np.concatenate([[0], np.cumsum(degree)]), child, root)
+        number = np.full(kind.size, -1, dtype=np.int64)
+        number[keep] = np.arange(keep.size)
+        kept = np.repeat(number >= 0, degree)
+        child = number[child[kept]]
+        log_weight = np.zeros(kept.size)
+        log_weight[np.repeat(kind == SUM, degree)] = np.concatenate([np.zeros(0), *self._log_weight])
+        leaves, _ = renumbered_blocks(self._leaves, number)
+        return Graph(
+            self.schema,
+            kind[keep],
+            np.concatenate([[0], np.cumsum(degree[keep])]),
+            child,
+            log_weight[kept],
+            leaves,
+            None if features is None else renumbered_features(features, number),
+        )
 
     def _add(self, kind: int, degree: Int32s, child: Int32s, log_weight: Floats | None) -> Int32s:
         """The numbers of new nodes of one kind."""
         self._kind.append(np.full(degree.size, kind, dtype=np.uint8))
         self._degree.append(degree)
         self._child.append(child)
-        self._log_weight.append(np.zeros(child.size) if log_weight is None else log_weight)
+        if log_weight is not None:
+            self._log_weight.append(log_weight)
         self.nodes += degree.size
         return np.arange(self.nodes - degree.size, self.nodes, dtype=np.int32)

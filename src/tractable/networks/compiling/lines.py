@@ -1,4 +1,4 @@
-"""Equal lines of a matrix: by a dictionary where there are few lines, in compiled code where there are many."""
+"""Equal lines of a matrix: by a dictionary if they are few, in compiled code if they are many."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def group_lines(lines: Int32s) -> tuple[Int32s, Int32s]:
     """
     if len(lines) <= FEW:
         return group_by_dictionary(lines)
-    slots = np.full(1 << (2 * len(lines) - 1).bit_length(), -1, dtype=np.int32)
+    slots = np.full(1 << (3 * len(lines) // 2).bit_length(), -1, dtype=np.int32)
     number, first = np.empty(len(lines), dtype=np.int32), np.empty(len(lines), dtype=np.int32)
     groups = number_lines(np.ascontiguousarray(lines), slots, number, first)
     return first[:groups].copy(), number
@@ -24,7 +24,9 @@ def group_lines(lines: Int32s) -> tuple[Int32s, Int32s]:
 def group_by_dictionary(lines: Int32s) -> tuple[Int32s, Int32s]:
     """The same as `group_lines`."""
     seen: dict[tuple[int, ...], int] = {}
-    number = np.array([seen.setdefault(line, len(seen)) for line in map(tuple, lines.tolist())], dtype=np.int32)
+    number = np.array(
+        [seen.setdefault(line, len(seen)) for line in map(tuple, lines.tolist())], dtype=np.int32
+    )
     first = np.zeros(len(seen), dtype=np.int32)
     first[number[::-1]] = np.arange(len(lines) - 1, -1, -1)
     return first, number
