@@ -103,7 +103,7 @@ class _Search:
         rng = np.random.default_rng(0)
         n = self.order.size
         for run in range(runs):
-            if watch.should_stop():
+            if run > 0 and watch.should_stop():
                 break
             if run < len(SCORES):
                 self.run(np.array(SCORES[run]), np.zeros(n))
