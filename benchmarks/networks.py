@@ -83,7 +83,7 @@ def peer_marginals(
     for node in network.nodes():
         variable = network.variable(node)
         found[variable.name()] = dict(
-            zip(variable.labels(), engine.posterior(node).toarray().tolist(), strict=True)
+            zip(variable.labels(), engine.posterior(node).toarray().ravel().tolist(), strict=True)
         )
     log_prob = float(np.log(engine.evidenceProbability())) if evidence else 0.0
     return found, log_prob, reading + time.process_time() - begin

@@ -35,7 +35,7 @@ from tractable.progress import Watch
 LARGEST_TABLE = 1 << 20  # entries
 MARKOV_SUFFIXES = (".mn", ".uai")  # in which a Markov network is written
 COMMENT = "# tractable "  # what follows is JSON: the schema, and what is known about the network
-LARGER = "; `tractable convert --limit` allows more"
+LARGER = "; `tractable convert` allows more with --limit and --budget"
 SAMPLING = (
     "; approximate answers come by Gibbs sampling: tr.MarkovNetwork.load(...) in Python, or the option"
     " --approximate of `tractable query` and `tractable marginals`"
