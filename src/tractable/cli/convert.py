@@ -1,13 +1,17 @@
 """`tractable convert` and `tractable plot`: a circuit in another format, and its picture."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tractable.cli import options
 from tractable.cli.files import check_model_place, is_standard_output, print_model
 from tractable.cli.output import answer, count, note
+from tractable.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tractable.model import Circuit
 
 PICTURES = (".svg", ".dot")
 TEXT = ".json"  # what a model is printed as
@@ -18,6 +22,21 @@ def convert(
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help="The suffix chooses; - prints .json.", show_default=False)
     ],
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            min=1,
+            metavar="ENTRIES",
+            help="Table entries that compiling a network may take, about as many as the circuit gets edges;"
+            " 50 million, which take a minute and 4 GB, unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="TIME", help="Give up compiling a network after 90s, 10m, 1h, ..."),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -28,18 +47,35 @@ def convert(
 
     Example: tractable convert asia.bif asia.tract
     """
-    from tractable.model import load
-
+    seconds = None if budget is None else options.duration(budget)
     if is_standard_output(target):
         _refuse_json(as_json)
-        print_model(load(source), TEXT)
+        print_model(_read(source, limit, seconds, quiet), TEXT)
         return
     check_model_place(target)
-    circuit = load(source)
+    circuit = _read(source, limit, seconds, quiet or as_json)
     circuit.save(target)
     size = f"{count(circuit.graph.nodes, 'node')}, {count(circuit.graph.edges, 'edge')}"
     facts = {"input": source, "output": target, "nodes": circuit.graph.nodes, "edges": circuit.graph.edges}
     _tell(facts, f"wrote {target}: {size}", as_json, quiet)
+
+
+def _read(source: Path, limit: int | None, seconds: float | None, quiet: bool) -> "Circuit":
+    """The circuit of a file; a bar shows how far compiling a network has come."""
+    from tractable.formats.network_files import compile_network_file
+    from tractable.model import Circuit, load
+    from tractable.networks import DEFAULT_LIMIT, READERS
+    from tractable.progress import Stopped, Watch
+
+    if source.suffix.lower() not in READERS:
+        return load(source)
+    with progress_bar(quiet) as show:
+        watch = Watch(show, seconds=seconds)
+        try:
+            document = compile_network_file(source, DEFAULT_LIMIT if limit is None else limit, watch)
+        except Stopped as stop:  # nothing else than an interrupt stops it early
+            raise KeyboardInterrupt from stop
+    return Circuit(document.graph, document.about)
 
 
 def plot(

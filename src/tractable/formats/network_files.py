@@ -23,6 +23,7 @@ from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
 from tractable.formats.header import from_json, plain_schema, schema_from_plain, to_json
 from tractable.networks import (
+    DEFAULT_LIMIT,
     READERS,
     WRITERS,
     FeatureFactor,
@@ -31,10 +32,12 @@ from tractable.networks import (
     TooLargeError,
     compile_network,
 )
+from tractable.progress import Watch
 
 LARGEST_TABLE = 1 << 20  # entries
 MARKOV_SUFFIXES = (".mn", ".uai")  # in which a Markov network is written
 COMMENT = "# tractable "  # what follows is JSON: the schema, and what is known about the network
+LARGER = "; `tractable convert` allows more with --limit and --budget"
 SAMPLING = (
     "; approximate answers come by Gibbs sampling: tr.MarkovNetwork.load(...) in Python, or the option"
     " --approximate of `tractable query` and `tractable marginals`"
@@ -97,11 +100,29 @@ def read_network(path: Path) -> Document:
     Raises:
         ValueError: naming the line that is wrong, or how large the circuit would be.
     """
+    return _compile(path, DEFAULT_LIMIT, Watch())
+
+
+def compile_network_file(path: str | PathLike[str], limit: int, watch: Watch) -> Document:
+    """The compiled circuit of a network file, within a limit of table entries and the time of a watch.
+
+    Raises:
+        ValueError: naming the file and the line that is wrong, or how large the circuit would be.
+        OSError: if the file cannot be opened.
+    """
+    where = Path(path)
+    try:
+        return _compile(where, limit, watch)
+    except ValueError as error:
+        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+
+
+def _compile(path: Path, limit: int, watch: Watch) -> Document:
     document = _read(path)
     try:
-        graph = compile_network(document.network)
+        graph = compile_network(document.network, limit, watch)
     except TooLargeError as error:
-        raise TooLargeError(f"{error}{SAMPLING}") from None
+        raise TooLargeError(f"{error}{LARGER}{SAMPLING}") from None
     return Document(graph, {**document.about, "network": document.network.kind})
 
 

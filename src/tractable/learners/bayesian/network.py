@@ -108,7 +108,7 @@ class BayesianNetworkLearner(Learner):
         late = watch.should_stop()
         limit = min(self.limit, LATE_LIMIT) if late else self.limit
         try:
-            return compile_network(search.network(splits), limit, None if late else watch.break_off)
+            return compile_network(search.network(splits), limit, None if late else watch)
         except (TooLargeError, Stopped):
             return None
 
