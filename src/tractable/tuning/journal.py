@@ -118,7 +118,7 @@ def _trial(facts: Any) -> Trial | None:
     if not _is_number(facts["seconds"]) or not (facts["score"] is None or _is_number(facts["score"])):
         return None
     settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
-    score = -inf if facts["score"] is None else facts["score"]
+    score = -inf if facts["score"] is None else float(facts["score"])
     return Trial(**facts | {"settings": settings, "score": score})
 
 
