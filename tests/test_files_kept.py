@@ -22,7 +22,7 @@ from test_formats import ABOUT, small_network
 from test_formats_damage import mixture
 from tractable.circuit import Builder
 from tractable.cli import run
-from tractable.cli.output import escape_what_cannot_be_printed
+from tractable.cli.output import prepare_output
 from tractable.data import Schema, Variable
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.model import Circuit
@@ -109,7 +109,7 @@ def printed_in_ascii(*call: str) -> bytes:
     printed = TextIOWrapper(BytesIO(), encoding="ascii")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", printed)
-        escape_what_cannot_be_printed()
+        prepare_output()
         assert run(list(call)) == 0
         printed.flush()
         return printed.buffer.getvalue()
@@ -237,6 +237,21 @@ def test_a_limit_on_file_sizes_is_told_in_one_line(here: Path) -> None:
     assert done.returncode == 2
     assert "new.tract: File too large" in done.stderr
     assert sorted(p.name for p in here.iterdir()) == ["full", "m.tract", "t.csv"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_answer_that_does_not_fit_the_disk_is_told_in_one_line(here: Path, unbuffered: str) -> None:
+    with Path("rows.csv").open("wb") as rows:
+        done = subprocess.run(
+            [*COMMAND, "sample", "m.tract", "5000"],
+            stdout=rows,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        )
+    assert (done.returncode, done.stderr) == (2, "tractable: standard output: File too large\n")
 
 
 # ---- Ctrl-C --------------------------------------------------------------------------------------------

@@ -28,14 +28,14 @@ def run_answers(case: Case) -> str:
     force = BruteForce(graph)
     if len(force.trees) > MOST_TREES:
         return "too large"
-    given = random_evidence(rng, schema)
+    given = _evidence_for(rng, schema, force)
     if force.log_value(nothing(schema)) == -inf:
         _must_refuse(graph, nothing(schema))
         return "zero everywhere"
     if force.log_value(given) == -inf:
         _must_refuse(graph, given)
         return "impossible evidence"
-    asked = join_evidence(random_evidence(rng, schema), given, schema)
+    asked = join_evidence(_evidence_for(rng, schema, force), given, schema)
     if asked is not None:
         compare_probability(graph, force, asked, given)
     compare_marginals(graph, force, given)
@@ -46,7 +46,7 @@ def run_answers(case: Case) -> str:
     if discrete:
         compare_information(rng, graph, force, given)
         return "discrete"
-    return "mixed"
+    return "mixed, joint leaves" if graph.joints else "mixed"
 
 
 def nothing(schema: Schema) -> Evidence:
@@ -74,6 +74,13 @@ def random_evidence(rng: np.random.Generator, schema: Schema) -> Evidence:
             if ends[0] < ends[1]:
                 regions[c] = Interval(*ends)
     return Evidence(row, regions)
+
+
+def _evidence_for(rng: np.random.Generator, schema: Schema, force: BruteForce) -> Evidence:
+    """Random evidence; of columns in joint leaves brute force knows values alone, and no intervals."""
+    evidence = random_evidence(rng, schema)
+    kept = {c: r for c, r in evidence.regions.items() if schema[c].name not in force.joint_names}
+    return Evidence(evidence.row, kept)
 
 
 def _value(rng: np.random.Generator, variable: Variable) -> float:
@@ -180,7 +187,7 @@ def compare_transforms(rng: np.random.Generator, graph: Graph, force: BruteForce
     values = Evidence(given.row, {})
     rest = condition(graph, values.row, normalised=True)
     kept = schema.columns(rest.schema.names)
-    asked = random_evidence(rng, rest.schema)
+    asked = _evidence_for(rng, rest.schema, force)
     whole = Evidence(values.row.copy(), {kept[c]: r for c, r in asked.regions.items()})
     whole.row[kept] = asked.row
     expected = force.log_prob(whole, values)
@@ -188,7 +195,7 @@ def compare_transforms(rng: np.random.Generator, graph: Graph, force: BruteForce
     assert_same_log(found, expected, "after conditioning")
     keep = [c for c in range(len(schema)) if rng.random() < 0.6]
     part = marginalise(graph, keep)
-    asked = random_evidence(rng, part.schema)
+    asked = _evidence_for(rng, part.schema, force)
     whole = Evidence(np.full(len(schema), np.nan), {keep[c]: r for c, r in asked.regions.items()})
     whole.row[keep] = asked.row
     if len(part.schema):

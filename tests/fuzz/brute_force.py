@@ -4,36 +4,88 @@ Leaves are asked for the probabilities of values and intervals, which other test
 Everything about the circuit is done here again: slowly, in logarithms, without the engine.
 """
 
+from dataclasses import dataclass
 from itertools import product as combinations
 from math import inf, isnan
 
 import numpy as np
+from scipy import stats
 
 import oracle
-from tractable.circuit.graph import Graph, LeafBlock
-from tractable.data import Evidence, Region
+from tractable.arrays import Floats
+from tractable.circuit.graph import Graph
+from tractable.data import Evidence
+from tractable.leaves import Family
 
 MOST_TREES = 4000
 
 
+@dataclass(frozen=True)
+class OneLeaf:
+    """A leaf over one column."""
+
+    column: int
+    family: Family
+    params: Floats  # (1, width)
+
+    def log(self, given: Evidence) -> float:
+        """The log-probability (or density) of what is known."""
+        value, region = float(given.row[self.column]), given.regions.get(self.column)
+        if not isnan(value):
+            return float(self.family.log_prob(self.params, np.array([[value]]))[0, 0])
+        return 0.0 if region is None else float(self.family.log_mass(self.params, region)[0])
+
+    def mean(self, column: int, given: Evidence) -> float:
+        """The expectation of the column."""
+        return float(self.family.moments(self.params, given.regions.get(column))[0][0])
+
+
+@dataclass(frozen=True)
+class JointLeaf:
+    """A normal distribution of several columns, of which values or nothing are known."""
+
+    columns: list[int]
+    centre: Floats
+    covariance: Floats
+
+    def log(self, given: Evidence) -> float:
+        """The log-density of the values that are known."""
+        known = ~np.isnan(given.row[self.columns])
+        if not known.any():
+            return 0.0
+        part = stats.multivariate_normal(self.centre[known], self.covariance[np.ix_(known, known)])
+        return float(part.logpdf(given.row[self.columns][known]))
+
+    def mean(self, column: int, given: Evidence) -> float:
+        """The expectation of a column given the values of others."""
+        place = self.columns.index(column)
+        known = ~np.isnan(given.row[self.columns])
+        off = given.row[self.columns][known] - self.centre[known]
+        inner = np.linalg.solve(self.covariance[np.ix_(known, known)], off) if known.any() else off
+        return float(self.centre[place] + self.covariance[place, known] @ inner)
+
+
 class BruteForce:
-    """The induced trees of a circuit: for each its log weight, its constants and its leaves by column."""
+    """The induced trees of a circuit: for each its log weight, and its leaves by column."""
 
     def __init__(self, graph: Graph) -> None:
         self.schema = graph.schema
-        blocks: dict[int, tuple[LeafBlock, int]] = {}
-        for block in graph.leaves:
-            blocks |= {int(node): (block, line) for line, node in enumerate(block.node)}
-        self.trees: list[tuple[float, dict[int, tuple[LeafBlock, int]]]] = []
+        leaves = _leaves(graph)
+        self.joint_names = {
+            graph.schema[int(c)].name for block in graph.joints for c in block.columns.ravel()
+        }
+        self.trees: list[tuple[float, dict[int, OneLeaf | JointLeaf]]] = []
         for tree in oracle.induced_trees(graph):
-            log_weight, leaves = tree.log_weight, {}
+            log_weight = tree.log_weight
+            below: dict[int, OneLeaf | JointLeaf] = {}
             for node in tree.leaves:
-                block, line = blocks[node]
-                if block.family.is_constant:
-                    log_weight += float(block.params[line, 0])
+                leaf = leaves[node]
+                if isinstance(leaf, float):
+                    log_weight += leaf
                 else:
-                    leaves[int(block.column[line])] = (block, line)
-            self.trees.append((log_weight, leaves))
+                    over = leaf.columns if isinstance(leaf, JointLeaf) else [leaf.column]
+                    below |= dict.fromkeys(over, leaf)
+            self.trees.append((log_weight, below))
 
     def log_value(self, evidence: Evidence) -> float:
         """The logarithm of the circuit's value for evidence."""
@@ -51,10 +103,9 @@ class BruteForce:
         shares = [np.exp(log - top) for log in logs]
         if not isnan(given.row[column]):
             return float(given.row[column])
-        region = given.regions.get(column)
         means = [
-            block.family.moments(block.params[line : line + 1], region)[0][0] if share > 0 else 0.0
-            for share, (block, line) in zip(shares, (t[1][column] for t in self.trees), strict=True)
+            leaves[column].mean(column, given) if share > 0 else 0.0
+            for share, (_, leaves) in zip(shares, self.trees, strict=True)
         ]
         return float(np.dot(shares, means) / np.sum(shares))
 
@@ -79,17 +130,21 @@ class BruteForce:
 
     def _tree_logs(self, evidence: Evidence) -> list[float]:
         return [
-            weight
-            + sum(
-                _leaf_log(leaf, float(evidence.row[c]), evidence.regions.get(c)) for c, leaf in tree.items()
-            )
+            weight + sum(leaf.log(evidence) for leaf in {id(leaf): leaf for leaf in tree.values()}.values())
             for weight, tree in self.trees
         ]
 
 
-def _leaf_log(leaf: tuple[LeafBlock, int], value: float, region: Region | None) -> float:
-    block, line = leaf
-    params = block.params[line : line + 1]
-    if not isnan(value):
-        return float(block.family.log_prob(params, np.array([[value]]))[0, 0])
-    return 0.0 if region is None else float(block.family.log_mass(params, region)[0])
+def _leaves(graph: Graph) -> dict[int, float | OneLeaf | JointLeaf]:
+    """The leaf, or the logarithm of the constant, under the number of each node."""
+    found: dict[int, float | OneLeaf | JointLeaf] = {}
+    for block in graph.leaves:
+        for line, (node, column) in enumerate(zip(block.node.tolist(), block.column.tolist(), strict=True)):
+            params = block.params[line : line + 1]
+            found[node] = float(params[0, 0]) if column < 0 else OneLeaf(column, block.family, params)
+    for joint in graph.joints:
+        for line, node in enumerate(joint.node.tolist()):
+            columns = joint.columns[line].tolist()
+            mean, factor, _ = joint.family.parts(joint.params[line], len(columns))
+            found[node] = JointLeaf(columns, mean, factor @ factor.T)
+    return found

@@ -17,7 +17,7 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-SECONDS_A_CASE = 120  # after which a case counts as a hang
+SECONDS_A_CASE = 300  # after which a case counts as a hang; the first may have to compile kernels
 
 Run: TypeAlias = Callable[["Case"], str]  # runs a case; returns in a few words what came of it
 

@@ -21,7 +21,9 @@ LEAVES = {
 
 
 def random_schema(rng: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -> Schema:
-    """One to four columns."""
+    """One to four columns of these kinds; at times all other columns than categorical ones are real."""
+    if "real" in kinds and rng.random() < 0.3:
+        kinds = ("categorical", "real", "real")  # which joint leaves can stand over
     variables = []
     for i in range(rng.integers(1, 5)):
         kind = kinds[rng.integers(len(kinds))]
@@ -50,6 +52,8 @@ class _Growth:
             return self.builder.sum(children, self._log_weights(len(children)))
         if len(columns) == 1:
             return self._scaled(self._leaf(columns[0]))
+        if all(self.builder.schema[c].kind == "real" for c in columns) and self.rng.random() < 0.5:
+            return self._scaled(self._joint_leaf(columns))
         order = self.rng.permutation(columns).tolist()
         cut = int(self.rng.integers(1, len(columns)))
         return self._scaled(
@@ -68,6 +72,13 @@ class _Growth:
         if self.rng.random() < 0.85:
             return node
         return self.builder.product([node, self.builder.constant(float(self.rng.choice([-3.0, 0.5, 900.0])))])
+
+    def _joint_leaf(self, columns: list[int]) -> int:
+        """Several real columns that are jointly normal: the mean, then the rows of a Cholesky factor."""
+        size = len(columns)
+        factor = np.tril(self.rng.normal(size=(size, size)), -1) + np.diag(self.rng.uniform(0.2, 3.0, size))
+        params = np.concatenate([self.rng.normal(scale=3.0, size=size), factor[np.tril_indices(size)]])
+        return self.builder.joint_leaf("multivariate-gaussian", columns, params)
 
     def _leaf(self, column: int) -> int:
         variable = self.builder.schema[column]

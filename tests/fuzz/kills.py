@@ -47,7 +47,7 @@ def run_kills(case: Case) -> str:
             load(place)  # whole, or it raises
         if how == signal.SIGINT:
             assert not list(case.folder.glob(".*.part")), "an interrupted process left a half-written file"
-    done = subprocess.run(_process(call), capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(_process(call), capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stderr
     about = load(place).about
     assert about.get("finished", True) is True, "the last run did not finish"
@@ -62,7 +62,7 @@ def _kill_once(rng: np.random.Generator, call: list[str], how: signal.Signals) -
         time.sleep(float(rng.uniform(0.05, LONGEST)))
         if process.poll() is None:
             os.killpg(process.pid, how)
-        _, err = process.communicate(timeout=100)
+        _, err = process.communicate(timeout=280)
     assert "Traceback" not in err, err
     if how == signal.SIGINT:
         assert process.returncode in (0, 130), (process.returncode, err)

@@ -19,7 +19,7 @@ from tractable.cli.faults import run_guarded
 from tractable.cli.info import info
 from tractable.cli.learn import learn
 from tractable.cli.learners import learners
-from tractable.cli.output import escape_what_cannot_be_printed
+from tractable.cli.output import prepare_output
 from tractable.cli.parameters import parameters
 from tractable.cli.posterior import marginals, mpe
 from tractable.cli.query import query
@@ -74,5 +74,5 @@ def main() -> None:
     note_interrupts()
     if hasattr(signal, "SIGPIPE"):  # `tractable sample ... | head` ends as quietly as other programs do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    escape_what_cannot_be_printed()
+    prepare_output()
     sys.exit(run())

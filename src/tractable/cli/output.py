@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
+from io import BufferedWriter, RawIOBase, TextIOWrapper
 from math import exp, isfinite
 from typing import Any
 
@@ -19,11 +19,18 @@ def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
         text = to_json(facts)
         if not _is_printable(text):  # JSON has escapes of its own
             text = to_json(facts, ascii_only=True)
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    _write(text.rstrip("\n") + "\n")
 
 
-def escape_what_cannot_be_printed() -> None:
-    """Let standard output print a letter that the terminal's encoding lacks as an escape, `\\xe4`."""
+def prepare_output() -> None:
+    """Let standard output print a letter that the terminal's encoding lacks as an escape, `\\xe4`.
+
+    Without a buffer (PYTHONUNBUFFERED) Python does not notice that a full disk took a part of a text only, so
+    that it gets one.
+    """
+    if isinstance(sys.stdout, TextIOWrapper) and isinstance(sys.stdout.buffer, RawIOBase):
+        buffer = BufferedWriter(sys.stdout.buffer)
+        sys.stdout = TextIOWrapper(buffer, encoding=sys.stdout.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -35,7 +42,15 @@ def print_data(text: str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     else:
+        _write(text)
+
+
+def _write(text: str) -> None:
+    try:
         sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def _is_printable(text: str) -> bool:

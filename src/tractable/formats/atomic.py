@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tractable.formats.places import require_replaceable, swap_in_one_step
+from tractable.formats.places import name_file_in_errors, require_replaceable, swap_in_one_step
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -22,7 +22,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     require_replaceable(path)
     target = Path(os.path.realpath(path))
     beside = _name_beside(target)
-    with _name_target_in_errors(path):
+    with name_file_in_errors(path):
         try:
             # Opened by hand so that the usual permissions apply, which a temporary file's would not.
             handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -56,7 +56,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{path} is a file, not a folder")
     beside = _name_beside(target)
-    with _name_target_in_errors(path):
+    with name_file_in_errors(path):
         os.mkdir(beside)
         try:
             yield beside
@@ -65,17 +65,6 @@ def new_folder(path: Path) -> Iterator[Path]:
             shutil.rmtree(beside, ignore_errors=True)
             raise
     _settle(target.parent)
-
-
-@contextmanager
-def _name_target_in_errors(path: Path) -> Iterator[None]:
-    """Name the file that was asked for in the system's errors, not the one that is written beside it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _swap(new: Path, target: Path) -> None:

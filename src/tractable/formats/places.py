@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 KINDS = (
@@ -40,6 +42,17 @@ def require_replaceable(path: Path) -> None:
     found = explain_irregular(path)
     if found is not None:
         raise FileExistsError(f"'{path}' is {found}, not a file: it is not written over")
+
+
+@contextmanager
+def name_file_in_errors(path: Path) -> Iterator[None]:
+    """Name a file in the system's errors, which name another one or none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def swap_in_one_step(one: Path, other: Path) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from tractable.formats.atomic import write_text
 from tractable.formats.locks import lock
+from tractable.formats.places import name_file_in_errors
 from tractable.tuning.trial import Trial
 
 FORMAT = "tractable study 1"
@@ -61,9 +62,10 @@ class Journal:
     def add(self, trial: Trial) -> None:
         """Append a trial to the file; it survives a crash once this returns."""
         facts = asdict(trial) | {"score": trial.score if isfinite(trial.score) else None}
-        self._file.write(_line(facts).encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with name_file_in_errors(self._path):
+            self._file.write(_line(facts).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self.trials.append(trial)
 
     def __enter__(self) -> Self:
@@ -118,7 +120,7 @@ def _trial(facts: Any) -> Trial | None:
     if not _is_number(facts["seconds"]) or not (facts["score"] is None or _is_number(facts["score"])):
         return None
     settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
-    score = -inf if facts["score"] is None else facts["score"]
+    score = -inf if facts["score"] is None else float(facts["score"])
     return Trial(**facts | {"settings": settings, "score": score})
 
 
