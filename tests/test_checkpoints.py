@@ -31,6 +31,7 @@ from tractable.progress.states import copy_state, state_from_bytes, state_to_byt
 from tractable.threads import use_threads
 
 QUICK = {"independent", "chow-liu"}  # learners that go through the rows once and need no checkpoints
+MOST_RUNS = 40  # that a learner may need that was killed about eight times
 STOP_SECONDS = 3.0  # of the process's own time, from Ctrl-C to the model
 every_learner = pytest.mark.parametrize("name", [*LEARNERS, *NETWORK_LEARNERS])
 
@@ -201,11 +202,12 @@ def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph 
 
 def resumed(run: Callable[[Watch], Graph | Network], memory: Memory, writes: int) -> Graph | Network:
     """The model after the work was killed again and again, after so many writes each time."""
-    while True:
+    for _ in range(MOST_RUNS):
         try:
             return run(memory.watch(kill_after=writes))
         except Killed:
             continue
+    raise AssertionError("it goes on, but does not get any further")
 
 
 @every_learner
