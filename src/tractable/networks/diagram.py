@@ -102,6 +102,8 @@ def distinct_lines(lines: Ints) -> tuple[Ints, Ints]:
 
 def _group_lines(lines: Ints) -> tuple[Ints, Ints]:
     """The first of each group of equal lines, and the group of each line."""
+    if len(lines) == 1:  # as when many factors without columns are multiplied, one after the other
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     key = lines[:, 0]
     base = int(lines.max(initial=0)) + 1
     for column in range(1, lines.shape[1]):
