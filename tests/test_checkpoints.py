@@ -196,8 +196,8 @@ def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph 
         return NETWORK_LEARNERS[name](**choices).learn(
             categorical_table(300), rng, valid=held_out, watch=watch
         )
-    held_out = mixed_table(60, seed=5) if valid else None
-    return LEARNERS[name](**choices).learn(mixed_table(150), rng, valid=held_out, watch=watch)
+    held_out = mixed_table(40, seed=5) if valid else None
+    return LEARNERS[name](**choices).learn(mixed_table(80), rng, valid=held_out, watch=watch)
 
 
 def resumed(run: Callable[[Watch], Graph | Network], memory: Memory, writes: int) -> Graph | Network:
