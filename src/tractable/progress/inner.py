@@ -43,10 +43,10 @@ class InnerWatch(Watch):
         """Whether this part, or work around it, has a reason of its own to stop."""
         return (self._stop is not None and self._stop()) or self._outer.gives_up()
 
-    def noticed_at(self) -> float:
-        """When it was first said that this part, or the work around it, should stop."""
-        own = super().noticed_at()
-        return min(own, self._outer.noticed_at()) if self._outer.should_stop() else own
+    def told_at(self) -> float:
+        """When it was noticed that this part, or the work around it, was told to stop."""
+        own = super().told_at()
+        return min(own, self._outer.told_at()) if self._outer.was_told_to_stop() else own
 
     def __enter__(self) -> Self:
         return self

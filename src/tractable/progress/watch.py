@@ -69,7 +69,7 @@ class Watch:
         self._entered = 0
         self._handles_interrupts = False
         self._interrupted = False
-        self._noticed_at: float | None = None  # when it was first said that the work should stop
+        self._told_at: float | None = None  # when it was noticed that the work was told to stop
 
     def report(self, stage: str, done: int, total: int | None = None, score: float | None = None) -> None:
         """Pass on how far the work has come."""
@@ -94,9 +94,10 @@ class Watch:
     def save_checkpoint(self, make: Callable[[], State]) -> None:
         """Save the state that `make` returns, if there are checkpoints and the last one is old enough.
 
-        A run that goes on from the state must find what this run would have found.
+        A run that goes on from the state must find what this run would have found. Work that was told to
+        stop would have found something else, so that it saves nothing any more.
         """
-        if self._checkpoints is not None:
+        if self._checkpoints is not None and not self.should_stop():
             self._checkpoints.save_state(self._path, make)
 
     def remember(
@@ -115,8 +116,9 @@ class Watch:
             if rng is not None:
                 restore_generator(rng, saved["rng"])
             return form.from_state(saved["result"])
-        result = work(self.part(name))
-        if not self.should_stop():
+        part = self.part(name)
+        result = work(part)
+        if not part.should_stop():  # which it does with this one
             state = {"result": form.to_state(result), "rng": None if rng is None else generator_state(rng)}
             self._checkpoints.put(path, state, finished=True)
         return result
@@ -169,11 +171,7 @@ class Watch:
         """
         if self._checkpoints is not None:
             self._checkpoints.write_if_due()
-        if not (self.interrupted or self.out_of_time() or self.gives_up()):
-            return False
-        if self._noticed_at is None:
-            self._noticed_at = time.monotonic()
-        return True
+        return self.was_told_to_stop() or self.gives_up()
 
     def break_off(self) -> None:
         """Break off a step that takes long, if the work should stop.
@@ -185,12 +183,25 @@ class Watch:
             raise Stopped
 
     def must_stop(self) -> bool:
-        """Whether the work was told to stop some time ago, so that its model is no longer rounded off."""
-        return self.should_stop() and time.monotonic() - self.noticed_at() >= GRACE_SECONDS
+        """Whether the work was told to stop some time ago, so that its model is no longer rounded off.
 
-    def noticed_at(self) -> float:
-        """When it was first said that the work should stop, by the monotonic clock."""
-        return time.monotonic() if self._noticed_at is None else self._noticed_at
+        Work that gives up by itself may take its time, as its result must not depend on that.
+        """
+        if self._checkpoints is not None:
+            self._checkpoints.write_if_due()
+        return self.was_told_to_stop() and time.monotonic() - self.told_at() >= GRACE_SECONDS
+
+    def was_told_to_stop(self) -> bool:
+        """Whether the work was interrupted, or its time is over."""
+        if not (self.interrupted or self.out_of_time()):
+            return False
+        if self._told_at is None:
+            self._told_at = time.monotonic()
+        return True
+
+    def told_at(self) -> float:
+        """When it was noticed that the work was told to stop, by the monotonic clock."""
+        return time.monotonic() if self._told_at is None else self._told_at
 
     def __enter__(self) -> Self:
         """Handle Ctrl-C, unless somebody else does, or this watch does already, or in a side thread.

@@ -79,8 +79,18 @@ def _seal(call: bytes, state: bytes) -> bytes:
 def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """What differs between two calls, in words; empty if nothing does."""
     names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
-    if "settings" in names and found.get("learner") == wanted.get("learner"):
-        mine, theirs = wanted["settings"], found["settings"]
-        other = ", ".join(f"{n}={theirs.get(n)}" for n in {**mine, **theirs} if mine.get(n) != theirs.get(n))
-        return ", ".join([f"the setting {other}", *(f"another {n}" for n in names if n != "settings")])
-    return ", ".join(f"another {name}" for name in names)
+    if "learner" in names:
+        return f"the learner {found.get('learner')}"
+    words = {
+        "settings": "other settings: " + _settings(found.get("settings", {}), wanted.get("settings", {})),
+        "seed": f"the seed {found.get('seed')}",
+        "version": f"version {found.get('version')} of this library",
+        "table": "another table",
+        "valid": "other validation rows",
+    }
+    return ", ".join([words[name] for name in words if name in names] or [f"another {n}" for n in names])
+
+
+def _settings(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    different = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
+    return ", ".join(f"{name}={found.get(name)}" for name in different)

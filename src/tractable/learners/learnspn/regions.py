@@ -179,7 +179,8 @@ def partition_table(
     while waiting:
         _, number = heappop(waiting)
         block, region = blocks.pop(number), regions[number]
-        if done == len(records):
+        is_new = done == len(records)
+        if is_new:
             records.append(_examine(block, region, how, watch))
         partition, region.leaf = records[done]
         done += 1
@@ -191,7 +192,7 @@ def partition_table(
                 heappush(waiting, (-part.encoding.total, len(regions)))
                 regions.append(TableRegion(part.columns, part.encoding.total))
         watch.report("partitioning the table", len(regions) - len(waiting), len(regions))
-        if done == len(records) and not watch.should_stop():
+        if is_new:
             watch.save_checkpoint(lambda: [record.state() for record in records])
     return regions
 
