@@ -115,9 +115,33 @@ def copy_in_order(s: Store, leaves: Int32s, order: Int32s, into: Store) -> Int32
     """
     number, nodes = np.zeros(s.kind.size, dtype=np.int32), np.concatenate([leaves, order])
     number[nodes] = np.arange(1, nodes.size + 1)
-    degree = np.concatenate([np.zeros(leaves.size, dtype=np.int64), s.degree[order]])
-    write_nodes(into, s.kind[nodes], s.scope[nodes], degree, number[s.child[edge_slots(s, order)]])
+    copy_nodes(s, nodes, leaves.size, number, into)
+    edges = int(s.used[EDGES])
+    list_parents(into.child[:edges], into.head, into.up, into.down)
+    into.used[:] = nodes.size + 1, edges, edges, order.size
     return number
+
+
+@TRIAL.kernel
+def copy_nodes(s: Store, nodes: Int32s, leaves: int, number: Int32s, into: Store) -> None:
+    """Copy nodes, the leaves first, with their edges and their order, but not the lists of parents."""
+    slot, last = 0, 0
+    for i in range(nodes.size):
+        old, new = nodes[i], i + 1
+        into.kind[new] = s.kind[old]
+        for word in range(s.scope.shape[1]):
+            into.scope[new, word] = s.scope[old, word]
+        if i < leaves:
+            continue
+        into.first[new], into.degree[new] = slot, s.degree[old]
+        for at in range(s.first[old], s.first[old] + s.degree[old]):
+            below = number[s.child[at]]
+            into.child[slot], into.owner[slot] = below, new
+            into.refs[below] += 1
+            slot += 1
+        into.after[last], into.before[new] = new, last
+        last = new
+    into.after[last], into.before[0] = 0, last
 
 
 @TRIAL.kernel

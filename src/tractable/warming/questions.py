@@ -54,7 +54,7 @@ def ask_everything(circuit: Circuit, rows: Table) -> None:
     given = {_first(circuit): circuit.schema[0].label(float(value))}
     gaps = rows.values[:16].copy()
     gaps[::2, 1:3] = np.nan
-    for some in (rows.take(np.arange(16)), Table(rows.schema, gaps)):
+    for some in (rows.take(np.arange(len(gaps))), Table(rows.schema, gaps)):
         for ask in QUESTIONS.values():
             try:
                 ask(circuit, some, given)
