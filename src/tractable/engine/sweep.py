@@ -10,8 +10,9 @@ from tractable.arrays import Floats
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
+from tractable.engine.program import ValuePlaces
 from tractable.engine.scaling import join
-from tractable.engine.up import Tile, sweep_roots
+from tractable.engine.up import Span, Tile, sweep_up
 from tractable.threads import default_threads
 
 TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache
@@ -52,14 +53,14 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
     code = question.code
     if code.constant or not len(rows):
         return np.full(len(rows), code.log_factor)
-    width = tile_width(code.slots, len(rows))
+    width, ops = tile_width(code.slots, len(rows)), code.program.kind.size
+    places = ValuePlaces(code.program.slot, code.program.operand_slot, False)
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
-        root, exponent = np.empty(inputs.code.shape[1]), np.empty(inputs.code.shape[1])
-        tile = new_tile(question.graph, code.slots, width)
-        sweep_roots(code.program, inputs, tile, maximise, root, exponent)
-        return join(root, exponent)[: part.stop - part.start]
+        tile = new_tile(code.slots, width)
+        root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
+        return join(*root)[: part.stop - part.start]
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor
 
@@ -82,10 +83,11 @@ def tile_width(slots: int, rows: int, widest: int = TILE) -> int:
     return width
 
 
-def new_tile(graph: Graph, slots: int, width: int) -> Tile:
+def new_tile(slots: int, width: int) -> Tile:
     """Room for the values of a tile."""
-    codes = np.zeros((len(graph.schema), width), dtype=np.uint16)
-    return Tile(codes, np.zeros((slots, width)), np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
+    value = np.zeros((slots + 1, width))
+    value[-1] = 1.0
+    return Tile(value, np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
 
 
 def in_parts(
