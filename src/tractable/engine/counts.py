@@ -74,13 +74,19 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
     `stretch` is (first row of the tile, first operation, operation after the last). `exponent` is that of the
     tile and `matrix` that of `back`, or None where no operation needs it.
     """
-    kind, slot, start, reader, weight, product_start, product = (
-        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.product_start,
-        back.product_slot,
+    kind, slot, start, reader, weight, weight_exponent, careful, product_start, product, place = (
+        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.weight_exponent,
+        back.careful, back.product_start, back.product_slot, back.again.slot,
     )  # fmt: skip
-    value, flow, place, column, edge_tally = (
-        tile.value, flows.value, back.again.slot, inputs.leaf_column, tally.edge,
+    pair, operand, care, sizes, up_start, up_weight, leaf_start = (
+        back.pair, back.again.operand, program.care, program.matrix, program.start, program.weight,
+        program.leaf_start,
     )  # fmt: skip
+    column, table, source, offset = (
+        inputs.leaf_column, inputs.leaf_table, inputs.source_column, inputs.source_offset,
+    )  # fmt: skip
+    edge_tally, leaf_tally, entry, dense, _, _ = tally
+    (value, _, scaled), (flow, flow_exponent, flow_scaled) = tile, flows
     pulled = kind.size  # from here on flows are there already, over their values, as part of a matrix
     for op in range(stretch[2] - 1, stretch[1] - 1, -1):
         o, v, first, last, above, above_last = (
@@ -91,44 +97,40 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
         if matrix is not None:
             if matrix[op] > 0:
                 pulled = pull_matrix(
-                    flow, value, tile.scaled, program.care, weight, edge_tally, op, matrix[op] - 1, start,
-                    program.start, program.matrix,
+                    flow, value, scaled, care, weight, edge_tally, op, matrix[op] - 1, start, up_start, sizes
                 )  # fmt: skip
             is_there = op >= pulled and first < last
             if is_there and not is_share:
                 for r in range(value.shape[1]):
                     flow[o, r] *= value[v, r]
         if exponent is not None:
-            if back.careful[op] and not is_there and any_exponent(
-                tile.scaled[v], flows.scaled, reader, back.weight_exponent, first, last
-            ):  # fmt: skip
+            is_careful = careful[op] and not is_there
+            if is_careful and any_exponent(scaled[v], flow_scaled, reader, weight_exponent, first, last):
                 is_there, is_share = True, False
                 pull_scaled(
-                    flow, flows.exponent, flows.scaled, o, value, exponent, tile.scaled, v, reader, weight,
-                    back.weight_exponent, first, last, edge_tally,
+                    flow, flow_exponent, flow_scaled, o, value, exponent, scaled, v, reader, weight,
+                    weight_exponent, first, last, edge_tally,
                 )  # fmt: skip
-        if back.pair[op]:
+        if pair[op]:
             is_share = True
-            share_pair(flow, o, product[above], value, back.again.operand, program.weight, program.start[op])
+            share_pair(flow, o, product[above], value, operand, up_weight, up_start[op])
             above = above_last
         elif first < last and not is_there:
             count_flow(flow, o, value, v, is_share, reader, weight, first, last, edge_tally)
         add_products(flow, o, value, v, is_sum, is_share, product, above, above_last, first == last)
         s = o
         if exponent is not None:
-            flows.scaled[o] = is_sum and tile.scaled[v]
-            if flows.scaled[o]:
+            flow_scaled[o] = is_sum and scaled[v]
+            if flow_scaled[o]:
                 s = np.uint32(flow.shape[0] - 1)
                 for r in range(value.shape[1]):
-                    flows.exponent[o, r] = exponent[v, r]
+                    flow_exponent[o, r] = exponent[v, r]
                     flow[s, r] = flow[o, r] * power(-exponent[v, r])
-        leaf, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+        leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
         if is_sum:
-            count_terms(flow, s, state, column, inputs.leaf_table, leaf, leaf_last, tally.leaf_edge)
+            count_terms(flow, s, state, column, table, leaf, leaf_last, leaf_tally)
         elif kind[op] == PRODUCT:
-            count_states(flow, o, state, column, leaf, leaf_last, tally.leaf_edge)
+            count_states(flow, o, state, column, leaf, leaf_last, leaf_tally)
         elif kind[op] == LOOKUP or kind[op] == DENSE:
-            count_source(
-                flow, o, state, inputs.source_column[op], inputs.source_offset[op], kind[op] == DENSE,
-                stretch[0], tally.entry, tally.dense,
-            )  # fmt: skip
+            is_dense = kind[op] == DENSE
+            count_source(flow, o, state, source[op], offset[op], is_dense, stretch[0], entry, dense)

@@ -59,14 +59,15 @@ def collect_statistics(  # noqa: C901, PLR0912, PLR0913, PLR0917
 
     `exponent` is that of the tile, or None where no operation may need it.
     """
-    kind, slot, start, reader, weight, product_start, product, leaf_start = (
-        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.product_start,
-        back.product_slot, program.leaf_start,
+    kind, slot, start, reader, weight, weight_exponent, careful, product_start, product, place = (
+        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.weight_exponent,
+        back.careful, back.product_start, back.product_slot, back.again.slot,
     )  # fmt: skip
-    value, flow, place, column, leaf_share, first_statistic, part, wanted = (
-        tile.value, flows.value, back.again.slot, inputs.leaf_column, shares.leaf, shares.first,
-        collected.part, collected.wanted,
+    leaf_start, column, source, offset = (
+        program.leaf_start, inputs.leaf_column, inputs.source_column, inputs.source_offset,
     )  # fmt: skip
+    first_statistic, _, leaf_share, lookup, dense = shares
+    (value, _, scaled), (flow, flow_exponent, flow_scaled), (wanted, part, before) = tile, flows, collected
     for op in range(stretch[1] - 1, stretch[0] - 1, -1):
         o, v, first, last, above, above_last = (
             slot[op], place[op], start[op], start[op + 1], product_start[op], product_start[op + 1],
@@ -74,25 +75,25 @@ def collect_statistics(  # noqa: C901, PLR0912, PLR0913, PLR0917
         is_sum, is_careful = kind[op] == SUM, False
         is_share = is_sum and first < last and above == above_last  # where the flow comes over its value
         if exponent is not None:
-            is_careful = back.careful[op] and any_exponent(
-                tile.scaled[v], flows.scaled, reader, back.weight_exponent, first, last
+            is_careful = careful[op] and any_exponent(
+                scaled[v], flow_scaled, reader, weight_exponent, first, last
             )
             if is_careful:
                 is_share = False
                 pull_scaled(
-                    flow, flows.exponent, flows.scaled, o, value, exponent, tile.scaled, v, reader, weight,
-                    back.weight_exponent, first, last, weight[:0],
+                    flow, flow_exponent, flow_scaled, o, value, exponent, scaled, v, reader, weight,
+                    weight_exponent, first, last, weight[:0],
                 )  # fmt: skip
         if first < last and not is_careful:
             take_flow(flow, o, value, v, is_share, reader, weight, first, last)
         add_products(flow, o, value, v, is_sum, is_share, product, above, above_last, first == last)
         s = o
         if exponent is not None:
-            flows.scaled[o] = is_sum and tile.scaled[v]
-            if flows.scaled[o]:
+            flow_scaled[o] = is_sum and scaled[v]
+            if flow_scaled[o]:
                 s = np.uint32(flow.shape[0] - 1)
                 for r in range(value.shape[1]):
-                    flows.exponent[o, r] = exponent[v, r]
+                    flow_exponent[o, r] = exponent[v, r]
                     flow[s, r] = flow[o, r] * power(-exponent[v, r])
         for e in range(leaf_start[op], leaf_start[op + 1]):
             if wanted[column[e]]:
@@ -100,10 +101,9 @@ def collect_statistics(  # noqa: C901, PLR0912, PLR0913, PLR0917
                 for r in range(value.shape[1]):
                     part[f, r] += flow[s, r] * zero
                     part[f + 1, r] += flow[s, r] * one
-        if (kind[op] == LOOKUP or kind[op] == DENSE) and wanted[inputs.source_column[op]]:
+        if (kind[op] == LOOKUP or kind[op] == DENSE) and wanted[source[op]]:
             collect_source(
-                flow, o, inputs.source_column[op], inputs.source_offset[op], first_statistic, shares.lookup,
-                shares.dense, kind[op] == DENSE, part, collected.flow,
+                flow, o, source[op], offset[op], first_statistic, lookup, dense, kind[op] == DENSE, part, before,
             )  # fmt: skip
 
 

@@ -28,34 +28,36 @@ def _hand_down(
     program: Program, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int, best: bool
 ) -> None:
     """Hand the flows of a tile down from the root, and take them out of `flow` where they are counted."""
-    operand, code, column, source, offset = (
-        program.operand, inputs.code, inputs.leaf_column, inputs.source_column, inputs.source_offset,
+    kinds, start, operand, weight, weight_exponent, leaf_start = (
+        program.kind, program.start, program.operand, program.weight, program.weight_exponent,
+        program.leaf_start,
     )  # fmt: skip
+    _, code, column, table, source, offset, _, _, _, _ = inputs
+    (value, exponent, scaled), (edge, leaf_edge, entry, dense, _, _) = tile, tally
     t = base // flow.shape[1]
     for op in range(flow.shape[0] - 1, -1, -1):
-        kind = program.kind[op]
+        kind = kinds[op]
         for r in range(flow.shape[1]):
             amount = flow[op, r]
             if amount == 0.0:
                 continue
             flow[op, r] = 0.0
-            first, last = program.start[op], program.start[op + 1]
-            leaf, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
+            first, last = start[op], start[op + 1]
+            leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
             if kind == SUM:
                 e = choose_scaled(
-                    tile.value, tile.exponent, tile.scaled, op, r, operand, program.weight,
-                    program.weight_exponent, first, last, code, t, column, inputs.leaf_table, leaf,
-                    leaf_last, 0.5, best,
+                    value, exponent, scaled, op, r, operand, weight, weight_exponent, first, last, code, t,
+                    column, table, leaf, leaf_last, 0.5, best,
                 )  # fmt: skip
                 if e >= 0:
-                    tally.edge[e] += amount
+                    edge[e] += amount
                 first, last = (e, e + 1) if e >= 0 else (0, 0)
                 leaf, leaf_last = (-1 - e, -e) if e < 0 else (0, 0)
             elif kind == LOOKUP:
-                tally.entry[offset[op] + code[t, source[op], r]] += amount
+                entry[offset[op] + code[t, source[op], r]] += amount
             elif kind == DENSE:
-                tally.dense[offset[op], base + r] = amount
+                dense[offset[op], base + r] = amount
             for e in range(first, last):
                 flow[operand[e], r] += amount
             for e in range(leaf, leaf_last):
-                tally.leaf_edge[e, min(code[t, column[e], r], 2)] += amount
+                leaf_edge[e, min(code[t, column[e], r], 2)] += amount

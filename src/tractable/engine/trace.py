@@ -67,12 +67,16 @@ def trace(  # noqa: C901, PLR0912
     chained, too. `exponent` is that of the tile, or None where no operation may need it.
     """
     # Arrays are taken out of their tuples once: to do so costs more than a choice.
-    kind, start, operand, weight, leaf_start, value, code, column, table = (
-        program.kind, program.start, program.operand, program.weight, program.leaf_start, tile.value,
-        inputs.code, inputs.leaf_column, inputs.leaf_table,
+    kind, care, start, operand, weight, weight_exponent, leaf_start = (
+        program.kind, program.care, program.start, program.operand, program.weight, program.weight_exponent,
+        program.leaf_start,
     )  # fmt: skip
-    lane, state, random, lookup, best = draws.lane, draws.state, draws.random, leaves.lookup, draws.best
-    source, offset, states = inputs.source_column, inputs.source_offset, leaves.states
+    value, scaled, code, column, table, source, offset = (
+        tile.value, tile.scaled, inputs.code, inputs.leaf_column, inputs.leaf_table, inputs.source_column,
+        inputs.source_offset,
+    )  # fmt: skip
+    lane, state, line, random, best = draws.lane, draws.state, draws.line, draws.random, draws.best
+    lookup, states, binary, edge = leaves.lookup, leaves.states, leaves.binary, leaves.edge
     head, following, who = links
     free = -1
     for op in range(kind.size - 1, -1, -1):
@@ -86,11 +90,11 @@ def trace(  # noqa: C901, PLR0912
             if kind[op] == SUM:
                 e, is_plain = NOWHERE, True
                 if exponent is not None:
-                    is_plain = program.care[op] == PLAIN
+                    is_plain = care[op] == PLAIN
                     if not is_plain:
                         e = choose_scaled(
-                            value, exponent, tile.scaled, op, r, operand, weight, program.weight_exponent,
-                            first, last, code, t, column, table, leaf, leaf_last, u, best,
+                            value, exponent, scaled, op, r, operand, weight, weight_exponent, first, last,
+                            code, t, column, table, leaf, leaf_last, u, best,
                         )  # fmt: skip
                 if is_plain:
                     e = choose_edge(
@@ -105,11 +109,11 @@ def trace(  # noqa: C901, PLR0912
                     x = choose_state(lookup, offset[op], states[op], u, best)
                 state[draw, source[op]] = x
             elif kind[op] == DENSE:
-                draws.line[draw, source[op]] = offset[op]
+                line[draw, source[op]] = offset[op]
             for e in range(leaf, leaf_last):
-                zero, one, x = leaves.edge[e, 0], leaves.edge[e, 1], int(code[t, column[e], r])
+                zero, one, x = edge[e, 0], edge[e, 1], int(code[t, column[e], r])
                 u = 0.5 if best else uniform(random, draw)
-                if x >= leaves.binary[e]:  # one of two by weight: for u = 0.5 the heavier
+                if x >= binary[e]:  # one of two by weight: for u = 0.5 the heavier
                     x = int(u * (zero + one) > zero or (zero == 0.0 and one > 0.0))
                 state[draw, column[e]] = x
             following[link], free = free, link

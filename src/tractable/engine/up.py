@@ -80,14 +80,12 @@ def _sweep(  # noqa: C901, PLR0912
 ) -> None:
     """Fill the tile. What a kernel without exponents or matrices does not need is not even compiled."""
     first_row, last_row, begin, end, maximise = span
-    kind, start, leaf_start, weight, care = (
-        program.kind, program.start, program.leaf_start, program.weight, program.care,
+    kind, care, start, weight, weight_exponent, leaf_start, stride = (
+        program.kind, program.care, program.start, program.weight, program.weight_exponent,
+        program.leaf_start, program.stride,
     )  # fmt: skip
+    complete, code, column, table, source, offset, lookup, lookup_exponent, dense, dense_exponent = inputs
     slot, operand, value, scaled = places.slot, places.operand, tile.value, tile.scaled
-    code, column, table, source, offset, lookup = (
-        inputs.code, inputs.leaf_column, inputs.leaf_table, inputs.source_column, inputs.source_offset,
-        inputs.lookup,
-    )  # fmt: skip
     for base in range(first_row, last_row, value.shape[1]):
         t, done = base // value.shape[1], begin  # before `done` operations are there, as part of a matrix
         for op in range(begin, end):
@@ -106,18 +104,18 @@ def _sweep(  # noqa: C901, PLR0912
                 elif kind[op] == LOOKUP or kind[op] == DENSE:
                     read_source(
                         value, exponent, scaled, o, code, t, source[op], offset[op], lookup,
-                        inputs.lookup_exponent, inputs.dense, inputs.dense_exponent, kind[op] == DENSE, base,
+                        lookup_exponent, dense, dense_exponent, kind[op] == DENSE, base,
                     )  # fmt: skip
                     continue
                 elif kind[op] != SUM:
                     scaled_product(
                         value, exponent, scaled, o, operand, first, last, code, t, column, table, leaf,
-                        leaf_last, program.stride[op],
+                        leaf_last, stride[op],
                     )  # fmt: skip
                     continue
                 elif care[op] == WIDE or any_scaled(scaled, operand, first, last):
                     aligned_sum(
-                        value, exponent, scaled, o, operand, weight, program.weight_exponent, first, last,
+                        value, exponent, scaled, o, operand, weight, weight_exponent, first, last,
                         code, t, column, table, leaf, leaf_last, maximise,
                     )  # fmt: skip
                     continue
@@ -133,7 +131,7 @@ def _sweep(  # noqa: C901, PLR0912
                     value[o, r] = lookup[entry + code[t, c, r]]
             else:  # ONE is a product of nothing
                 multiply_slots(value, o, operand, first, last)
-                multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, inputs.complete)
+                multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
             if exponent is not None:
                 if care[op] != PLAIN:
                     settle(value, exponent, scaled, o)
