@@ -28,7 +28,7 @@ from tractable.engine import (
     sweep,
 )
 from tractable.engine.inputs import ask
-from tractable.engine.scaling import join, split, split_in_place
+from tractable.engine.scaling import split, split_in_place
 from tractable.learners.chow_liu import ChowLiuLearner
 
 KINDS: list[dict[str, Any]] = [

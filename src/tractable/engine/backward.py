@@ -144,10 +144,8 @@ def _slots(below: Ints, above: Ints, size: int) -> tuple[UInt32s, int]:
     return np.ascontiguousarray(slot[::-1]), slots
 
 
-def sweep_tiles(
-    program: Program, back: Backward, inputs: Inputs, tile: Tile
-) -> Iterator[tuple[int, Floats]]:
-    """Sweep upwards, tile after tile: the first row of each, and the root's values and exponents, (2, rows)."""
+def sweep_tiles(program: Program, back: Backward, inputs: Inputs, tile: Tile) -> Iterator[tuple[int, Floats]]:
+    """Sweep upwards, tile after tile: its first row, and the root's values and exponents, (2, rows)."""
     width = tile.value.shape[1]
     for first in range(0, inputs.rows, width):
         span = Span(first, first + width, 0, program.kind.size)

@@ -51,7 +51,7 @@ def sweep_counts(
         here = slice(first, first + width)
         tally.root[here], tally.root_exponent[here] = root
         flows.value[back.slot[-1]] = np.where(root[0] > 0.0, weights[here], 0.0)
-        state = inputs.code[first // width].astype(np.float64)  # doubles fill the same vector lanes as flows
+        state = inputs.code[first // width].astype(np.float64)
         for stretch in sweep_stretches(program, back, inputs, tile, first):
             _count(program, back, inputs, tile, state, flows, tally, exponent, matrix, (first, *stretch))
 
@@ -82,9 +82,7 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
         back.pair, back.again.operand, program.care, program.matrix, program.start, program.weight,
         program.leaf_start,
     )  # fmt: skip
-    column, table, source, offset = (
-        inputs.leaf_column, inputs.leaf_table, inputs.source_column, inputs.source_offset,
-    )  # fmt: skip
+    _, code, column, table, source, offset, _, _, _, _ = inputs
     edge_tally, leaf_tally, entry, dense, _, _ = tally
     (value, _, scaled), (flow, flow_exponent, flow_scaled) = tile, flows
     pulled = kind.size  # from here on flows are there already, over their values, as part of a matrix
@@ -133,4 +131,4 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
             count_states(flow, o, state, column, leaf, leaf_last, leaf_tally)
         elif kind[op] == LOOKUP or kind[op] == DENSE:
             is_dense = kind[op] == DENSE
-            count_source(flow, o, state, source[op], offset[op], is_dense, stretch[0], entry, dense)
+            count_source(flow, o, code, source[op], offset[op], is_dense, stretch[0], entry, dense)

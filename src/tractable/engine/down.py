@@ -21,7 +21,7 @@ from tractable.compiled import njit
 from tractable.engine.backward import Backward
 from tractable.engine.flows import Flows, add_products, any_exponent, pull_scaled, take_flow
 from tractable.engine.program import DENSE, LOOKUP, Program
-from tractable.engine.rows import CONTRACT, inlined, power
+from tractable.engine.rows import CONTRACT, merged, power
 from tractable.engine.up import Inputs, Tile
 
 
@@ -44,7 +44,7 @@ class Collected(NamedTuple):
 
 
 @njit(cache=True, nogil=True, fastmath=CONTRACT)
-def collect_statistics(  # noqa: C901, PLR0912, PLR0913, PLR0917
+def collect_statistics(  # noqa: C901, PLR0913, PLR0917
     program: Program,
     back: Backward,
     inputs: Inputs,
@@ -103,11 +103,12 @@ def collect_statistics(  # noqa: C901, PLR0912, PLR0913, PLR0917
                     part[f + 1, r] += flow[s, r] * one
         if (kind[op] == LOOKUP or kind[op] == DENSE) and wanted[source[op]]:
             collect_source(
-                flow, o, source[op], offset[op], first_statistic, lookup, dense, kind[op] == DENSE, part, before,
+                flow, o, source[op], offset[op], first_statistic, lookup, dense, kind[op] == DENSE, part,
+                before,
             )  # fmt: skip
 
 
-@inlined
+@merged
 def collect_source(  # noqa: PLR0913, PLR0917
     flow: Floats,
     o: int,

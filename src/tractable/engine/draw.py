@@ -80,7 +80,8 @@ def completions(
         for first in range(0, len(some), width):
             here = slice(first, min(first + width, len(some)))
             sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
-            few = Draws(*(x[here] for x in draws[:-1]), draws.best)
+            lane, state, line, random, best = draws
+            few = Draws(lane[here], state[here], line[here], random[here], best)
             few.lane[:] = np.arange(few.lane.size)
             _trace_tile(program, inputs, leaves, tile, few, first // width)
         return _fill_rows(question, some, draws)

@@ -14,7 +14,7 @@ from tractable.engine.inputs import Question, batch, dense_blocks, prepare
 from tractable.engine.lean import recompute_pairs
 from tractable.engine.program import LeafTables
 from tractable.engine.scaling import join
-from tractable.engine.sweep import map_threads, new_tile, question_log_values, threads_or_default, tile_width
+from tractable.engine.sweep import map_threads, new_tile, question_log_values, tile_width, useful_threads
 from tractable.engine.up import Inputs, Tile
 
 LEAST_PART, MOST_PART = 512, 4096  # rows of one part
@@ -62,7 +62,7 @@ class Expecter:
         """
         question = prepare(graph, reweight_program(self._structure, graph), {})
         back = recompute_pairs(reweight_backward(self._back, question.code.program), question.code.program)
-        workers = threads_or_default(threads)
+        workers = useful_threads(threads, graph, len(rows))
         size = part_size(len(rows))
         parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
 

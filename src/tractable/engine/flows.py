@@ -7,7 +7,7 @@ import numpy as np
 from tractable.arrays import Bools, Floats, UInt32s
 from tractable.compiled import njit
 from tractable.engine.backward import Backward
-from tractable.engine.rows import CONTRACT, inlined, power
+from tractable.engine.rows import CONTRACT, merged, power
 
 
 class Flows(NamedTuple):
@@ -24,7 +24,7 @@ def new_flows(back: Backward, width: int) -> Flows:
     return Flows(np.zeros(shape), np.zeros(shape), np.zeros(back.slots, dtype=np.bool_))
 
 
-@inlined
+@merged
 def take_flow(  # noqa: PLR0913, PLR0917
     flow: Floats,
     o: int,
@@ -36,7 +36,7 @@ def take_flow(  # noqa: PLR0913, PLR0917
     first: int,
     last: int,
 ) -> None:
-    """Set slot `o` to the flow from the sums above, of which there is at least one; over its value if a share.
+    """Set slot `o` to the flow from the sums above, at least one; over its value if a share.
 
     Four sums are read at a time; where there are fewer, the first counts again with a weight of zero.
     """
@@ -62,7 +62,7 @@ def take_flow(  # noqa: PLR0913, PLR0917
             flow[o, r] *= value[v, r]
 
 
-@inlined
+@merged
 def add_products(  # noqa: PLR0913, PLR0917
     flow: Floats,
     o: int,
@@ -79,24 +79,25 @@ def add_products(  # noqa: PLR0913, PLR0917
 
     If slot `o` `is_empty` the flow of the first product is its first; the root has none above, and its own.
     """
-    s = o  # where the flow is
-    if is_empty and first < last:
-        s = product[first]
-        first += 1
-        if first < last or not is_sum:
-            for r in range(flow.shape[1]):
-                flow[o, r] = flow[s, r]
-            s = o
-    for e in range(first, last):
-        a = product[e]  # read once: an array that is written to may be this one, for all a compiler knows
+    if is_empty and is_sum and last - first == 1:
+        a = product[first]
         for r in range(flow.shape[1]):
-            flow[o, r] += flow[a, r]
+            flow[o, r] = flow[a, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+        return
+    for e in range(first, last):
+        a = product[e]  # read once: for all a compiler knows, it may be in the array that is written to
+        if is_empty and e == first:
+            for r in range(flow.shape[1]):
+                flow[o, r] = flow[a, r]
+        else:
+            for r in range(flow.shape[1]):
+                flow[o, r] += flow[a, r]
     if is_sum and not is_share:
         for r in range(flow.shape[1]):
-            flow[o, r] = flow[s, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+            flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
 
 
-@inlined
+@merged
 def any_exponent(
     scaled: bool, handed: Bools, reader: UInt32s, weight_exponent: Floats, first: int, last: int
 ) -> bool:

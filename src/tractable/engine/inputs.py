@@ -134,9 +134,9 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
     column = tables.column if tables.column.size else np.zeros(1, np.int64)
     dense, exponent = _dense_values(question, padded)
     return Inputs(
-        not np.isnan(rows).any(), _codes(question.graph, padded, width), column[program.leaf].astype(np.uint32),
-        question.leaf_table, column[source], question.source_offset, question.lookup,
-        question.lookup_exponent, dense, exponent,
+        not np.isnan(rows).any(), _codes(question.graph, padded, width),
+        column[program.leaf].astype(np.uint32), question.leaf_table, column[source],
+        question.source_offset, question.lookup, question.lookup_exponent, dense, exponent,
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from tractable.data.schema import Schema
 from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
 from tractable.engine.down import Collected, Shares, collect_statistics, write_statistics
 from tractable.engine.expectations import dense_flows
-from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.flows import new_flows
+from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.sweep import in_parts, new_tile, tile_width
 from tractable.engine.up import Inputs, Tile
@@ -67,16 +67,16 @@ def _fill_statistics(
     exponent = None if program.is_plain else tile.exponent
     flows = new_flows(back, width)
     collected = Collected(
-        np.isnan(rows).any(axis=0), np.empty((out.shape[1] + 1, width)), np.empty((rows.shape[1], width))
+        np.asarray(np.isnan(rows).any(axis=0)),
+        np.empty((out.shape[1] + 1, width)),
+        np.empty((rows.shape[1], width)),
     )
     for first, root in sweep_tiles(program, back, inputs, tile):
         flows.value[back.slot[-1]] = root[0] > 0.0
         collected.part.fill(0.0)
         collected.flow.fill(0.0)
         for stretch in sweep_stretches(program, back, inputs, tile, first):
-            collect_statistics(
-                program, back, inputs, shares, tile, flows, collected, exponent, stretch
-            )
+            collect_statistics(program, back, inputs, shares, tile, flows, collected, exponent, stretch)
         here = slice(first, min(first + width, len(rows)))
         write_statistics(collected.part, root[0], shares, rows[here], out[here])
 

@@ -6,7 +6,9 @@ state 0, at state 1 and where the cell is missing, its edge's weight included.
 
 A loop costs about a tenth of a second to compile in each kernel that it stands in. So there are few of them,
 and an odd number of operands is made even: by the line of ones below a product, by a weight of zero below a
-sum. A function that is `inlined` becomes part of its caller and costs nothing more, if it calls no other.
+sum. A function that is `inlined` becomes part of its caller before anything is compiled; it should call no
+other. One that is `merged` is compiled by itself, too: it costs more time once and less at every call, since
+numba counts no references to its arguments.
 """
 
 import numpy as np
@@ -19,6 +21,7 @@ CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would ups
 POWERS = 2.0 ** (256.0 * np.array([-np.inf, -4, -3, -2, -1, 0, 1, 2]))
 
 inlined = njit(inline="always")
+merged = njit(nogil=True, fastmath=CONTRACT, forceinline=True)
 
 
 @inlined
@@ -58,7 +61,7 @@ def multiply_leaves(  # noqa: PLR0913, PLR0917
     last: int,
     complete: bool,
 ) -> None:
-    """Multiply slot `o` by the binary leaves of leaf edges first to last; half the work where no cell misses."""
+    """Multiply slot `o` by the binary leaves of leaf edges first to last; if `complete`, half the work."""
     for e in range(first, last, 2):
         f = min(e + 1, last - 1)
         c, d = column[e], column[f]
@@ -89,7 +92,7 @@ def add_terms(  # noqa: PLR0913, PLR0917
     leaf: int,
     leaf_last: int,
 ) -> None:
-    """Set slot `o` to the terms of a sum together, those of slots and of leaves; zero where there are none."""
+    """Set slot `o` to the terms of a sum together, of slots and of leaves; zero where there are none."""
     e = first
     if last - first >= 4:
         a, b, c, d = operand[e], operand[e + 1], operand[e + 2], operand[e + 3]

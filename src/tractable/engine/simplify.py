@@ -43,7 +43,7 @@ def simplify(graph: Graph, bottom: Bottom, merge: bool) -> tuple[Operations, int
 
 
 @njit(cache=True, nogil=True)
-def _simplify(
+def _simplify(  # noqa: C901
     graph: tuple[Bytes, Ints, Ints, Floats],
     refs: tuple[Bytes, Ints, Floats],
     tables: tuple[Ints, Ints, Floats],
@@ -69,7 +69,11 @@ def _simplify(
             last = _gather_factors(node, graph, refs, ops, first)
         else:
             last = _gather_terms(node, graph, refs, ops, first)
-            if merge and last - first > 1 and _merge(first, last, tables, leaves, edge_kind, edge_ref, edge_weight):
+            if (
+                merge
+                and last - first > 1
+                and _merge(first, last, tables, leaves, edge_kind, edge_ref, edge_weight)
+            ):
                 leaves, last = leaves + 1, first + 1
             if last > first:
                 top = 0.0

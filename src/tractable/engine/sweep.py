@@ -19,6 +19,7 @@ TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough t
 SMALL_TILE = 8
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
+THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -27,6 +28,11 @@ T = TypeVar("T")
 def threads_or_default(threads: int | None) -> int:
     """The number of threads to use: as many as asked for, or else the default of `tractable.threads`."""
     return default_threads() if threads is None else max(1, threads)
+
+
+def useful_threads(threads: int | None, graph: Graph, rows: int) -> int:
+    """The number of threads that have enough to do: as many as asked for, and fewer for little work."""
+    return min(threads_or_default(threads), 1 + graph.edges * rows // THREAD_WORK)
 
 
 def log_values(
@@ -94,7 +100,7 @@ def in_parts(
     run: Callable[[slice], T], question: Question, rows: int, width: int, threads: int | None
 ) -> list[T]:
     """The results of `run` for consecutive slices of the rows, computed by several threads."""
-    workers = threads_or_default(threads)
+    workers = useful_threads(threads, question.graph, rows)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
     size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
     return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)

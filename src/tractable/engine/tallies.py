@@ -1,20 +1,19 @@
 """Loops over the rows of one tile that hand flows down and add them up: the smallest pieces of counting.
 
-`flow` and `value` are (slots, rows), `state` is (columns, rows): the rows of a slot lie side by side and fill
-vector lanes. As much as possible is done in one pass over the rows, since passes cost more than arithmetic.
+`flow` and `value` are (slots, rows): the rows of a slot lie side by side and fill vector lanes. `state` is
+(columns, rows), in doubles, which fill the same lanes. As much as possible is done in one pass over the rows,
+since passes cost more than arithmetic.
 """
 
-from tractable.arrays import Floats, UInt32s
+from tractable.arrays import Floats, UInt16s, UInt32s
 from tractable.engine.rows import inlined
 
 SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes
 
 
 @inlined
-def share_pair(
-    flow: Floats, o: int, s: int, value: Floats, operand: UInt32s, weight: Floats, e: int
-) -> None:
-    """Set slot `o` to the share of a sum whose value was not kept: that of two operations, from edge `e` on."""
+def share_pair(flow: Floats, o: int, s: int, value: Floats, operand: UInt32s, weight: Floats, e: int) -> None:
+    """Set slot `o` to the share of a sum whose value was not kept: that of two operations."""
     a, b, u, w = operand[e], operand[e + 1], weight[e], weight[e + 1]
     for r in range(flow.shape[1]):
         x = u * value[a, r] + w * value[b, r]
@@ -118,7 +117,7 @@ def count_terms(
 def count_source(  # noqa: PLR0913, PLR0917
     flow: Floats,
     o: int,
-    state: Floats,
+    code: UInt16s,
     column: int,
     offset: int,
     is_dense: bool,
@@ -127,9 +126,10 @@ def count_source(  # noqa: PLR0913, PLR0917
     dense: Floats,
 ) -> None:
     """Add the flow of an operation that reads a leaf to the states of its rows, or keep it for each row."""
+    t = base // flow.shape[1]
     if is_dense:
         for r in range(flow.shape[1]):
             dense[offset, base + r] = flow[o, r]
     else:
         for r in range(flow.shape[1]):
-            entry[offset + int(state[column, r])] += flow[o, r]
+            entry[offset + code[t, column, r]] += flow[o, r]

@@ -14,7 +14,7 @@ from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s, Words
 from tractable.circuit.graph import SUM
 from tractable.compiled import njit
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program
-from tractable.engine.rows import CONTRACT, inlined, power
+from tractable.engine.rows import CONTRACT, merged, power
 from tractable.engine.up import Inputs, Tile
 
 NOWHERE = -(2**62)  # no edge; those to binary leaves are -1, -2, ...
@@ -138,7 +138,7 @@ def _more_links(following: Ints, who: Ints) -> tuple[Ints, Ints, int]:
     return more_following, more_who, old
 
 
-@inlined
+@merged
 def choose_edge(  # noqa: PLR0913, PLR0917
     value: Floats,
     op: int,
@@ -158,31 +158,30 @@ def choose_edge(  # noqa: PLR0913, PLR0917
 ) -> int:
     """The edge of a sum at whose term the part `u` of its value is used up, or that of the best term."""
     answer, top, left = NOWHERE, 0.0, u * value[op, lane]
-    for e in range(first, last):
-        x = weight[e] * value[operand[e], lane]
-        if x > top:
-            answer = e
-            if best:
-                top = x
-            else:
-                left -= x
-                if left < 0.0:
-                    break
-    if left >= 0.0:
+    if best:
+        for e in range(first, last):
+            x = weight[e] * value[operand[e], lane]
+            if x > top:
+                answer, top = e, x
         for e in range(leaf, leaf_last):
             x = table[e, min(code[t, column[e], lane], 2)]
             if x > top:
-                answer = -1 - e
-                if best:
-                    top = x
-                else:
-                    left -= x
-                    if left < 0.0:
-                        break
+                answer, top = -1 - e, x
+        return answer
+    for e in range(first, last + leaf_last - leaf):  # leaf edges come after the others
+        x = weight[e] * value[operand[e], lane] if e < last else 0.0
+        if e >= last:
+            f = leaf + e - last
+            x = table[f, min(code[t, column[f], lane], 2)]
+        if x > 0.0:
+            answer = e if e < last else last - 1 - e - leaf
+            left -= x
+            if left < 0.0:
+                break
     return answer
 
 
-@inlined
+@merged
 def choose_state(weight: Floats, offset: int, states: int, u: float, best: bool) -> int:
     """One of several states by their weights, or the heaviest."""
     total, top, answer = 0.0, 0.0, 0

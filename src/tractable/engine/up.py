@@ -57,7 +57,7 @@ class Span(NamedTuple):
 def sweep_up(
     program: Program, places: ValuePlaces, inputs: Inputs, tile: Tile, span: Span, maximise: bool
 ) -> Floats:
-    """Fill the tile, for one tile of rows after another; the root's value and exponent for each row. (2, rows)."""
+    """Fill the tile, for tile after tile of rows; the root's value and exponent for each. Shape (2, rows)."""
     root = np.zeros((2, span.last_row - span.first_row))
     exponent = None if program.is_plain else tile.exponent
     if exponent is None:
@@ -92,11 +92,10 @@ def _sweep(  # noqa: C901, PLR0912
             o, first, last, leaf, leaf_last = (
                 slot[op], start[op], start[op + 1], leaf_start[op], leaf_start[op + 1],
             )  # fmt: skip
-            if matrix is not None:
-                if matrix[op] > 0 and op + matrix[op] <= end:
-                    sums, below, operands = matrix[op], operand[first], last - first
-                    if multiply_matrix(value, scaled, care, weight, first, op, sums, below, operands):
-                        done = op + sums
+            if matrix is not None and matrix[op] > 0 and op + matrix[op] <= end:
+                sums, below, operands = matrix[op], operand[first], last - first
+                if multiply_matrix(value, scaled, care, weight, first, op, sums, below, operands):
+                    done = op + sums
             if exponent is not None:
                 scaled[o] = False
                 if op < done or care[op] == PLAIN:
@@ -132,9 +131,8 @@ def _sweep(  # noqa: C901, PLR0912
             else:  # ONE is a product of nothing
                 multiply_slots(value, o, operand, first, last)
                 multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
-            if exponent is not None:
-                if care[op] != PLAIN:
-                    settle(value, exponent, scaled, o)
+            if exponent is not None and care[op] != PLAIN:
+                settle(value, exponent, scaled, o)
         if end == kind.size:
             o, i = slot[end - 1], base - first_row
             for r in range(value.shape[1]):
