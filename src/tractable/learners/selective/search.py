@@ -1,0 +1,1 @@
+"""Greedy hill climbing over selective trees."""
