@@ -162,7 +162,9 @@ class Candidates:
         own = np.repeat(lines, [child.slots.size for child in several])
         table = np.zeros((tree.slots.column.size + 2, 1))
         column = np.zeros(self._states, dtype=np.int32)
-        conditioning_gains(product.rows, tree.rows.codes[0], column, tree.entries, table, np.zeros(len(table)))
+        conditioning_gains(
+            product.rows, tree.rows.codes[0], column, tree.entries, table, np.zeros(len(table))
+        )
         count = np.append(table[slots, 0], table[-2, 0])
         return Factors(lines, slots, own, count, {child.line: child for child in several})
 

@@ -24,7 +24,9 @@ class Entries(NamedTuple):
     weight: Floats  # (rows,)
     start: Ints  # (rows + 1,) row r's slots are start[r]:start[r + 1]
     slot: Codes  # (entries,) the usual state of a column is not listed
-    usual: Ints  # (columns of three or more states, 3) first slot, slot after the last, slot that is not listed
+    usual: (
+        Ints  # (columns of three or more states, 3) first slot, slot after the last, slot that is not listed
+    )
 
 
 class Shape(NamedTuple):
@@ -161,7 +163,11 @@ def shape_log_likelihood(shape: Shape, codes: Codes, weight: Floats, rows: Codes
             begin = low
             for c in range(size):
                 here = int(tally[half + c])
-                stack[height, 0], stack[height, 1], stack[height, 2] = shape.child[first + c], begin, begin + here
+                stack[height, 0], stack[height, 1], stack[height, 2] = (
+                    shape.child[first + c],
+                    begin,
+                    begin + here,
+                )
                 height += 1
                 tally[half + c] = begin
                 begin += here

@@ -56,12 +56,17 @@ def make_slots(rows: CodedRows) -> tuple[Slots, Entries]:
     states = rows.schema.cardinalities
     everything = np.arange(rows.weights.size, dtype=np.int32)
     usual = [int(rows.counts(everything, c).argmax()) for c in range(states.size)]
-    kept = [np.delete(np.arange(k), u) if k < 3 else np.arange(k) for k, u in zip(states.tolist(), usual, strict=True)]
+    kept = [
+        np.delete(np.arange(k), u) if k < 3 else np.arange(k)
+        for k, u in zip(states.tolist(), usual, strict=True)
+    ]
     first = np.concatenate([[0], np.cumsum([k.size for k in kept])]).astype(np.int64)
     column = np.repeat(np.arange(states.size), np.diff(first))
     slots = Slots(column, np.concatenate([*kept, np.zeros(0, dtype=np.int64)]).astype(np.int64), first)
     many = np.flatnonzero(states > 2)
-    unlisted = np.column_stack([first[many], first[many + 1], first[many] + np.array(usual, dtype=np.int64)[many]])
+    unlisted = np.column_stack(
+        [first[many], first[many + 1], first[many] + np.array(usual, dtype=np.int64)[many]]
+    )
     return slots, Entries(rows.weights, *_listed(rows, first, usual), unlisted.astype(np.int64))
 
 

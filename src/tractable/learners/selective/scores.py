@@ -66,5 +66,3 @@ def decision_correction(decision: Decision, slot_states: Ints) -> Ints:
                 dropping -= SUM_EDGE + joined_size(decision.parent, decision.children[1 - i])
         answer[slot] = keeping + dropping - 2 * whole
     return answer
-
-

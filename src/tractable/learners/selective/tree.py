@@ -1,7 +1,7 @@
 """A regular selective sum-product tree that is changed by splits and merges, and what is counted in it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,18 @@ class Revision:
 
 
 NOTHING = Revision(-1, lambda states: states)
+
+
+@dataclass(eq=False, slots=True)
+class _Copied:
+    """A node that is being copied for some rows."""
+
+    node: Node
+    rows: Codes
+    valid: Codes
+    children: list[int] = field(default_factory=list)  # numbers of other copies
+    parts: list[States] = field(default_factory=list)
+    made: Node | None = None
 
 
 class SelectiveTree:
@@ -144,19 +156,45 @@ class SelectiveTree:
 
     def copy(self, node: Node, rows: Codes, valid: Codes, revision: Revision = NOTHING) -> Node:
         """A copy of a subtree for other rows, in which the states of one column are revised."""
+        plan = [_Copied(node, rows, valid)]
+        for each in plan:  # grows while it is read: deep trees must not exhaust the stack
+            self._plan_children(each, plan, revision)
+        for each in reversed(plan):
+            each.made = self._make_copy(each, plan, revision)
+        assert plan[0].made is not None
+        return plan[0].made
+
+    def _plan_children(self, each: "_Copied", plan: "list[_Copied]", revision: Revision) -> None:
+        """Append the children that a copy has, with their rows."""
+        node, column = each.node, -1
         if isinstance(node, Marginal):
-            return self.marginal(node.column, revision.states(node.column, node.states), rows, valid)
+            return
+        parts: list[States | None] = [None] * len(node.children)
+        if isinstance(node, Decision):
+            column = node.column
+            parts = [revision.states(column, part) for part in node.parts]
+        several = sum(part is None or len(part) > 0 for part in parts) > 1
+        for child, part in zip(node.children, parts, strict=True):
+            if part is not None and not part:
+                continue
+            rows = each.rows, each.valid
+            if part is not None and several:
+                rows = self.rows_with(*rows, column, part)
+                each.parts.append(part)
+            each.children.append(len(plan))
+            plan.append(_Copied(child, *rows))
+
+    def _make_copy(self, each: "_Copied", plan: "list[_Copied]", revision: Revision) -> Node:
+        node, children = each.node, [plan[i].made for i in each.children]
+        if isinstance(node, Marginal):
+            states = revision.states(node.column, node.states)
+            return self.marginal(node.column, states, each.rows, each.valid)
+        below = [child for child in children if child is not None]
+        if len(below) == 1:
+            return below[0]
         if isinstance(node, Product):
-            return self.product([self.copy(child, rows, valid, revision) for child in node.children])
-        parts = [revision.states(node.column, part) for part in node.parts]
-        left = [(child, part) for child, part in zip(node.children, parts, strict=True) if part]
-        if len(left) == 1:
-            return self.copy(left[0][0], rows, valid, revision)
-        children = [
-            self.copy(child, *self.rows_with(rows, valid, node.column, part), revision)
-            for child, part in left
-        ]
-        return self.decision(node.column, [c for c in children if not isinstance(c, Marginal)], [p for _, p in left])
+            return self.product(below)
+        return self.decision(node.column, [c for c in below if not isinstance(c, Marginal)], each.parts)
 
     def rows_with(self, rows: Codes, valid: Codes, column: int, states: States) -> tuple[Codes, Codes]:
         """The training and validation rows that have one of some states."""

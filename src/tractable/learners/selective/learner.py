@@ -1,0 +1,104 @@
+"""Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learners.learner import Learned, Learner
+from tractable.learners.selective.completion import complete, hold_out
+from tractable.learners.selective.freeze import freeze
+from tractable.learners.selective.rows import coded_rows
+from tractable.learners.selective.search import (
+    Found,
+    Limits,
+    make_tree,
+    search_each_penalty,
+    search_with_falling_penalty,
+)
+from tractable.progress import Watch
+from tractable.settings import Between, setting
+from tractable.statistics.estimates import LEAST_SMOOTHING
+from tractable.statistics.pieces import learn_through_pieces
+
+SMOOTHING = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # that validation rows choose from
+SMOOTHING_ALONE = 1.0  # where there are none
+PENALTIES = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SelectiveLearner(Learner):
+    """A regular selective sum-product tree, found by greedy splits and merges.
+
+    Each sum decides the state of one column, so that weights are relative counts, and entropy, most probable
+    completions and divergences are exact. The score of a tree is its log-likelihood minus a penalty for each
+    unit of inference cost: two for each edge of a sum, one for each edge of a product. A part of the rows is
+    held out if no validation rows are given. Missing cells are drawn from a Chow-Liu tree. A numeric column
+    takes part through its pieces: intervals with a density in each.
+    """
+
+    name: ClassVar[str] = "selective"
+    title: ClassVar[str] = "selective sum-product tree"
+
+    tuning: Literal["falling", "grid"] = setting(
+        "falling",
+        "How the penalty is chosen: one search whose penalty is halved whenever no change gains, or a search"
+        " of its own for each of several penalties.",
+    )
+    penalty: float = setting(
+        100.0,
+        "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first, where the"
+        " penalty falls.",
+        at_least=1e-3,
+        search=Between(10, 200, log=True),
+    )
+    penalties: tuple[float, ...] = setting(
+        PENALTIES,
+        "Log-likelihood in nats that each unit of inference cost must gain, in each search of a grid.",
+        at_least=0,
+    )
+    smoothing: float | None = setting(
+        None,
+        "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is given.",
+        at_least=0,
+    )
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit, which bounds the time of every answer.",
+        at_least=0,
+    )
+    patience: int = setting(
+        100,
+        "Early stopping: the search may end after so many changes without a better score on the validation"
+        " rows, and the more follow, the smaller is the loss that ends it.",
+        at_least=1,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            rows, validation = complete(part, held_out, rng)
+            training = rows
+            if validation is None:
+                training, validation = hold_out(rows, rng)
+            found = self._search(training, validation, watch)
+            return freeze(found.root, coded_rows(rows), found.smoothing)
+
+        return Learned(learn_through_pieces(table, valid, learn))
+
+    def _search(self, training: Table, valid: Table | None, watch: Watch) -> Found:
+        nothing = training.take(slice(0, 0))
+        grow = make_tree(coded_rows(training), coded_rows(valid or nothing), self._amounts(valid))
+        limits = Limits(self.max_edges, self.patience)
+        if self.tuning == "grid" and valid is not None:
+            return search_each_penalty(grow, self.penalties, limits, watch)
+        return search_with_falling_penalty(grow, self.penalty, limits, watch)
+
+    def _amounts(self, valid: Table | None) -> Floats:
+        """The amounts of smoothing that are tried."""
+        if self.smoothing is not None:
+            return np.array([max(self.smoothing, LEAST_SMOOTHING)])
+        return np.array(SMOOTHING if valid is not None else (SMOOTHING_ALONE,))
