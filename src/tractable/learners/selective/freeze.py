@@ -2,32 +2,34 @@
 
 import numpy as np
 
-from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.learners.selective.kernels import Codes
-from tractable.learners.selective.nodes import Decision, Marginal, Node, walk
+from tractable.learners.selective.nodes import Decision, Marginal, Node, Product, walk
 from tractable.learners.selective.rows import CodedRows
+from tractable.learners.selective.smoothing import Smoothing, edge_means
 
 
-def freeze(root: Node, rows: CodedRows, smoothing: float) -> Graph:
-    """The circuit with closed-form weights: relative counts with so many pseudo-counts on each edge.
+def freeze(root: Node, rows: CodedRows, smoothing: Smoothing, way: int) -> Graph:
+    """The circuit with closed-form weights: relative counts with pseudo-counts.
 
     The rows need not be those that the tree was found on. A sum over a single state is an indicator.
     """
     reached = _rows_below(root, rows)
+    chosen = smoothing.choose(way)
     builder = Builder(rows.schema)
     made: dict[int, int] = {}
     for node in reversed(list(walk([root]))):
-        here = reached[id(node)]
-        if isinstance(node, Marginal):
-            made[id(node)] = _marginal(builder, node, rows.counts(here, node.column), smoothing)
+        if isinstance(node, Product):
+            made[id(node)] = builder.product([made[id(child)] for child in node.children])
             continue
-        children = [made[id(child)] for child in node.children]
-        if isinstance(node, Decision):
-            counts = np.array([rows.weights[reached[id(child)]].sum() for child in node.children])
-            made[id(node)] = builder.sum(children, _log_weights(counts, smoothing))
+        if isinstance(node, Marginal):
+            edges = [builder.indicator(node.column, state) for state in node.states]
+            counts = rows.counts(reached[id(node)], node.column)[list(node.states)]
         else:
-            made[id(node)] = builder.product(children)
+            edges = [made[id(child)] for child in node.children]
+            counts = np.array([rows.weights[reached[id(child)]].sum() for child in node.children])
+        weights = chosen.weights(counts, edge_means(node.prior[[way]], node.parts))[0]
+        made[id(node)] = edges[0] if len(edges) == 1 else builder.sum(edges, np.log(weights))
     return builder.freeze(made[id(root)])
 
 
@@ -43,16 +45,3 @@ def _rows_below(root: Node, rows: CodedRows) -> dict[int, Codes]:
         elif not isinstance(node, Marginal):
             reached.update({id(child): here for child in node.children})
     return reached
-
-
-def _marginal(builder: Builder, node: Marginal, counts: Floats, smoothing: float) -> int:
-    indicators = [builder.indicator(node.column, state) for state in node.states]
-    if len(indicators) == 1:
-        return indicators[0]
-    return builder.sum(indicators, _log_weights(counts[list(node.states)], smoothing))
-
-
-def _log_weights(counts: Floats, smoothing: float) -> Floats:
-    smoothed = counts + smoothing
-    weights: Floats = np.log(smoothed / smoothed.sum())
-    return weights

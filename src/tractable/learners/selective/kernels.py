@@ -94,16 +94,16 @@ def best_split(
     own: Ints,
     count: Floats,
     overhead: Ints,
-    penalty: float,
-    most: float,
+    price: Floats,
     answer: Floats,
 ) -> None:
-    """The best split of a product: its score, its slot, and the child that it joins to the slot's own.
+    """Find the best split of a product.
 
     `gain`, `correction` and `size` have a line for each sum of the tree; `lines` are those of the product's
     children, and `own` is the line of the child that each of `slots` belongs to. `count` is the weight of the
     rows with each slot, and of all rows at its end. `overhead` is the size that a split on each slot adds
-    beside its copies. No split adds more edges than `most`. `answer` is (score, slot, line).
+    beside its copies. `price` is the penalty of a unit of inference cost, and how many edges may be added.
+    `answer` is what the score gains, the place of the slot, the line of the other child and the edges.
     """
     total = count[slots.size]
     for i in range(slots.size):
@@ -117,9 +117,9 @@ def best_split(
                 both = grown + size[other]
                 sums = (both + HALF) >> 32
                 products = both - (sums << 32)
-                score = fixed + gain[other, s] - penalty * (2 * sums + products)
-                if score > answer[0] and sums + products <= most:
-                    answer[0], answer[1], answer[2] = score, s, other
+                score = fixed + gain[other, s] - price[0] * (2 * sums + products)
+                if score > answer[0] and sums + products <= price[1]:
+                    answer[0], answer[1], answer[2], answer[3] = score, i, other, sums + products
 
 
 @njit(cache=True, nogil=True)

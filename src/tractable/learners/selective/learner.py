@@ -5,7 +5,6 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
@@ -15,17 +14,20 @@ from tractable.learners.selective.rows import coded_rows
 from tractable.learners.selective.search import (
     Found,
     Limits,
-    make_tree,
     search_each_penalty,
     search_with_falling_penalty,
 )
+from tractable.learners.selective.smoothing import Smoothing, all_ways
+from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
-from tractable.settings import Between, setting
+from tractable.settings import OneOf, setting
 from tractable.statistics.estimates import LEAST_SMOOTHING
 from tractable.statistics.pieces import learn_through_pieces
 
-SMOOTHING = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # that validation rows choose from
-SMOOTHING_ALONE = 1.0  # where there are none
+SMOOTHING = (0.0001, 0.01, 0.1, 0.5, 1.0, 2.0)  # that validation rows choose from ...
+SHRINKAGE = (0.0, 2.0, 8.0, 32.0, 128.0)
+SMOOTHING_ALONE = 1.0  # ... and where there are none
+SHRINKAGE_ALONE = 0.0
 PENALTIES = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
 
 
@@ -54,7 +56,6 @@ class SelectiveLearner(Learner):
         "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first, where the"
         " penalty falls.",
         at_least=1e-3,
-        search=Between(10, 200, log=True),
     )
     penalties: tuple[float, ...] = setting(
         PENALTIES,
@@ -65,6 +66,14 @@ class SelectiveLearner(Learner):
         None,
         "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is given.",
         at_least=0,
+        search=OneOf(None, 0.1, 1.0),
+    )
+    shrinkage: float | None = setting(
+        None,
+        "Pseudo-counts of a sum in proportion to the weights of the sum that it was copied from. Validation"
+        " rows choose between 0 and 128, unless it is given.",
+        at_least=0,
+        search=OneOf(None, 0.0, 8.0),
     )
     max_edges: int = setting(
         1_000_000,
@@ -84,21 +93,27 @@ class SelectiveLearner(Learner):
             training = rows
             if validation is None:
                 training, validation = hold_out(rows, rng)
-            found = self._search(training, validation, watch)
-            return freeze(found.root, coded_rows(rows), found.smoothing)
+            smoothing = self._smoothing(is_validated=validation is not None)
+            found = self._search(training, validation, smoothing, watch)
+            return freeze(found.root, coded_rows(rows), smoothing, found.way)
 
         return Learned(learn_through_pieces(table, valid, learn))
 
-    def _search(self, training: Table, valid: Table | None, watch: Watch) -> Found:
-        nothing = training.take(slice(0, 0))
-        grow = make_tree(coded_rows(training), coded_rows(valid or nothing), self._amounts(valid))
+    def _search(self, training: Table, valid: Table | None, smoothing: Smoothing, watch: Watch) -> Found:
+        rows, held_out = coded_rows(training), coded_rows(valid or training.take(slice(0, 0)))
         limits = Limits(self.max_edges, self.patience)
+
+        def grow() -> SelectiveTree:
+            return SelectiveTree(rows, held_out, smoothing)
+
         if self.tuning == "grid" and valid is not None:
             return search_each_penalty(grow, self.penalties, limits, watch)
         return search_with_falling_penalty(grow, self.penalty, limits, watch)
 
-    def _amounts(self, valid: Table | None) -> Floats:
-        """The amounts of smoothing that are tried."""
+    def _smoothing(self, *, is_validated: bool) -> Smoothing:
+        """The ways to smooth among which validation rows choose."""
+        even = SMOOTHING if is_validated else (SMOOTHING_ALONE,)
+        inherited = SHRINKAGE if is_validated else (SHRINKAGE_ALONE,)
         if self.smoothing is not None:
-            return np.array([max(self.smoothing, LEAST_SMOOTHING)])
-        return np.array(SMOOTHING if valid is not None else (SMOOTHING_ALONE,))
+            even = (max(self.smoothing, LEAST_SMOOTHING),)
+        return all_ways(even, inherited if self.shrinkage is None else (self.shrinkage,))

@@ -6,54 +6,81 @@ never a product, and a child of a decision never decides the same column.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Optional, TypeAlias
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple, Optional, TypeAlias
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.learners.selective.kernels import SUM_EDGE, Codes, Shape
+from tractable.learners.selective.smoothing import branches
 
 PRODUCT_EDGE = 1  # in a packed size; see the kernels
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
-class Reached:
-    """What all nodes have: the rows that reach them, and sums over everything below them."""
+States: TypeAlias = tuple[int, ...]
+
+
+class Reach(NamedTuple):
+    """Rows that reach a node."""
 
     rows: Codes  # training rows
     valid: Codes  # validation rows
+
+
+@dataclass(eq=False, slots=True)
+class Reached:
+    """What all nodes have: the rows that reach them, and sums over everything below them."""
+
+    rows: Codes
+    valid: Codes
+    _: KW_ONLY
     slots: Ints  # of the columns in the scope
-    size: int = 0  # packed
+    held_out: Floats  # (ways to smooth,) the log-likelihood of the validation rows
     log_likelihood: float = 0.0  # of the training rows, at maximum likelihood
-    held_out: Floats  # (amounts of smoothing,) the log-likelihood of the validation rows
+    size: int = 0  # packed
     parent: Optional["Product | Decision"] = None
 
+    @property
+    def reach(self) -> Reach:
+        """The rows that reach the node."""
+        return Reach(self.rows, self.valid)
 
-@dataclass(eq=False, slots=True, kw_only=True)
+
+@dataclass(eq=False, slots=True)
 class Marginal(Reached):
     """The distribution of one column over some of its states."""
 
+    _: KW_ONLY
     column: int
-    states: tuple[int, ...]
-    line: int  # of its scores; zero if there is only one state
+    states: States
+    prior: Floats  # (ways to smooth, states of the column) what the weights are shrunk towards
+    line: int = 0  # of its scores; zero if there is only one state
+
+    @property
+    def parts(self) -> list[States]:
+        """The states of each edge."""
+        return [(state,) for state in self.states]
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
+@dataclass(eq=False, slots=True)
 class Decision(Reached):
     """A sum whose children have different states of one column."""
 
+    _: KW_ONLY
     column: int
     children: list["Decision | Product"]
-    parts: list[tuple[int, ...]]  # the states of each child
+    parts: list[States]  # the states of each child
+    prior: Floats  # (ways to smooth, states of the column)
     line: int  # of its scores
     own: Ints  # (slots of the column,) its own part of its corrections
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
+@dataclass(eq=False, slots=True)
 class Product(Reached):
     """Independent factors."""
 
+    _: KW_ONLY
     children: list["Decision | Marginal"]
 
 
@@ -95,7 +122,8 @@ def marginal_size(states: int) -> int:
 
 def shape_of(nodes: Sequence[Node], states: int) -> Shape:
     """The structure below some nodes as arrays, as the product of them. A column has at most `states`."""
-    column, first, child, entry, branch = [-1], [0], list(range(1, len(nodes) + 1)), [0], []
+    column, first, child, entry = [-1], [0], list(range(1, len(nodes) + 1)), [0]
+    branch: list[int] = []
     found = list(nodes)
     for node in found:  # grows while it is read: breadth first, so that children are side by side
         first.append(len(child))
@@ -108,10 +136,6 @@ def shape_of(nodes: Sequence[Node], states: int) -> Shape:
         child.extend(range(len(found) + 1, len(found) + 1 + len(node.children)))
         found.extend(node.children)
         if isinstance(node, Decision):
-            here = [0] * states
-            for i, part in enumerate(node.parts):
-                for state in part:
-                    here[state] = i
-            branch.extend(here)
+            branch.extend(branches(node.parts, states))
     first.append(len(child))
     return Shape(*(np.array(x, dtype=np.int32) for x in (column, first, child, entry, branch)))

@@ -5,14 +5,10 @@ Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, se
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, log
 
-import numpy as np
-
-from tractable.arrays import Floats
 from tractable.learners.selective.candidates import Candidates
 from tractable.learners.selective.nodes import Node
-from tractable.learners.selective.rows import CodedRows
 from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
 
@@ -36,8 +32,7 @@ class Found:
 
     root: Node
     score: float
-    smoothing: float  # pseudo-counts of each edge
-    penalty: float
+    way: int  # to smooth it
 
 
 class Climb:
@@ -46,7 +41,7 @@ class Climb:
     def __init__(self, tree: SelectiveTree, penalty: float, limits: Limits, watch: Watch) -> None:
         self._tree, self._limits, self._watch = tree, limits, watch
         self._candidates = Candidates(tree, penalty, limits.max_edges)
-        self._weight = float(tree.valid.weights.sum())
+        self._weight = float(tree.forming.valid.weights.sum())
         self._since = 0  # changes since the best tree
         self.changes = 0
         self.best = self._current()
@@ -62,7 +57,7 @@ class Climb:
         while (found := self._candidates.best()) is not None:
             if self._watch.should_stop():
                 return False
-            self._candidates.make(found.move)
+            self._candidates.make(found)
             self.changes += 1
             self._record()
             if self.is_validated and self._should_give_up():
@@ -75,8 +70,7 @@ class Climb:
         penalty = self._candidates.penalty / 2
         if penalty < (LEAST_PENALTY if self.is_validated else LEAST_PENALTY_ALONE):
             return False
-        self._candidates.penalty = penalty
-        self._candidates.rescore()
+        self._candidates.lower_penalty(penalty)
         return True
 
     def result(self) -> Found:
@@ -96,9 +90,9 @@ class Climb:
             self._report()
 
     def _current(self) -> Found:
-        held_out, smoothing = self._tree.root.held_out, self._tree.smoothing
-        best = int(held_out.argmax())
-        return Found(self._tree.root, float(held_out[best]), float(smoothing[best]), self._candidates.penalty)
+        held_out = self._tree.root.held_out
+        way = int(held_out.argmax())
+        return Found(self._tree.root, float(held_out[way]), way)
 
     def _should_give_up(self) -> bool:
         """Whether the tree has become too much worse than the best one.
@@ -143,8 +137,3 @@ def search_each_penalty(
             break
     assert best is not None
     return best
-
-
-def make_tree(rows: CodedRows, valid: CodedRows, smoothing: Floats) -> Callable[[], SelectiveTree]:
-    """A function that makes the product of all marginals."""
-    return lambda: SelectiveTree(rows, valid, smoothing)
