@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.learners.selective.kernels import SUM_EDGE, Codes, conditioning_gains
+from tractable.learners.selective.kernels import SUM_EDGE, Codes, conditioning_gains, count_slots
 from tractable.learners.selective.nodes import (
     PRODUCT_EDGE,
     Decision,
@@ -177,14 +177,14 @@ class Forming:
         if node.rows.size:
             table = np.zeros((self.slots.column.size + 2, len(node.parts)))
             branch = branches(node.parts, self.states[node.column])
-            code, gain = self.rows.codes[node.column], self.lines.gain[node.line]
-            conditioning_gains(node.rows, code, branch, self.entries, table, gain)
+            count_slots(node.rows, self.rows.codes[node.column], branch, self.entries, table)
+            conditioning_gains(table, self.lines.gain[node.line])
 
     def slot_counts(self, rows: Codes) -> Floats:
         """The weight of the rows with each slot, and of all rows at the end. Shape (slots + 1,)."""
         table = np.zeros((self.slots.column.size + 2, 1))
         branch = np.zeros(self.states[0], dtype=np.int32)
-        conditioning_gains(rows, self.rows.codes[0], branch, self.entries, table, np.zeros(len(table) - 2))
+        count_slots(rows, self.rows.codes[0], branch, self.entries, table)
         counts: Floats = table[:-1, 0]
         return counts
 

@@ -16,6 +16,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 
 SUM_EDGE = 1 << 32
 HALF = 1 << 31
+TIE = 1e-10  # relative difference below which two scores are equal
 
 
 class Entries(NamedTuple):
@@ -27,6 +28,24 @@ class Entries(NamedTuple):
     usual: (
         Ints  # (columns of three or more states, 3) first slot, slot after the last, slot that is not listed
     )
+
+
+class Scores(NamedTuple):
+    """A line for each sum; see `scores.Lines`."""
+
+    gain: Floats  # (lines, slots)
+    correction: Ints  # (lines, slots)
+    size: Ints  # (lines,)
+
+
+class Factors(NamedTuple):
+    """The factors of a product that have more than one state."""
+
+    lines: Ints  # (factors,)
+    slots: Ints  # of the columns of all factors
+    own: Ints  # (slots,) the line of the factor that each belongs to
+    held: Floats  # (slots + 1,) the weight of the rows with each slot, and of all rows
+    overhead: Ints  # (slots,) the size that a split adds beside its copies
 
 
 class Shape(NamedTuple):
@@ -45,36 +64,43 @@ def _x_log_x(x: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def conditioning_gains(
-    rows: Codes, code: Codes, branch: Codes, entries: Entries, table: Floats, gain: Floats
-) -> None:
-    """What the log-likelihood of a sum gains when its rows are divided by each slot.
+def count_slots(rows: Codes, code: Codes, branch: Codes, entries: Entries, table: Floats) -> None:
+    """Count the rows with each slot on each edge of a sum.
 
-    `branch` is the child of each code. `table` is (slots + 2, children) and filled with zeros; afterwards its
-    first lines are the counts of each slot and the line after them those of all rows.
+    `branch` is the edge of each code. `table` is (slots + 2, edges) and filled with zeros; the line after
+    those of the slots becomes the count of all rows.
     """
-    slots, children = table.shape[0] - 2, table.shape[1]
+    slots, edges = table.shape[0] - 2, table.shape[1]
     for r in rows:
         c = branch[code[r]]
         table[slots, c] += entries.weight[r]
         for e in range(entries.start[r], entries.start[r + 1]):
             table[entries.slot[e], c] += entries.weight[r]
     for i in range(entries.usual.shape[0]):
-        for c in range(children):
+        for c in range(edges):
             rest = table[slots, c]
             for s in range(entries.usual[i, 0], entries.usual[i, 1]):
                 if s != entries.usual[i, 2]:
                     rest -= table[s, c]
             table[entries.usual[i, 2], c] = max(rest, 0.0)  # rounding may take it below
+
+
+@njit(cache=True, nogil=True)
+def conditioning_gains(table: Floats, gain: Floats) -> None:
+    """What the log-likelihood of a sum gains when its rows are divided by each slot.
+
+    `table` comes from `count_slots`; its last line is used for intermediate results.
+    """
+    slots, edges = table.shape[0] - 2, table.shape[1]
     whole, total = 0.0, 0.0
-    for c in range(children):
+    for c in range(edges):
         table[slots + 1, c] = _x_log_x(table[slots, c])
         whole += table[slots + 1, c]
         total += table[slots, c]
     before = whole - _x_log_x(total)
     for s in range(slots):
         inside, outside, count = 0.0, whole, 0.0
-        for c in range(children):
+        for c in range(edges):
             x = table[s, c]
             if x > 0.0:
                 count += x
@@ -85,96 +111,98 @@ def conditioning_gains(
 
 
 @njit(cache=True, nogil=True)
-def best_split(
-    gain: Floats,
-    correction: Ints,
-    size: Ints,
-    lines: Ints,
-    slots: Ints,
-    own: Ints,
-    count: Floats,
-    overhead: Ints,
-    price: Floats,
-    answer: Floats,
-) -> None:
+def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) -> None:
     """Find the best split of a product.
 
-    `gain`, `correction` and `size` have a line for each sum of the tree; `lines` are those of the product's
-    children, and `own` is the line of the child that each of `slots` belongs to. `count` is the weight of the
-    rows with each slot, and of all rows at its end. `overhead` is the size that a split on each slot adds
-    beside its copies. `price` is the penalty of a unit of inference cost, and how many edges may be added.
-    `answer` is what the score gains, the place of the slot, the line of the other child and the edges.
+    `price` is the penalty of a unit of inference cost, and how many edges may be added. `answer` is what the
+    score must gain at least, and becomes what it gains, the place of the slot, the line of the other factor,
+    and the edges that are added.
     """
-    total = count[slots.size]
-    for i in range(slots.size):
-        s, mine, x = slots[i], own[i], count[i]
-        if x <= 0.0 or x >= total:
-            continue
-        fixed = _x_log_x(x) + _x_log_x(total - x) - _x_log_x(total) + gain[mine, s]
-        grown = overhead[i] + size[mine] + correction[mine, s]
-        for other in lines:
-            if other != mine:
-                both = grown + size[other]
-                sums = (both + HALF) >> 32
-                products = both - (sums << 32)
-                score = fixed + gain[other, s] - price[0] * (2 * sums + products)
-                if score > answer[0] and sums + products <= price[1]:
-                    answer[0], answer[1], answer[2], answer[3] = score, i, other, sums + products
+    many = factors.slots.size
+    total = factors.held[many]
+    fixed = np.empty(many)  # what the slot's own factor gains
+    promise = np.zeros(many)  # what all factors gain: two columns often gain the same by each other
+    cost, edges = np.empty(many), np.empty(many)
+    for i in range(many):
+        s, mine, x = factors.slots[i], factors.own[i], factors.held[i]
+        grown = factors.overhead[i] + scores.size[mine] + scores.correction[mine, s]
+        sums = (grown + HALF) >> 32
+        edges[i] = grown - (sums << 32) + sums
+        cost[i] = edges[i] + sums
+        fixed[i] = -np.inf
+        if 0.0 < x < total:
+            fixed[i] = _x_log_x(x) + _x_log_x(total - x) - _x_log_x(total) + scores.gain[mine, s]
+    for other in factors.lines:
+        for i in range(many):
+            promise[i] += scores.gain[other, factors.slots[i]]
+    best = -1
+    for other in factors.lines:
+        sums = (scores.size[other] + HALF) >> 32
+        more = scores.size[other] - (sums << 32) + sums
+        for i in range(many):
+            score = fixed[i] + scores.gain[other, factors.slots[i]] - price[0] * (cost[i] + more + sums)
+            close = TIE * abs(score)
+            if score < answer[0] - close or factors.own[i] == other or edges[i] + more > price[1]:
+                continue
+            if score > answer[0] + close or (best >= 0 and promise[i] > promise[best]):
+                best = i
+                answer[0], answer[1], answer[2], answer[3] = score, i, other, edges[i] + more
 
 
 @njit(cache=True, nogil=True)
 def shape_log_likelihood(shape: Shape, codes: Codes, weight: Floats, rows: Codes, tally: Floats) -> float:
     """The log-likelihood of rows under a tree with the parameters of maximum likelihood for these rows.
 
-    `rows` are put into another order. `tally` is as long as a column has states, at most, and twice so.
+    `rows` are put into another order. `tally` is twice as long as the longest column has states.
     """
-    nodes = shape.column.size
-    stack = np.empty((nodes + 1, 3), dtype=np.int64)
+    stack = np.empty((shape.column.size + 1, 3), dtype=np.int64)
     room = np.empty_like(rows)
-    answer = 0.0
+    answer, height = 0.0, 1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, rows.size
-    height = 1
     while height > 0:
         height -= 1
         node, low, high = stack[height, 0], stack[height, 1], stack[height, 2]
         first, last, column = shape.first[node], shape.first[node + 1], shape.column[node]
-        if low == high:
-            continue
-        if column < 0:
-            for e in range(first, last):
-                stack[height, 0], stack[height, 1], stack[height, 2] = shape.child[e], low, high
-                height += 1
-            continue
-        size = last - first if last > first else tally.size // 2
-        half = tally.size // 2
-        for c in range(size):
-            tally[c], tally[half + c] = 0.0, 0.0
-        total = 0.0
-        for i in range(low, high):
-            state = codes[column, rows[i]]
-            c = shape.branch[shape.entry[node] + state] if last > first else state
-            tally[c] += weight[rows[i]]
-            tally[half + c] += 1.0
-            total += weight[rows[i]]
-        for c in range(size):
-            answer += _x_log_x(tally[c])
-        answer -= _x_log_x(total)
-        if last > first:
-            begin = low
-            for c in range(size):
-                here = int(tally[half + c])
-                stack[height, 0], stack[height, 1], stack[height, 2] = (
-                    shape.child[first + c],
-                    begin,
-                    begin + here,
-                )
-                height += 1
-                tally[half + c] = begin
-                begin += here
-            for i in range(low, high):
-                c = shape.branch[shape.entry[node] + codes[column, rows[i]]]
-                room[int(tally[half + c])] = rows[i]
-                tally[half + c] += 1.0
-            for i in range(low, high):
-                rows[i] = room[i]
+        if low < high and column >= 0:
+            answer += _divide(shape, node, codes[column], weight, rows, room, tally, stack[height])
+        for c in range(last - first if low < high else 0):
+            if column >= 0:
+                low, high = high if c else low, int(tally[c])
+            stack[height, 0], stack[height, 1], stack[height, 2] = shape.child[first + c], low, high
+            height += 1
+    return answer
+
+
+@njit(cache=True, nogil=True)
+def _divide(
+    shape: Shape,
+    node: int,
+    code: Codes,
+    weight: Floats,
+    rows: Codes,
+    room: Codes,
+    tally: Floats,
+    span: Ints,
+) -> float:
+    """Order the rows of a sum by its edges; where those of each edge end goes to `tally`."""
+    low, high, half = span[1], span[2], tally.size // 2
+    edges = shape.first[node + 1] - shape.first[node]
+    for c in range(tally.size):
+        tally[c] = 0.0
+    total = 0.0
+    for i in range(low, high):
+        c = shape.branch[shape.entry[node] + code[rows[i]]] if edges else code[rows[i]]
+        tally[c] += 1.0
+        tally[half + c] += weight[rows[i]]
+        total += weight[rows[i]]
+    answer, end = -_x_log_x(total), float(low)
+    for c in range(half):
+        answer += _x_log_x(tally[half + c])
+        tally[c], end = end, end + tally[c]  # where the rows of an edge begin
+    for i in range(low, high if edges else low):
+        c = shape.branch[shape.entry[node] + code[rows[i]]]
+        room[int(tally[c])] = rows[i]
+        tally[c] += 1.0
+    for i in range(low, high if edges else low):
+        rows[i] = room[i]
     return answer

@@ -53,8 +53,8 @@ class SelectiveLearner(Learner):
     )
     penalty: float = setting(
         100.0,
-        "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first, where the"
-        " penalty falls.",
+        "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first. It is"
+        " halved whenever no change gains.",
         at_least=1e-3,
     )
     penalties: tuple[float, ...] = setting(
@@ -64,7 +64,8 @@ class SelectiveLearner(Learner):
     )
     smoothing: float | None = setting(
         None,
-        "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is given.",
+        "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is"
+        " given.",
         at_least=0,
         search=OneOf(None, 0.1, 1.0),
     )

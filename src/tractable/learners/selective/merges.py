@@ -32,8 +32,8 @@ class Merge(NamedTuple):
     edges: int  # less than zero, usually
 
 
-class Unions:
-    """What the log-likelihood gains when one child of a decision takes over the rows of another.
+class Merges:
+    """The merges of one decision: what the log-likelihood gains when one child takes over another one's rows.
 
     Below a decision of the same column no merge is allowed, and gains are computed only when that is gone.
     """

@@ -1,8 +1,8 @@
 """The nodes of a selective tree while it is searched for: products, decisions and marginals.
 
-A marginal is a sum over indicators of one column. A decision is a sum over two or more columns that is regular
-selective with respect to one of them: each child has a part of that column's states. A child of a product is
-never a product, and a child of a decision never decides the same column.
+A marginal is a sum over indicators of one column. A decision is a sum over two or more columns that is
+regular selective with respect to one of them: each child has a part of that column's states. A child of a
+product is never a product, and a child of a decision never decides the same column.
 """
 
 from collections.abc import Iterator, Sequence

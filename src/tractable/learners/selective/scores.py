@@ -1,8 +1,8 @@
 """Scores of the sums of a selective tree, one line for each sum and one entry for each slot.
 
-For a sum and a slot, `gain` is what the log-likelihood of the rows in everything from that sum down would gain
-if the rows were divided by the slot and each side had a copy. Both copies together would have twice the size
-of the sum plus `correction`, since states that a copy cannot have are dismissed from it.
+For a sum and a slot, `gain` is what the log-likelihood of the rows in everything from that sum down would
+gain if the rows were divided by the slot and each side had a copy. Both copies together would have twice the
+size of the sum plus `correction`, since states that a copy cannot have are dismissed from it.
 """
 
 import numpy as np

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +61,7 @@ def edge_means(prior: Floats, parts: Iterable[Iterable[int]]) -> Floats:
 
 
 def state_means(prior: Floats, weights: Floats, parts: Iterable[Iterable[int]]) -> Floats:
-    """The weights of a sum's edges as weights of states, which share an edge in proportion to the prior mean."""
+    """The weights of a sum's edges as weights of states, which share an edge as in the prior mean."""
     answer = prior.copy()
     for edge, part in enumerate(parts):
         here = list(part)
@@ -74,9 +75,9 @@ def log_likelihood(counts: Floats) -> float:
     return float(seen @ np.log(seen / seen.sum())) if seen.size else 0.0
 
 
-def branches(parts: Iterable[Iterable[int]], states: int) -> Ints:
+def branches(parts: Iterable[Iterable[int]], states: int) -> npt.NDArray[np.int32]:
     """The edge that each state of a column belongs to; 0 for states that no edge has."""
     answer = np.zeros(states, dtype=np.int32)
     for edge, part in enumerate(parts):
         answer[list(part)] = edge
-    return answer.astype(np.int32)
+    return answer

@@ -145,9 +145,7 @@ class SelectiveTree:
             node.log_likelihood += log_likelihood
             node.held_out = node.held_out + held_out
             node.size = total_size(node)
-            if isinstance(node, Product):
-                node.slots = np.concatenate([child.slots for child in node.children])
-            else:
+            if isinstance(node, Decision):
                 lines.gain[node.line] += gain
                 lines.correction[node.line] += correction
                 lines.size[node.line] = node.size
