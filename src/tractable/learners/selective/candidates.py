@@ -49,8 +49,10 @@ class Candidates:
     def lower_penalty(self, penalty: float) -> None:
         """Score all changes anew with another penalty."""
         self.penalty = penalty
-        for node in (*self._splits, *self._merges):
-            self._score(node)
+        for product in self._splits:
+            self._score(product)
+        for decision in self._merges:
+            self._score(decision)
 
     def _price(self) -> Price:
         edges = cost_and_edges(self.tree.root.size)[1]

@@ -53,7 +53,7 @@ class Forming:
         if len(states) > 1:
             node.line = self.lines.take()
             node.size = marginal_size(len(states))
-            node.log_likelihood, node.held_out = self._own_scores(node)
+            self._score_weights(node)
             self._fill_line(node)
             correction = marginal_correction(states, self.slots.state[node.slots])
             self.lines.correction[node.line, node.slots] = correction
@@ -90,7 +90,7 @@ class Forming:
             own=np.zeros(self.slots.of(column).size, dtype=np.int64),
             prior=self.smoothing.prior_mean([k for p in states for k in p], self.states[column], model),
         )
-        node.log_likelihood, node.held_out = self._own_scores(node)
+        self._score_weights(node)
         self._add_up(node)
         self._fill_line(node)
         self.lines.gain[node.line] += self.total(self.lines.gain, below)
@@ -99,8 +99,9 @@ class Forming:
 
     def state_weights(self, node: Sum) -> Floats:
         """The smoothed weights of the states of a sum's column. Shape (ways, states)."""
-        counts, _ = self._edge_counts(node)
-        weights = self.smoothing.weights(counts, edge_means(node.prior, node.parts))
+        if not node.counts.size:
+            return node.prior
+        weights = self.smoothing.weights(node.counts, edge_means(node.prior, node.parts))
         return state_means(node.prior, weights, node.parts)
 
     def reach_with(self, reach: Reach, column: int, states: States) -> Reach:
@@ -163,13 +164,13 @@ class Forming:
         held_out = [self.valid.weights[child.valid].sum() for child in node.children]
         return np.array(weights), np.array(held_out)
 
-    def _own_scores(self, node: Sum) -> tuple[float, Floats]:
-        """The log-likelihood of a sum's weights: of training rows, and of validation rows when smoothed."""
-        counts, held = self._edge_counts(node)
-        if not held.any():
-            return log_likelihood(counts), np.zeros(self.smoothing.ways)
-        weights = self.smoothing.weights(counts, edge_means(node.prior, node.parts))
-        return log_likelihood(counts), np.log(weights) @ held
+    def _score_weights(self, node: Sum) -> None:
+        """Score a sum's weights: on training rows, and with smoothing on validation rows."""
+        node.counts, held = self._edge_counts(node)
+        node.log_likelihood = log_likelihood(node.counts)
+        if held.any():
+            weights = self.smoothing.weights(node.counts, edge_means(node.prior, node.parts))
+            node.held_out = np.log(weights) @ held
 
     def _fill_line(self, node: Sum) -> None:
         """Count what dividing the rows of one sum by each slot would gain."""

@@ -72,10 +72,10 @@ def count_slots(rows: Codes, code: Codes, branch: Codes, entries: Entries, table
     """
     slots, edges = table.shape[0] - 2, table.shape[1]
     for r in rows:
-        c = branch[code[r]]
-        table[slots, c] += entries.weight[r]
+        c, w = branch[code[r]], entries.weight[r]
+        table[slots, c] += w
         for e in range(entries.start[r], entries.start[r + 1]):
-            table[entries.slot[e], c] += entries.weight[r]
+            table[entries.slot[e], c] += w
     for i in range(entries.usual.shape[0]):
         for c in range(edges):
             rest = table[slots, c]

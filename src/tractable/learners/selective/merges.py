@@ -81,14 +81,13 @@ class Merges:
         """Compute all gains from counts of all rows."""
         children = self._decision.children
         states = int(self._rows.schema.cardinalities.max())
-        counts = [float(self._rows.weights[child.rows].sum()) for child in children]
         for i, kept in enumerate(children):
             shape = shape_of([kept], states)
             for j, dropped in enumerate(children):
                 if i != j:
                     both = np.concatenate([kept.rows, dropped.rows])
                     joint = shape_likelihood(shape, self._rows, both)
-                    own = -log_likelihood(np.array([counts[i], counts[j]]))
+                    own = -log_likelihood(self._decision.counts[[i, j]])
                     self._gain[i, j] = joint + own - kept.log_likelihood - dropped.log_likelihood
 
     def _size(self, kept: int, dropped: int) -> int:

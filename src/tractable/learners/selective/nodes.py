@@ -6,7 +6,7 @@ product is never a product, and a child of a decision never decides the same col
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple, Optional, TypeAlias
 
 import numpy as np
@@ -56,6 +56,9 @@ class Marginal(Reached):
     states: States
     prior: Floats  # (ways to smooth, states of the column) what the weights are shrunk towards
     line: int = 0  # of its scores; zero if there is only one state
+    counts: Floats = field(
+        default_factory=lambda: np.zeros(0)
+    )  # (edges,) of the training rows
 
     @property
     def parts(self) -> list[States]:
@@ -74,6 +77,7 @@ class Decision(Reached):
     prior: Floats  # (ways to smooth, states of the column)
     line: int  # of its scores
     own: Ints  # (slots of the column,) its own part of its corrections
+    counts: Floats = field(default_factory=lambda: np.zeros(0))  # (edges,)
 
 
 @dataclass(eq=False, slots=True)

@@ -41,7 +41,8 @@ def marginal_correction(states: tuple[int, ...], slot_states: Ints) -> Ints:
     """What a marginal over some states adds to its corrections, for each slot of its column."""
     many = len(states)
     change = marginal_size(many - 1) - 2 * marginal_size(many) if many > 1 else 0
-    return np.where(np.isin(slot_states, states), change, 0).astype(np.int64)
+    kept = set(states)
+    return np.array([change if state in kept else 0 for state in slot_states.tolist()], dtype=np.int64)
 
 
 def decision_correction(decision: Decision, slot_states: Ints) -> Ints:

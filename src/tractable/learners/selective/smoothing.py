@@ -4,7 +4,7 @@ Every edge of a sum has the same pseudo-count. A sum that was copied from anothe
 has more of them, in proportion to the weights that the other sum had: it is shrunk towards those.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,14 +55,19 @@ def all_ways(even: Iterable[float], inherited: Iterable[float]) -> Smoothing:
     return Smoothing(first.ravel(), second.ravel())
 
 
-def edge_means(prior: Floats, parts: Iterable[Iterable[int]]) -> Floats:
+def edge_means(prior: Floats, parts: Sequence[tuple[int, ...]]) -> Floats:
     """The prior mean of each edge of a sum, from that of the states. Shape (ways, edges)."""
+    if all(len(part) == 1 for part in parts):
+        return prior[:, [part[0] for part in parts]]
     return np.stack([prior[:, list(part)].sum(axis=1) for part in parts], axis=1)
 
 
-def state_means(prior: Floats, weights: Floats, parts: Iterable[Iterable[int]]) -> Floats:
+def state_means(prior: Floats, weights: Floats, parts: Sequence[tuple[int, ...]]) -> Floats:
     """The weights of a sum's edges as weights of states, which share an edge as in the prior mean."""
     answer = prior.copy()
+    if all(len(part) == 1 for part in parts):
+        answer[:, [part[0] for part in parts]] = weights
+        return answer
     for edge, part in enumerate(parts):
         here = list(part)
         answer[:, here] *= (weights[:, edge] / prior[:, here].sum(axis=1))[:, None]
