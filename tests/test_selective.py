@@ -94,6 +94,29 @@ def test_each_step_of_the_search_gains_what_was_foretold(
     assert twin.gains(candidates) == pytest.approx(fresh, abs=1e-8 * scale)
 
 
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 10**6), max_size=5), st.sampled_from([0.01, 0.5, 3.0]))
+def test_no_change_gains_more_than_the_best_candidate(seed: int, turns: list[int], penalty: float) -> None:
+    states = [2, 3, 2, 2]
+    values = np.random.default_rng(seed).integers(0, 2, (25, 4)) * [1, 2, 1, 1]
+
+    def replay(*last: int) -> SelectiveTree:
+        tree = twin.make_tree(states, values)
+        for turn in (*turns, *last):
+            possible = list(twin.moves(tree))
+            twin.make_move(tree, possible[turn % len(possible)])
+        return tree
+
+    def score(tree: SelectiveTree) -> float:
+        cost = twin.cost_and_edges(tree.root)[0]
+        return twin.log_likelihood(tree.root, tree.forming.rows) - penalty * cost
+
+    tree = replay()
+    found = Candidates(tree, penalty, 10**6).best()
+    most = max(score(replay(last)) for last in range(len(list(twin.moves(tree))))) - score(tree)
+    assert (found.score if found else 0.0) == pytest.approx(max(most, 0.0), abs=1e-6)
+
+
 def test_candidates_of_random_changes_equal_those_scored_afresh() -> None:
     rng = np.random.default_rng(5)
     values = np.column_stack([rng.integers(0, k, 60) for k in (3, 2, 4, 2)])
@@ -102,7 +125,8 @@ def test_candidates_of_random_changes_equal_those_scored_afresh() -> None:
     for _ in range(60):
         possible = list(twin.moves(tree))
         move = possible[int(rng.integers(len(possible)))]
-        candidates.make(Split(*move, 0.0, 0) if len(move) == 5 else Merge(*move, 0.0, 0))
+        change: Split | Merge = Split(*move, 0.0, 0) if len(move) == 5 else Merge(*move, 0.0, 0)  # type: ignore[call-arg]
+        candidates.make(change)
         assert twin.gains(candidates) == pytest.approx(twin.gains(Candidates(tree, 0.01, 10**6)), abs=1e-7)
     assert any(isinstance(node, Decision) for node in walk([tree.root]))
 

@@ -1,8 +1,10 @@
 """The changes that could be made next to a selective tree, with what each would gain."""
 
+import numpy as np
+
 from tractable.learners.selective.merges import Change, Merge, Merges
 from tractable.learners.selective.nodes import Decision, Inner, Node, Product, walk
-from tractable.learners.selective.splits import Price, Split, Splits, cost_and_edges
+from tractable.learners.selective.splits import Price, Split, Splits, Ties, cost_and_edges
 from tractable.learners.selective.tree import SelectiveTree, Swap, removed_nodes
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
@@ -15,8 +17,9 @@ class Candidates:
     anew.
     """
 
-    def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int) -> None:
+    def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int, ties: Ties | None = None) -> None:
         self.tree, self.penalty, self._max_edges = tree, penalty, max_edges
+        self._ties = ties or Ties(np.zeros(tree.forming.slots.column.size), 1.0)
         self._least = ROUNDING * max(1.0, float(tree.forming.rows.weights.sum()))
         self._splits: dict[Product, Splits] = {}
         self._merges: dict[Decision, Merges] = {}
@@ -56,7 +59,7 @@ class Candidates:
 
     def _price(self) -> Price:
         edges = cost_and_edges(self.tree.root.size)[1]
-        return Price(self.penalty, self._least, float(self._max_edges - edges))
+        return Price(self.penalty, self._least, float(self._max_edges - edges), self._ties)
 
     def _score(self, node: Inner) -> None:
         price = self._price()

@@ -36,6 +36,7 @@ class Scores(NamedTuple):
     gain: Floats  # (lines, slots)
     correction: Ints  # (lines, slots)
     size: Ints  # (lines,)
+    preference: Floats  # (slots,) of slots that gain the same
 
 
 class Factors(NamedTuple):
@@ -114,14 +115,14 @@ def conditioning_gains(table: Floats, gain: Floats) -> None:
 def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) -> None:
     """Find the best split of a product.
 
-    `price` is the penalty of a unit of inference cost, and how many edges may be added. `answer` is what the
-    score must gain at least, and becomes what it gains, the place of the slot, the line of the other factor,
-    and the edges that are added.
+    `price` is the penalty of a unit of inference cost, how many edges may be added, and what the gain of all
+    factors counts where two slots gain the same. `answer` is what the score must gain at least, and becomes
+    what it gains, the place of the slot, the line of the other factor, and the edges that are added.
     """
     many = factors.slots.size
     total = factors.held[many]
     fixed = np.empty(many)  # what the slot's own factor gains
-    promise = np.zeros(many)  # what all factors gain: two columns often gain the same by each other
+    promise = np.empty(many)  # two columns often gain the same by each other, and then this decides
     cost, edges = np.empty(many), np.empty(many)
     for i in range(many):
         s, mine, x = factors.slots[i], factors.own[i], factors.held[i]
@@ -129,19 +130,20 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
         sums = (grown + HALF) >> 32
         edges[i] = grown - (sums << 32) + sums
         cost[i] = edges[i] + sums
+        promise[i] = scores.preference[s]
         fixed[i] = -np.inf
         if 0.0 < x < total:
             fixed[i] = _x_log_x(x) + _x_log_x(total - x) - _x_log_x(total) + scores.gain[mine, s]
     for other in factors.lines:
         for i in range(many):
-            promise[i] += scores.gain[other, factors.slots[i]]
+            promise[i] += price[2] * scores.gain[other, factors.slots[i]]
     best = -1
     for other in factors.lines:
         sums = (scores.size[other] + HALF) >> 32
         more = scores.size[other] - (sums << 32) + sums
         for i in range(many):
             score = fixed[i] + scores.gain[other, factors.slots[i]] - price[0] * (cost[i] + more + sums)
-            close = TIE * abs(score)
+            close = TIE * abs(answer[0])
             if score < answer[0] - close or factors.own[i] == other or edges[i] + more > price[1]:
                 continue
             if score > answer[0] + close or (best >= 0 and promise[i] > promise[best]):

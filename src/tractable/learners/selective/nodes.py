@@ -56,9 +56,7 @@ class Marginal(Reached):
     states: States
     prior: Floats  # (ways to smooth, states of the column) what the weights are shrunk towards
     line: int = 0  # of its scores; zero if there is only one state
-    counts: Floats = field(
-        default_factory=lambda: np.zeros(0)
-    )  # (edges,) of the training rows
+    counts: Floats = field(default_factory=lambda: np.zeros(0))  # (edges,) of the training rows
 
     @property
     def parts(self) -> list[States]:

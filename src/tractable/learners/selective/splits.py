@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tractable.arrays import Floats
 from tractable.learners.selective.kernels import HALF, SUM_EDGE, Factors, Scores, best_split
 from tractable.learners.selective.nodes import PRODUCT_EDGE, Decision, Product, Sum
 from tractable.learners.selective.tree import SelectiveTree
@@ -21,12 +22,20 @@ class Split(NamedTuple):
     edges: int
 
 
+class Ties(NamedTuple):
+    """Which of several splits with the same score is made."""
+
+    preference: Floats  # (slots,)
+    promise: float  # how much the gain of all factors of a product counts beside the preference
+
+
 class Price(NamedTuple):
     """What size costs."""
 
     penalty: float  # nats for each unit of inference cost
     least: float  # what a change must gain: less may be rounding error
     edges: float  # that a change may add, at most
+    ties: Ties
 
 
 def cost_and_edges(size: int) -> tuple[int, int]:
@@ -61,8 +70,9 @@ class Splits:
             return None
         self._find_overhead()
         answer = np.array([price.least, -1.0, -1.0, 0.0])
-        scores = Scores(lines.gain, lines.correction, lines.size)
-        best_split(scores, factors, np.array([price.penalty, price.edges]), answer)
+        scores = Scores(lines.gain, lines.correction, lines.size, price.ties.preference)
+        numbers = np.array([price.penalty, price.edges, price.ties.promise])
+        best_split(scores, factors, numbers, answer)
         place = int(answer[1])
         if place < 0:
             return None
