@@ -26,7 +26,7 @@ from tractable.learners.selective.nodes import Decision, walk
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
 from tractable.learners.selective.search import Climb, Limits
 from tractable.learners.selective.smoothing import Smoothing, all_ways
-from tractable.learners.selective.splits import Split, cost_and_edges
+from tractable.learners.selective.splits import Split, Ties, cost_and_edges
 from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
 
@@ -112,9 +112,20 @@ def test_no_change_gains_more_than_the_best_candidate(seed: int, turns: list[int
         return twin.log_likelihood(tree.root, tree.forming.rows) - penalty * cost
 
     tree = replay()
-    found = Candidates(tree, penalty, 10**6).best()
+    first_column = Ties(-np.arange(tree.forming.slots.column.size, dtype=np.float64), 0.0)
     most = max(score(replay(last)) for last in range(len(list(twin.moves(tree))))) - score(tree)
-    assert (found.score if found else 0.0) == pytest.approx(max(most, 0.0), abs=1e-6)
+    for ties in (None, first_column):
+        found = Candidates(tree, penalty, 10**6, ties).best()
+        assert (found.score if found else 0.0) == pytest.approx(max(most, 0.0), abs=1e-6)
+
+
+def test_a_column_without_a_choice_never_ties_with_the_best_split() -> None:
+    rng = np.random.default_rng(0)
+    pair = rng.integers(0, 2, 50)
+    tree = twin.make_tree([2, 2, 2, 2], np.column_stack([np.zeros(50), pair, pair, rng.integers(0, 2, 50)]))
+    found = Candidates(tree, 0.1, 10**6, Ties(-np.arange(4.0), 0.0)).best()
+    assert isinstance(found, Split)
+    assert {found.first.slots[0], found.second.slots[0]} == {1, 2}
 
 
 def test_candidates_of_random_changes_equal_those_scored_afresh() -> None:
