@@ -311,7 +311,7 @@ def test_the_score_of_the_best_tree_is_that_of_its_circuit() -> None:
     table, valid = categorical_table(400), categorical_table(200, seed=8)
     learner = SelectiveLearner()
     smoothing = learner._smoothing(is_validated=True)
-    found = learner._search(table, valid, smoothing, Watch())
+    found = learner._search(table, valid, smoothing, np.random.default_rng(0), Watch())
     graph = freeze(found.root, coded_rows(table), smoothing, found.way)
     assert found.score == pytest.approx(log_values(graph, valid.values).sum())
 

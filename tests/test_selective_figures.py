@@ -13,7 +13,8 @@ from tractable.circuit import PRODUCT, SUM, Graph, is_regular_selective
 from tractable.data import Table
 from tractable.engine import log_values
 from tractable.formats.svg import svg_text
-from tractable.parameters import METHODS, fit
+from tractable.parameters import fit
+from tractable.parameters.closed_form import ClosedForm
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,7 +64,7 @@ def test_the_closed_form_finds_the_weights_of_each_again(name: str) -> None:
     rows = every_row(graph.schema)
     table = Table(graph.schema, rows, np.exp(log_values(graph, rows)) * 1000)
     even = graph.with_parameters(log_weight=np.where(graph.log_weight < 0, -1.0, 0.0))
-    fitted = fit(even, table, METHODS["closed-form"](smoothing=0.0), np.random.default_rng(0)).graph
+    fitted = fit(even, table, ClosedForm(smoothing=0.0), np.random.default_rng(0)).graph
     np.testing.assert_allclose(log_values(fitted, rows), log_values(graph, rows), atol=1e-9)
 
 

@@ -1,6 +1,8 @@
 """Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -10,13 +12,8 @@ from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.selective.completion import complete, hold_out
 from tractable.learners.selective.freeze import freeze
-from tractable.learners.selective.rows import coded_rows
-from tractable.learners.selective.search import (
-    Found,
-    Limits,
-    search_each_penalty,
-    search_with_falling_penalty,
-)
+from tractable.learners.selective.rows import coded_rows, make_slots
+from tractable.learners.selective.search import Climb, Found, Limits, best_climb, tie_rules
 from tractable.learners.selective.smoothing import Smoothing, all_ways
 from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
@@ -76,6 +73,12 @@ class SelectiveLearner(Learner):
         at_least=0,
         search=OneOf(None, 0.0, 8.0),
     )
+    starts: int = setting(
+        2,
+        "Number of searches, which differ in the order in which they make equally good changes. Validation"
+        " rows choose the best tree.",
+        at_least=1,
+    )
     max_edges: int = setting(
         1_000_000,
         "Maximum number of edges of the circuit, which bounds the time of every answer.",
@@ -95,21 +98,29 @@ class SelectiveLearner(Learner):
             if validation is None:
                 training, validation = hold_out(rows, rng)
             smoothing = self._smoothing(is_validated=validation is not None)
-            found = self._search(training, validation, smoothing, watch)
+            found = self._search(training, validation, smoothing, rng, watch)
             return freeze(found.root, coded_rows(rows), smoothing, found.way)
 
         return Learned(learn_through_pieces(table, valid, learn))
 
-    def _search(self, training: Table, valid: Table | None, smoothing: Smoothing, watch: Watch) -> Found:
+    def _search(
+        self,
+        training: Table,
+        valid: Table | None,
+        smoothing: Smoothing,
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> Found:
         rows, held_out = coded_rows(training), coded_rows(valid or training.take(slice(0, 0)))
         limits = Limits(self.max_edges, self.patience)
+        falls = self.tuning == "falling" or valid is None
+        rules = tie_rules(make_slots(rows)[0].column.size, 1 if valid is None else self.starts, rng)
 
-        def grow() -> SelectiveTree:
-            return SelectiveTree(rows, held_out, smoothing)
+        def climbs() -> Iterator[Climb]:
+            for penalty, ties in product((self.penalty,) if falls else self.penalties, rules):
+                yield Climb(SelectiveTree(rows, held_out, smoothing), penalty, limits, watch, ties)
 
-        if self.tuning == "grid" and valid is not None:
-            return search_each_penalty(grow, self.penalties, limits, watch)
-        return search_with_falling_penalty(grow, self.penalty, limits, watch)
+        return best_climb(climbs(), watch, falls=falls)
 
     def _smoothing(self, *, is_validated: bool) -> Smoothing:
         """The ways to smooth among which validation rows choose."""

@@ -3,12 +3,15 @@
 Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, sections 3.3 and 4.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log
 
+import numpy as np
+
 from tractable.learners.selective.candidates import Candidates
 from tractable.learners.selective.nodes import Node
+from tractable.learners.selective.splits import Ties
 from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
 
@@ -38,9 +41,11 @@ class Found:
 class Climb:
     """One tree, changed for the better until validation rows say that it is enough."""
 
-    def __init__(self, tree: SelectiveTree, penalty: float, limits: Limits, watch: Watch) -> None:
+    def __init__(
+        self, tree: SelectiveTree, penalty: float, limits: Limits, watch: Watch, ties: Ties | None = None
+    ) -> None:
         self._tree, self._limits, self._watch = tree, limits, watch
-        self._candidates = Candidates(tree, penalty, limits.max_edges)
+        self._candidates = Candidates(tree, penalty, limits.max_edges, ties)
         self._weight = float(tree.forming.valid.weights.sum())
         self._since = 0  # changes since the best tree
         self.changes = 0
@@ -112,28 +117,27 @@ class Climb:
         self._watch.report(f"changes, penalty {penalty:.3g}", self.changes, score=score)
 
 
-def search_with_falling_penalty(
-    grow: Callable[[], SelectiveTree], start: float, limits: Limits, watch: Watch
-) -> Found:
-    """The best tree of one climb whose penalty is halved whenever no change gains."""
-    climb = Climb(grow(), start, limits, watch)
-    while climb.run() and climb.lower_penalty():
-        pass
-    return climb.result()
-
-
-def search_each_penalty(
-    grow: Callable[[], SelectiveTree], penalties: tuple[float, ...], limits: Limits, watch: Watch
-) -> Found:
-    """The best tree of several climbs, each from the product of marginals with a penalty of its own."""
+def best_climb(climbs: Iterable[Climb], watch: Watch, *, falls: bool) -> Found:
+    """The best tree of several climbs; if the penalty falls, it is halved whenever no change gains."""
     best: Found | None = None
-    for penalty in penalties:
-        climb = Climb(grow(), penalty, limits, watch)
-        go_on = climb.run()
+    for climb in climbs:
+        while climb.run() and falls and climb.lower_penalty():
+            pass
         found = climb.result()
         if best is None or found.score > best.score:
             best = found
-        if not go_on and watch.should_stop():
+        if watch.should_stop():
             break
     assert best is not None
     return best
+
+
+def tie_rules(slots: int, starts: int, rng: np.random.Generator) -> list[Ties]:
+    """Which of several equally good splits each climb makes.
+
+    The first takes the column that tells most about all others, the second one the first column, and further
+    ones take any.
+    """
+    rules = [Ties(np.zeros(slots), 1.0), Ties(-np.arange(slots, dtype=np.float64), 0.0)]
+    rules += [Ties(rng.random(slots), 0.0) for _ in range(starts - 2)]
+    return rules[:starts]
