@@ -81,7 +81,8 @@ class SelectiveLearner(Learner):
     )
     max_edges: int = setting(
         1_000_000,
-        "Maximum number of edges of the circuit, which bounds the time of every answer.",
+        "Maximum number of edges of the circuit, which bounds the time of every answer. Independent columns,"
+        " with which the search begins, may have more.",
         at_least=0,
     )
     patience: int = setting(
