@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install check bench docs fuzz reference clean
+.PHONY: help demo test install check bench docs fuzz reference figures clean
 
 MINUTES ?= 20
 
@@ -41,6 +41,9 @@ docs: $(STAMPS)/docs  ## the documentation as pages in ./build/site
 
 reference: $(STAMPS)/test  ## write docs/learners.md anew from what the learners declare
 	$(BIN)/python -m tractable.reports.learners > docs/learners.md
+
+figures: $(STAMPS)/test  ## draw the circuits of docs/selective.md anew
+	$(BIN)/python benchmarks/selective_figures.py
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

@@ -19,7 +19,12 @@ README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 QUESTIONS = [name for name in vars(tr.Circuit) if not name.startswith("_") and name != "schema"]
-RUNNABLE = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "adding").glob("*.md"))]
+RUNNABLE = [
+    ROOT / "README.md",
+    ROOT / "docs" / "index.md",
+    ROOT / "docs" / "selective.md",
+    *sorted((ROOT / "docs" / "adding").glob("*.md")),
+]
 
 
 def code_of(page: Path) -> str:

@@ -33,6 +33,7 @@ LEARNERS: Registry[Learner] = Registry(
         "acbn": Home("tractable.learners.bayesian.acbn", "ACBNLearner", "ACBN"),
         "acmn": Home("tractable.learners.markov.acmn", "ACMNLearner", "ACMN"),
         "eacmn": Home("tractable.learners.markov.eacmn", "EACMNLearner", "EACMN"),
+        "selective": Home("tractable.learners.selective.learner", "SelectiveLearner", "SelectiveSPN"),
         "idspn": Home("tractable.learners.idspn.learner", "IDSPNLearner", "IDSPN"),
     },
 )
