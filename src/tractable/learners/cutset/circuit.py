@@ -110,7 +110,7 @@ def _tree_edges(tree: LeafTree, has_children: Bools, node: Ints) -> Edges:
     fill_edges(shape.places, shape.parent, shape.order, has_children, node, above, below)
     weight = np.zeros(above.size)
     own = np.where(inner, states * lines, 0)  # the edges of sums come first among those of a column
-    edge, owner = _ranges(np.cumsum(size) - size, own)
+    edge, _ = _ranges(np.cumsum(size) - size, own)
     place, _ = _ranges(shape.start[shape.order], own)
     weight[edge] = tree.log_prob[place]
     return Edges(above, below, weight)
@@ -144,12 +144,17 @@ def _leaf_block(schema: Schema, group: list[_Leaves]) -> LeafBlock:
     return LeafBlock(family, node, column, state_params(log_prob))
 
 
-def tree_edges_bound(states: Ints) -> int:
-    """The most edges that the circuit of a tree over columns may have."""
-    most = int(states.max(initial=1))
-    return int((states * (most + 1) + most).sum()) + states.size
+def count_edges(network: CutsetTree) -> int:
+    """The number of edges of a network's circuit."""
+    splits = sum(3 * node.share.size for node in network.nodes if node.share is not None)
+    leaves = (node.tree.shape for node in network.nodes if node.share is None and node.tree is not None)
+    return splits + sum(map(count_tree_edges, leaves))
 
 
-def has_links(shape: TreeShape) -> bool:
-    """Whether any column has a parent."""
-    return bool((shape.parent[shape.order] >= 0).any())
+def count_tree_edges(shape: TreeShape) -> int:
+    """The number of edges of a tree's circuit."""
+    above = shape.parent[shape.order]
+    inner = np.isin(shape.order, above)
+    own = np.where(inner, shape.states * (shape.lines + 1), 0).sum() + shape.lines[above >= 0].sum()
+    roots = int((above < 0).sum())
+    return int(own) + (roots if roots > 1 else 0)

@@ -22,7 +22,7 @@ class Growth:
     shrinkage: float  # pseudo-counts of a leaf's pairs, distributed as in its parent
     smoothing: float  # pseudo-counts of each distribution of a leaf
     link_cost: float  # nats that a link of a leaf's tree must gain for each parameter
-    max_leaves: float
+    max_leaves: float = np.inf
     keep_trees: bool = False  # whether splits have trees, too, so that they can be made leaves afterwards
 
 

@@ -236,9 +236,7 @@ def add_tree_counts(
 
 
 @njit(cache=True, nogil=True)
-def number_nodes(
-    places: Ints, parent: Ints, order: Ints, has_children: Bools, first: int, node: Ints
-) -> int:
+def number_nodes(places: Ints, parent: Ints, order: Ints, has_children: Bools, first: int, node: Ints) -> int:
     """Number the circuit nodes of a tree from `first` up, children before parents; returns the next number.
 
     `node[c]` becomes the first of the nodes of column c, one for each line of its table. If c has children,

@@ -45,7 +45,7 @@ class CutsetTree:
         return sum(node.column < 0 for node in self.nodes)
 
     def route(self, codes: Int32s) -> Iterator[Reached]:
-        """The rows that reach each leaf. A row whose cell of a split is missing goes to all of its children."""
+        """The rows that reach each leaf; a row whose cell of a split is missing goes to all children."""
         waiting = [Reached(0, np.arange(len(codes)), np.ones(len(codes)))]
         while waiting:
             number, rows, weights = waiting.pop()
@@ -95,6 +95,40 @@ class CutsetTree:
                 share = below + max(shrinkage, 1e-9) * node.share
                 nodes[number] = replace(node, share=share / share.sum())
         return replace(self, nodes=nodes)
+
+
+def prune(network: CutsetTree, codes: Int32s, weights: Floats) -> CutsetTree:
+    """The network in which splits that do not help held-out rows are leaves; splits have trees, too."""
+    reached: dict[int, tuple[Ints, Floats]] = {0: (np.arange(len(codes)), weights)}
+    value = np.zeros(len(network.nodes))  # the log-likelihood of the rows that reach a node, as a leaf
+    for number, node in enumerate(network.nodes):
+        assert node.tree is not None
+        rows, weight = reached.pop(number)
+        value[number] = weight @ node.tree.log_probs(codes[rows])
+        if node.share is not None:
+            parts = divide_rows(codes[rows, node.column], weight, node.share)
+            reached.update({node.first + k: (rows[part], w) for k, (part, w) in enumerate(parts)})
+            value[number] -= sum(w.sum() * np.log(s) for (_, w), s in zip(parts, node.share, strict=True))
+    kept = list(network.nodes)
+    for number in range(len(kept) - 1, -1, -1):  # `value` becomes that of the best subtree, without its share
+        node = kept[number]
+        if node.share is None:
+            continue
+        below = value[node.first : node.first + node.share.size].sum()
+        if value[number] >= below:
+            kept[number] = Node(node.weight, node.tree)
+        value[number] = max(value[number], below)
+    return CutsetTree(_reachable(kept))
+
+
+def _reachable(nodes: list[Node]) -> list[Node]:
+    """The nodes below the root, numbered anew."""
+    answer = [nodes[0]]
+    for number, node in enumerate(answer):
+        if node.share is not None:
+            answer[number] = replace(node, first=len(answer))
+            answer += nodes[node.first : node.first + node.share.size]
+    return answer
 
 
 def divide_rows(states: Int32s, weights: Floats, share: Floats) -> list[tuple[Ints, Floats]]:

@@ -1,13 +1,13 @@
 """The rows of a table of categorical columns as cutset networks count them."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from tractable.arrays import Floats, Int32s, Ints
-from tractable.data import Table
+from tractable.data import Table, collapse
 from tractable.statistics.encoding import Encoding, Matrix, encode
 from tractable.statistics.estimates import LEAST_SMOOTHING
 
@@ -19,6 +19,23 @@ def code_table(table: Table) -> Int32s:
     return np.ascontiguousarray(np.where(table.missing, -1, table.values).astype(np.int32))
 
 
+class HeldOutRows(NamedTuple):
+    """Validation rows."""
+
+    codes: Int32s  # (rows, columns)
+    weights: Floats  # (rows,)
+
+    def mean(self, logs: Floats) -> float:
+        """The weighted mean of log-probabilities of the rows."""
+        return float(self.weights @ logs) / (float(self.weights.sum()) or 1.0)
+
+
+def hold_out(table: Table) -> HeldOutRows:
+    """The distinct rows of a validation table."""
+    distinct, _ = collapse(table)
+    return HeldOutRows(code_table(distinct), distinct.row_weights)
+
+
 @dataclass(frozen=True, eq=False)
 class CountedRows:
     """Distinct rows with weights, ready for counts of pairs of features."""
@@ -28,7 +45,7 @@ class CountedRows:
     places: Ints  # (columns, 3) the feature of the second state, the number of states, the feature of seen
     weights: Floats  # (rows,)
 
-    @cached_property
+    @property
     def features(self) -> int:
         """The number of features."""
         return self.encoding.layout.features
