@@ -83,7 +83,7 @@ def _split(
     share = share / share.sum()
     pseudo = pair * (max(shrinkage, LEAST_SMOOTHING) / pair[0, 0])
     columns = at.columns[at.columns != column]
-    blocks = split_block(data, at.block, column, share)
+    blocks = split_block(data, at.block, column)
     leaves = 1 + (at.leaves - share.size) * share  # one each, and of the others as many as there are rows
     below = zip(range(first, first + share.size), blocks, leaves.tolist(), strict=True)
     return share, [_Waiting(number, block, pseudo, columns, most) for number, block, most in below]

@@ -1,8 +1,8 @@
 """Rahman, Kothalkar and Gogate, «Cutset Networks», 2014, and mixtures of such networks.
 
 Extremely random networks are those of Di Mauro, Vergari, Basile and Esposito, «Fast and Accurate Density
-Estimation with Extremely Randomized Cutset Networks», 2017; the Bayesian score is that of Di Mauro, Vergari and
-Basile, «Learning Bayesian Random Cutset Forests», 2015; boosting is that of Rahman and Gogate, «Learning
+Estimation with Extremely Randomized Cutset Networks», 2017; the Bayesian score is that of Di Mauro, Vergari
+and Basile, «Learning Bayesian Random Cutset Forests», 2015; boosting is that of Rahman and Gogate, «Learning
 Ensembles of Cutset Networks», 2016.
 """
 
@@ -32,8 +32,8 @@ class CutsetLearner(Learner):
     """A mixture of cutset networks: trees of splits by states of columns, with Chow-Liu trees as leaves.
 
     A single network (`components=1`) is a deterministic circuit. A numeric column takes part through its
-    pieces: intervals with a density in each. A row in which the column of a split is missing counts for all
-    branches, by their shares.
+    pieces: intervals with a density in each. A row in which the column of a split is missing counts for no
+    branch below it, and a pair of columns is counted in the rows that have both.
     """
 
     name: ClassVar[str] = "cutset"
@@ -61,7 +61,7 @@ class CutsetLearner(Learner):
         search=OneOf(*get_args(Score)),
     )
     candidates: tuple[int, ...] = setting(
-        (1, 10),
+        (3, 1, 10),
         "Numbers of columns drawn at each node of a random or boosted network. With validation rows all are"
         " tried and the best is kept; without them the first is used.",
         at_least=1,

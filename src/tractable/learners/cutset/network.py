@@ -12,6 +12,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Int32s, Ints
 from tractable.learners.cutset.tree import LeafTree
+from tractable.statistics.estimates import LEAST_SMOOTHING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,45 +80,58 @@ class CutsetTree:
     def refit(self, codes: Int32s, weights: Floats, shrinkage: float) -> "CutsetTree":
         """The same network with the parameters of rows with other weights.
 
-        The shares of children are shrunk towards the present ones, the tables have their pseudo-counts.
+        The shares of children are shrunk towards the present ones, the tables have their pseudo-counts. A row
+        whose cell of a split is missing counts for each leaf by its posterior probability.
         """
         nodes, weight = list(self.nodes), np.zeros(len(self.nodes))
+        total, path = self.log_probs(codes), self._path_logs()
         for number, rows, part in self.route(codes):
-            tree, own = self.nodes[number].tree, weights[rows] * part
+            tree, own = self.nodes[number].tree, weights[rows]
             assert tree is not None
+            if (part < 1).any():
+                own = own * np.exp(tree.log_probs(codes[rows]) + path[number] - total[rows])
             weight[number] = own.sum()
             nodes[number] = replace(nodes[number], tree=tree.refit(codes[rows], own))
-        for number in range(len(nodes) - 1, -1, -1):
-            node = nodes[number]
-            if node.share is not None:
-                below = weight[node.first : node.first + node.share.size]
-                weight[number] = below.sum()
-                share = below + max(shrinkage, 1e-9) * node.share
-                nodes[number] = replace(node, share=share / share.sum())
-        return replace(self, nodes=nodes)
+        return CutsetTree(_with_shares(nodes, weight, shrinkage))
+
+
+def _with_shares(nodes: list[Node], weight: Floats, shrinkage: float) -> list[Node]:
+    """The nodes with the shares of other weights of the leaves, (nodes,), shrunk towards the present ones."""
+    weight, answer = weight.copy(), list(nodes)
+    for number in range(len(nodes) - 1, -1, -1):
+        node = nodes[number]
+        if node.share is not None:
+            below = weight[node.first : node.first + node.share.size]
+            weight[number] = below.sum()
+            share = below + max(shrinkage, LEAST_SMOOTHING) * node.share
+            answer[number] = replace(node, share=share / share.sum())
+    return answer
 
 
 def prune(network: CutsetTree, codes: Int32s, weights: Floats) -> CutsetTree:
-    """The network in which splits that do not help held-out rows are leaves; splits have trees, too."""
+    """The network in which splits that do not help held-out rows are leaves; splits have trees, too.
+
+    A row whose cell of a split is missing counts for all children by their shares.
+    """
     reached: dict[int, tuple[Ints, Floats]] = {0: (np.arange(len(codes)), weights)}
-    value = np.zeros(len(network.nodes))  # the log-likelihood of the rows that reach a node, as a leaf
+    as_leaf, of_shares = np.zeros((2, len(network.nodes)))  # log-likelihoods of the rows that reach a node
     for number, node in enumerate(network.nodes):
         assert node.tree is not None
         rows, weight = reached.pop(number)
-        value[number] = weight @ node.tree.log_probs(codes[rows])
+        as_leaf[number] = weight @ node.tree.log_probs(codes[rows])
         if node.share is not None:
             parts = divide_rows(codes[rows, node.column], weight, node.share)
             reached.update({node.first + k: (rows[part], w) for k, (part, w) in enumerate(parts)})
-            value[number] -= sum(w.sum() * np.log(s) for (_, w), s in zip(parts, node.share, strict=True))
-    kept = list(network.nodes)
-    for number in range(len(kept) - 1, -1, -1):  # `value` becomes that of the best subtree, without its share
+            of_shares[number] = np.array([w.sum() for _, w in parts]) @ np.log(node.share)
+    kept, best = list(network.nodes), as_leaf.copy()
+    for number in range(len(kept) - 1, -1, -1):
         node = kept[number]
         if node.share is None:
             continue
-        below = value[node.first : node.first + node.share.size].sum()
-        if value[number] >= below:
+        split = of_shares[number] + best[node.first : node.first + node.share.size].sum()
+        if as_leaf[number] >= split:
             kept[number] = Node(node.weight, node.tree)
-        value[number] = max(value[number], below)
+        best[number] = max(as_leaf[number], split)
     return CutsetTree(_reachable(kept))
 
 

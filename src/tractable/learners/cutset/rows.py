@@ -61,6 +61,8 @@ class CountedRows:
 
     def count_pairs(self, rows: Ints, weights: Floats) -> Floats:
         """The weighted counts of all pairs of features in some rows. Shape (features, features)."""
+        if not rows.size:
+            return np.zeros((self.features, self.features))
         part = self.encoding.matrix[rows]
         if not isinstance(part, np.ndarray):
             return _count_sparse(part, weights)

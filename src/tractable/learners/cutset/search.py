@@ -22,7 +22,8 @@ from tractable.learners.cutset.rows import CountedRows, HeldOutRows
 from tractable.learners.cutset.tree import spanning_tree
 from tractable.progress import InnerWatch, Watch
 
-PILOTS = 8  # networks whose mixture is compared on the validation rows
+PILOTS = 16  # networks whose mixture is compared on the validation rows
+LEAVES_A_TREE = 1.5  # that have the edges of one tree of all rows: columns of splits above are not in a leaf
 PATIENCE = 2  # early stopping: iterations of EM without a better score
 
 
@@ -97,7 +98,8 @@ class Search:
     def _with_room(self) -> "Search":
         """The same search with as many components and leaves as the limit of edges has room for.
 
-        Trees are taken to have as many edges as that of all rows; without room for it, they have no links.
+        Several leaves are taken to have as many edges as the tree of all rows; without room for that, trees
+        have no links.
         """
         every = np.flatnonzero(self.rows.weights > 0)
         counts = self.rows.count_pairs(every, self.rows.weights[every])
@@ -106,7 +108,7 @@ class Search:
         room = self.max_edges / max(edges, 1)
         size = max(1, min(len(self.seeds), int(room)))
         link_cost = self.growth.link_cost if room >= 1 else np.inf
-        growth = replace(self.growth, max_leaves=max(room / size, 1.0), link_cost=link_cost)
+        growth = replace(self.growth, max_leaves=max(LEAVES_A_TREE * room / size, 1.0), link_cost=link_cost)
         return replace(self, growth=growth, seeds=self.seeds[:size])
 
     def _score(

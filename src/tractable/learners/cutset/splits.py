@@ -8,7 +8,6 @@ from scipy.special import gammaln
 
 from tractable.arrays import Floats, Ints
 from tractable.learners.cutset.kernels import fill_column_gains, fill_own_terms
-from tractable.learners.cutset.network import divide_rows
 from tractable.learners.cutset.rows import CountedRows
 from tractable.learners.cutset.tree import bayesian_score, spanning_tree
 
@@ -111,8 +110,7 @@ def bayesian_gains(
     for i, column in enumerate(candidates.tolist()):
         seen = states[column, : data.places[column, 1]]
         rest = columns[columns != column]
-        parts = split_block(data, block, column, seen / seen.sum())
-        below = sum(leaf_score(part.counts, rest) for part in parts)
+        below = sum(leaf_score(part.counts, rest) for part in split_block(data, block, column))
         answer[i] = below + _dirichlet_score(seen, equivalent_rows) - whole
     return answer
 
@@ -124,19 +122,21 @@ def _dirichlet_score(counts: Floats, equivalent_rows: float) -> float:
     return float(gammaln(equivalent_rows) - gammaln(equivalent_rows + counts.sum()) + each)
 
 
-def split_block(data: CountedRows, block: Block, column: int, share: Floats) -> list[Block]:
-    """The branches of a split; a row whose state is missing is in all of them, by their shares.
+def split_block(data: CountedRows, block: Block, column: int) -> list[Block]:
+    """The rows of each branch of a split; those in which the column is missing are in none.
 
     The counts of the largest branch are what the others leave of those of the block.
     """
-    parts = divide_rows(data.codes[block.rows, column], block.weights, share)
-    largest = max(range(len(parts)), key=lambda k: parts[k][0].size)
+    states = data.codes[block.rows, column]
+    parts = [np.flatnonzero(states == k) for k in range(-1, int(data.places[column, 1]))]
+    largest = max(range(1, len(parts)), key=lambda k: parts[k].size)
     rest = block.counts.copy()
     answer = []
-    for k, (place, weights) in enumerate(parts):
-        counts = rest if k == largest else data.count_pairs(block.rows[place], weights)
-        if k != largest:
+    for k, place in enumerate(parts):
+        rows, weights = block.rows[place], block.weights[place]
+        counts = rest if k == largest else data.count_pairs(rows, weights)
+        if k != largest and place.size:
             rest -= counts
-        answer.append(Block(block.rows[place], weights, counts))
+        answer.append(Block(rows, weights, counts))
     np.maximum(rest, 0.0, out=rest)  # rounding may take weighted counts below zero
-    return answer
+    return answer[1:]
