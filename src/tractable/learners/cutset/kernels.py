@@ -36,44 +36,47 @@ def fill_own_terms(pair: Floats, places: Ints, own: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _pair_gain(pair: Floats, places: Ints, own: Floats, a: int, b: int) -> float:
+    """The mutual information of two columns, times the weight of the rows that have both."""
+    fa, ka, sa = places[a, 0], places[a, 1], places[a, 2]
+    fb, kb, sb = places[b, 0], places[b, 1], places[b, 2]
+    both = pair[sa, sb]
+    total, corner = 0.0, both
+    for x in range(fa, fa + ka - 1):
+        rest = pair[x, sb]
+        corner -= rest
+        for y in range(fb, fb + kb - 1):
+            total += _n_log_n(pair[x, y])
+            rest -= pair[x, y]
+        total += _n_log_n(rest)
+    for y in range(fb, fb + kb - 1):
+        rest = pair[sa, y]
+        for x in range(fa, fa + ka - 1):
+            rest -= pair[x, y]
+        corner -= rest
+        total += _n_log_n(rest)
+    total += _n_log_n(corner)
+    if sa == 0 and sb == 0:
+        return total - own[a] - own[b] - _n_log_n(both)
+    apart, rest = 0.0, both
+    for x in range(fa, fa + ka - 1):
+        rest -= pair[x, sb]
+        apart += _n_log_n(pair[x, sb])
+    apart += _n_log_n(rest)
+    rest = both
+    for y in range(fb, fb + kb - 1):
+        rest -= pair[sa, y]
+        apart += _n_log_n(pair[sa, y])
+    return total - apart - _n_log_n(rest) + _n_log_n(both)
+
+
+@njit(cache=True, nogil=True)
 def fill_column_gains(
     pair: Floats, places: Ints, own: Floats, column: int, others: Ints, gain: Floats
 ) -> None:
     """Fill the mutual information of a column and each of the others, times the weight of their rows."""
-    fa, ka, sa = places[column, 0], places[column, 1], places[column, 2]
     for i in range(others.size):
-        b = others[i]
-        fb, kb, sb = places[b, 0], places[b, 1], places[b, 2]
-        both = pair[sa, sb]
-        total, corner, apart = 0.0, both, 0.0
-        for x in range(fa, fa + ka - 1):
-            rest = pair[x, sb]
-            corner -= rest
-            for y in range(fb, fb + kb - 1):
-                total += _n_log_n(pair[x, y])
-                rest -= pair[x, y]
-            total += _n_log_n(rest)
-        for y in range(fb, fb + kb - 1):
-            rest = pair[sa, y]
-            for x in range(fa, fa + ka - 1):
-                rest -= pair[x, y]
-            corner -= rest
-            total += _n_log_n(rest)
-        total += _n_log_n(corner)
-        if sa == 0 and sb == 0:
-            apart = own[column] + own[b] + _n_log_n(both)
-        else:
-            rest = both
-            for x in range(fa, fa + ka - 1):
-                rest -= pair[x, sb]
-                apart += _n_log_n(pair[x, sb])
-            apart += _n_log_n(rest)
-            rest = both
-            for y in range(fb, fb + kb - 1):
-                rest -= pair[sa, y]
-                apart += _n_log_n(pair[sa, y])
-            apart += _n_log_n(rest) - _n_log_n(both)
-        gain[i] = total - apart
+        gain[i] = _pair_gain(pair, places, own, column, others[i])
 
 
 @njit(cache=True, nogil=True)
@@ -84,26 +87,33 @@ def fill_spanning_tree(
 
     `order` is brought into an order with parents before their children. A link must gain more than
     `least[0]` nats, and costs `least[1]` nats for each parameter that it adds; a column without a link has
-    the parent -1.
+    the parent -1. Logarithms are left out for pairs of binary columns that cannot be linked: mutual
+    information times weight is at most the chi-squared statistic.
     """
     best = np.full(order.size, -np.inf)
-    gain = np.empty(order.size)
     for done in range(order.size):
         chosen = done
         for i in range(done + 1, order.size):
             if best[i] > best[chosen]:
                 chosen = i
-        column, value = order[chosen], best[chosen]
+        a, value = order[chosen], best[chosen]
         order[chosen], best[chosen] = order[done], best[done]
-        order[done] = column
+        order[done] = a
         if not value > least[0]:
-            parent[column] = -1
-        fill_column_gains(pair, places, own, column, order[done + 1 :], gain)
+            parent[a] = -1
         for i in range(done + 1, order.size):
-            cost = least[1] * (places[column, 1] - 1) * (places[order[i], 1] - 1)
-            if gain[i - done - 1] - cost > best[i]:
-                best[i] = gain[i - done - 1] - cost
-                parent[order[i]] = column
+            b = order[i]
+            cost = least[1] * (places[a, 1] - 1) * (places[b, 1] - 1)
+            if places[a, 1] == 2 and places[b, 1] == 2 and places[a, 2] == 0 and places[b, 2] == 0:
+                n, n_a, n_b = pair[0, 0], pair[0, places[a, 0]], pair[0, places[b, 0]]
+                off = n * pair[places[a, 0], places[b, 0]] - n_a * n_b
+                spread = n_a * (n - n_a) * n_b * (n - n_b)
+                if n * off * off <= (best[i] + cost) * spread:
+                    continue
+            gain = _pair_gain(pair, places, own, a, b) - cost
+            if gain > best[i]:
+                best[i] = gain
+                parent[b] = a
 
 
 @njit(cache=True, nogil=True)
