@@ -22,7 +22,9 @@ from tractable.learners.cutset.rows import CountedRows, HeldOutRows
 from tractable.learners.cutset.tree import spanning_tree
 from tractable.progress import InnerWatch, Watch
 
-PILOTS = 16  # networks whose mixture is compared on the validation rows
+PILOTS = (8, 16)  # least and most networks whose mixtures are compared on the validation rows ...
+PILOT_COLUMNS = 8000  # ... and the columns that they have together
+MOST_TRIALS = 16  # choices that are compared
 LEAVES_A_TREE = 1.5  # that have the edges of one tree of all rows: columns of splits above are not in a leaf
 PATIENCE = 2  # early stopping: iterations of EM without a better score
 
@@ -48,27 +50,30 @@ class Options(NamedTuple):
         return Choice(self.candidates[0], self.shrinkage[0], self.min_rows[0])
 
     def variations(self, part: int, choice: Choice) -> list[Choice]:
-        """The choice with each further value of one of its parts."""
+        """The choice with each value of one of its parts."""
         if part == 0:
-            return [choice._replace(candidates=value) for value in self.candidates[1:]]
+            return [choice._replace(min_rows=value) for value in self.min_rows]
         if part == 1:
-            return [choice._replace(shrinkage=value) for value in self.shrinkage[1:]]
-        return [choice._replace(min_rows=value) for value in self.min_rows[1:]]
+            return [choice._replace(candidates=value) for value in self.candidates]
+        return [choice._replace(shrinkage=value) for value in self.shrinkage]
 
 
 def best_choice(options: Options, score: Callable[[Choice], float], watch: Watch) -> Choice:
-    """The choice that scores best when one part after the other is varied."""
+    """The choice that scores best when one part after the other is varied, until no variation is better."""
     best = options.first
-    done, best_score = 1, score(best)
-    total = 1 + sum(len(values) - 1 for values in options)
-    for part in range(len(options)):
+    scores = {best: score(best)}
+    part, unchanged = 0, 0
+    while unchanged < len(options):
+        before = best
         for trial in options.variations(part, best):
-            if watch.should_stop():
-                return best
-            found = score(trial)
-            best, best_score = (trial, found) if found > best_score else (best, best_score)
-            done += 1
-            watch.report("choosing settings", done, total, best_score)
+            if trial not in scores:
+                if watch.should_stop() or len(scores) >= MOST_TRIALS:
+                    return best
+                scores[trial] = score(trial)
+                watch.report("choosing settings", len(scores), MOST_TRIALS, max(scores.values()))
+            best = trial if scores[trial] > scores[best] else best
+        part = (part + 1) % len(options)
+        unchanged = unchanged + 1 if best == before else 1
     return best
 
 
@@ -121,7 +126,8 @@ class Search:
         """The mean log-likelihood of the validation rows under a mixture of a few networks."""
         assert valid is not None
         silent = InnerWatch(watch, lambda progress: None)
-        pilots[choice] = self._grow(self._members(choice)[:PILOTS], silent)
+        size = int(np.clip(PILOT_COLUMNS // self.rows.columns, *PILOTS))
+        pilots[choice] = self._grow(self._members(choice)[:size], silent)
         return valid.mean(mix_evenly(pilots[choice]).log_probs(valid.codes))
 
     def _members(self, choice: Choice) -> list[Member]:
