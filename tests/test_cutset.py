@@ -373,7 +373,7 @@ def test_splits_find_what_a_tree_cannot() -> None:
 @pytest.mark.parametrize("score", ["information", "bayesian"])
 def test_every_mixture_learns(mixture: str, score: str) -> None:
     table, test = dependent_table(500), dependent_table(500, seed=1)
-    graph = learned(table, components=3, mixture=mixture, score=score)
+    graph = learned(table, components=3, mixture=mixture, split_score=score)
     flat = learned(table, components=1, min_rows=10**9)
     assert np.exp(log_values(graph, np.array(all_rows(table.schema)))).sum() == pytest.approx(1.0)
     assert log_values(graph, test.values).mean() > log_values(flat, test.values).mean()

@@ -54,7 +54,7 @@ class CutsetLearner(Learner):
         " whose weights are divided by their probability under the networks before it.",
         search=OneOf(*get_args(Kind)),
     )
-    score: Score = setting(
+    split_score: Score = setting(
         "information",
         "What makes a column the best one to split by: its information gain, or the Bayesian score of the"
         " network after the split (BDeu), which also ends splitting where no split raises it.",
@@ -79,7 +79,7 @@ class CutsetLearner(Learner):
         search=Between(1, 100, log=True),
     )
     shrinkage: tuple[float, ...] = setting(
-        (20.0, 5.0, 80.0),
+        (5.0, 20.0, 80.0),
         "Pseudo-counts of a leaf, distributed as in its parent, so that leaves with few rows are shrunk"
         " towards nodes with more. With validation rows all are tried and the best is kept.",
         at_least=0,
@@ -151,7 +151,7 @@ class CutsetLearner(Learner):
     def _growth(self) -> Growth:
         """How a network grows; what validation rows choose is filled in by the search."""
         splitting = Splitting(
-            score=self.score,
+            score=self.split_score,
             min_branch=self.min_branch,
             equivalent_rows=self.equivalent_rows,
             split_cost=self.split_cost,
