@@ -81,16 +81,16 @@ def fill_column_gains(
 
 @njit(cache=True, nogil=True)
 def fill_spanning_tree(
-    pair: Floats, places: Ints, own: Floats, least: Floats, parent: Ints, order: Ints
+    pair: Floats, places: Ints, own: Floats, least: Floats, best: Floats, parent: Ints, order: Ints
 ) -> None:
     """Put the columns of `order` under the parents of greatest mutual information (the algorithm of Prim).
 
     `order` is brought into an order with parents before their children. A link must gain more than
     `least[0]` nats, and costs `least[1]` nats for each parameter that it adds; a column without a link has
-    the parent -1. Logarithms are left out for pairs of binary columns that cannot be linked: mutual
-    information times weight is at most the chi-squared statistic.
+    the parent -1. `best` is minus infinity for each column of `order`, and used up. Logarithms are left out
+    for pairs of binary columns that cannot be linked: mutual information times weight is at most the
+    chi-squared statistic.
     """
-    best = np.full(order.size, -np.inf)
     for done in range(order.size):
         chosen = done
         for i in range(done + 1, order.size):
@@ -176,13 +176,19 @@ def fill_log_tables(
 
 @njit(cache=True, nogil=True)
 def fill_tree_logs(
-    codes: Int32s, places: Ints, parent: Ints, order: Ints, start: Ints, log_prob: Floats, log: Floats
+    codes: Int32s,
+    places: Ints,
+    parent: Ints,
+    order: Ints,
+    start: Ints,
+    log_prob: Floats,
+    message: Floats,
+    log: Floats,
 ) -> None:
     """Fill the log-probability of each row under a tree; code -1 is a missing cell, which is summed out.
 
-    Columns that are not in `order` take no part.
+    Columns that are not in `order` take no part. `message` has room for a number for each state of each.
     """
-    message = np.zeros((places.shape[0], np.max(places[:, 1])))
     for r in range(codes.shape[0]):
         total = 0.0
         complete = True
@@ -206,7 +212,9 @@ def _sum_out(
 
     `message` has a line for each column, which collects for each of its states what its children say.
     """
-    message[:] = 0.0
+    for c in order:
+        for x in range(places[c, 1]):
+            message[c, x] = 0.0
     answer = 0.0
     for i in range(order.size - 1, -1, -1):
         c = order[i]

@@ -57,8 +57,15 @@ class LeafTree:
 
     def log_probs(self, codes: Int32s) -> Floats:
         """The log-probability of each row's cells in the tree's columns; missing ones are summed out."""
-        shape, answer = self.shape, np.empty(len(codes))
-        fill_tree_logs(codes, shape.places, shape.parent, shape.order, shape.start, self.log_prob, answer)
+        answer = np.empty(len(codes))
+        places, order, parent, start = (
+            self.shape.places,
+            self.shape.order,
+            self.shape.parent,
+            self.shape.start,
+        )
+        message = np.empty((len(places), int(places[:, 1].max())))
+        fill_tree_logs(codes, places, parent, order, start, self.log_prob, message, answer)
         return answer
 
     def refit(self, codes: Int32s, weights: Floats) -> "LeafTree":
@@ -80,7 +87,8 @@ def spanning_tree(pair: Floats, places: Ints, columns: Ints, link_cost: float) -
     own = np.empty(len(places))
     fill_own_terms(pair, places, own)
     parent, order = np.full(len(places), -1, dtype=np.int64), columns.copy()
-    fill_spanning_tree(pair, places, own, np.array([LEAST_LINK * pair[0, 0], link_cost]), parent, order)
+    least, best = np.array([LEAST_LINK * pair[0, 0], link_cost]), np.full(order.size, -np.inf)
+    fill_spanning_tree(pair, places, own, least, best, parent, order)
     size = (np.where(parent < 0, 1, places[parent, 1]) * places[:, 1])[order]
     start = np.zeros(len(places), dtype=np.int64)
     start[order] = np.cumsum(size) - size
