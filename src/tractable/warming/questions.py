@@ -40,7 +40,7 @@ QUESTIONS: dict[str, Ask] = {
     ],
     "expectation": lambda c, rows, given: c.expectation(_others(c)[0], given),
     "variance": lambda c, rows, given: c.variance(_others(c)[0], given),
-    "entropy": lambda c, rows, given: [c.entropy(method=method) for method in ("exact", "sample")],
+    "entropy": lambda c, rows, given: [c.entropy(method=method) for method in ("sample", "exact")],
     "mutual_information": lambda c, rows, given: c.mutual_information(_first(c), _others(c)),
     "divergence": lambda c, rows, given: c.divergence(c, method="sample"),
     "condition": lambda c, rows, given: c.condition(given),
