@@ -39,7 +39,7 @@ def curve(fitted: "Fitted", title: str) -> "Figure":
     axes.plot(fitted.train, ".-", color=TRAIN_COLOUR, label="training rows")
     if fitted.valid:
         axes.plot(fitted.valid, ".-", color=VALID_COLOUR, label="validation rows")
-        best = max(range(len(fitted.valid)), key=fitted.valid.__getitem__, default=0)
+        best = max(range(len(fitted.valid)), key=fitted.valid.__getitem__)
         label = f"best: {fitted.valid[best]:.4f} at step {best}"
         axes.plot([best], [fitted.valid[best]], "o", mfc="none", ms=10, color=VALID_COLOUR, label=label)
     axes.set(title=title, xlabel="step", ylabel="mean log-likelihood, nats")
