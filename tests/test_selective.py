@@ -347,3 +347,15 @@ def test_columns_of_many_states_are_divided_into_parts() -> None:
     rows = np.array(list(itertools.product([np.nan], [0, 1], [0, 1])), dtype=np.float64)
     assert np.exp(log_values(graph, rows)).round(2).tolist() == pytest.approx([0.5, 0, 0, 0.5], abs=0.03)
     assert is_deterministic(graph)
+
+
+def test_more_searches_never_score_worse_on_the_validation_rows() -> None:
+    rng = np.random.default_rng(4)
+    base = rng.integers(0, 2, (300, 1))
+    values = np.where(rng.random((300, 6)) < 0.7, base, rng.integers(0, 2, (300, 6))).astype(np.float64)
+    table, valid = (Table(discrete_schema([2] * 6), part) for part in (values[:200], values[200:]))
+    scores = []
+    for starts in (1, 2, 4):
+        graph = SelectiveLearner(starts=starts).learn(table, np.random.default_rng(0), valid=valid)
+        scores.append(log_values(graph, valid.values).mean())
+    assert scores == sorted(scores)
