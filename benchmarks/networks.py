@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.one:
         print(json.dumps(measure(options.folder, options.alone)))
         return
