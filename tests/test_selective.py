@@ -24,7 +24,7 @@ from tractable.learners.selective.learner import SelectiveLearner
 from tractable.learners.selective.merges import Merge
 from tractable.learners.selective.nodes import Decision, walk
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
-from tractable.learners.selective.search import Climb, Limits
+from tractable.learners.selective.search import Climb, Limits, finish_climb
 from tractable.learners.selective.smoothing import Smoothing, all_ways
 from tractable.learners.selective.splits import Split, Ties, cost_and_edges
 from tractable.learners.selective.tree import SelectiveTree
@@ -309,9 +309,9 @@ def test_the_search_ends_when_the_loss_is_above_what_is_left_of_five_percent() -
 
 def test_the_score_of_the_best_tree_is_that_of_its_circuit() -> None:
     table, valid = categorical_table(400), categorical_table(200, seed=8)
-    learner = SelectiveLearner()
-    smoothing = learner._smoothing(is_validated=True)
-    found = learner._search(table, valid, smoothing, np.random.default_rng(0), Watch())
+    smoothing = SelectiveLearner()._smoothing(is_validated=True)
+    tree = SelectiveTree(coded_rows(table), coded_rows(valid), smoothing)
+    found = finish_climb(Climb(tree, 100.0, Limits(1000, 100), Watch()), falls=True)
     graph = freeze(found.root, coded_rows(table), smoothing, found.way)
     assert found.score == pytest.approx(log_values(graph, valid.values).sum())
 

@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
 from tractable.data import Table
 from tractable.learners.cutset.circuit import cutset_circuit
 from tractable.learners.cutset.growth import Growth
@@ -133,9 +134,13 @@ class CutsetLearner(Learner):
                 seeds=seed.spawn(self.components),
                 max_edges=self.max_edges,
             )
+
+            def circuit(inner: Watch) -> Graph:
+                mixture = search.run(self._options(), self.em_steps, inner)
+                return cutset_circuit(part.schema, mixture.networks, mixture.weights)
+
             with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-                mixture = search.run(self._options(), self.em_steps, watch)
-            return cutset_circuit(part.schema, mixture.networks, mixture.weights)
+                return watch.remember("circuit", circuit, graph_form(part.schema))
 
         return Learned(learn_through_pieces(table, valid, learn))
 

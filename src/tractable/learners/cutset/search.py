@@ -20,7 +20,7 @@ from tractable.learners.cutset.mixtures import (
 from tractable.learners.cutset.network import CutsetTree, prune
 from tractable.learners.cutset.rows import CountedRows, HeldOutRows
 from tractable.learners.cutset.tree import spanning_tree
-from tractable.progress import InnerWatch, Watch
+from tractable.progress import PLAIN, InnerWatch, Watch
 
 PILOTS = (8, 16)  # least and most networks whose mixtures are compared on the validation rows ...
 PILOT_COLUMNS = 8000  # ... and the columns that they have together
@@ -60,8 +60,12 @@ class Options(NamedTuple):
 
 def best_choice(options: Options, score: Callable[[Choice], float], watch: Watch) -> Choice:
     """The choice that scores best when one part after the other is varied, until no variation is better."""
+
+    def remembered(number: int, trial: Choice) -> float:
+        return float(watch.remember(f"choice {number}", lambda _: score(trial), PLAIN))
+
     best = options.first
-    scores = {best: score(best)}
+    scores = {best: remembered(0, best)}
     part, unchanged = 0, 0
     while unchanged < len(options):
         before = best
@@ -69,7 +73,7 @@ def best_choice(options: Options, score: Callable[[Choice], float], watch: Watch
             if trial not in scores:
                 if watch.should_stop() or len(scores) >= MOST_TRIALS:
                     return best
-                scores[trial] = score(trial)
+                scores[trial] = remembered(len(scores), trial)
                 watch.report("choosing settings", len(scores), MOST_TRIALS, max(scores.values()))
             best = trial if scores[trial] > scores[best] else best
         part = (part + 1) % len(options)

@@ -1,20 +1,22 @@
 """Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
 from tractable.circuit import Graph
-from tractable.data import Table
+from tractable.circuit.states import scored_form
+from tractable.data import Schema, Table
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.selective.completion import complete, hold_out
 from tractable.learners.selective.freeze import freeze
-from tractable.learners.selective.rows import coded_rows, make_slots
-from tractable.learners.selective.search import Climb, Found, Limits, best_climb, tie_rules
+from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
+from tractable.learners.selective.search import Climb, Limits, finish_climb, tie_rules
 from tractable.learners.selective.smoothing import Smoothing, all_ways
+from tractable.learners.selective.splits import Ties
 from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
 from tractable.settings import OneOf, setting
@@ -99,29 +101,35 @@ class SelectiveLearner(Learner):
             if validation is None:
                 training, validation = hold_out(rows, rng)
             smoothing = self._smoothing(is_validated=validation is not None)
-            found = self._search(training, validation, smoothing, rng, watch)
-            return freeze(found.root, coded_rows(rows), smoothing, found.way)
+            held_out = training.take(slice(0, 0)) if validation is None else validation
+            every = _Rows(coded_rows(training), coded_rows(held_out), coded_rows(rows), smoothing)
+            return self._search(every, part.schema, rng, watch)
 
         return Learned(learn_through_pieces(table, valid, learn))
 
-    def _search(
-        self,
-        training: Table,
-        valid: Table | None,
-        smoothing: Smoothing,
-        rng: np.random.Generator,
-        watch: Watch,
-    ) -> Found:
-        rows, held_out = coded_rows(training), coded_rows(valid or training.take(slice(0, 0)))
-        limits = Limits(self.max_edges, self.patience)
-        falls = self.tuning == "falling" or valid is None
-        rules = tie_rules(make_slots(rows)[0].column.size, 1 if valid is None else self.starts, rng)
+    def _search(self, rows: "_Rows", schema: Schema, rng: np.random.Generator, watch: Watch) -> Graph:
+        """The best circuit of several searches. A checkpoint has the circuits of those that are finished."""
+        falls = self.tuning == "falling" or not rows.is_validated
+        starts = self.starts if rows.is_validated else 1
+        rules = tie_rules(make_slots(rows.training)[0].column.size, starts, rng)
+        best: tuple[Graph, float] | None = None
+        for number, how in enumerate(product((self.penalty,) if falls else self.penalties, rules)):
+            search = partial(self._climb, rows, *how, falls)
+            found = watch.remember(f"search {number}", search, scored_form(schema))
+            best = found if best is None or found[1] > best[1] else best
+            if watch.should_stop():
+                break
+        assert best is not None
+        return best[0]
 
-        def climbs() -> Iterator[Climb]:
-            for penalty, ties in product((self.penalty,) if falls else self.penalties, rules):
-                yield Climb(SelectiveTree(rows, held_out, smoothing), penalty, limits, watch, ties)
-
-        return best_climb(climbs(), watch, falls=falls)
+    def _climb(
+        self, rows: "_Rows", penalty: float, ties: Ties, falls: bool, watch: Watch
+    ) -> tuple[Graph, float]:
+        """The circuit of one search, and the log-likelihood of its validation rows."""
+        tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
+        climb = Climb(tree, penalty, Limits(self.max_edges, self.patience), watch, ties)
+        found = finish_climb(climb, falls=falls)
+        return freeze(found.root, rows.every, rows.smoothing, found.way), found.score
 
     def _smoothing(self, *, is_validated: bool) -> Smoothing:
         """The ways to smooth among which validation rows choose."""
@@ -130,3 +138,17 @@ class SelectiveLearner(Learner):
         if self.smoothing is not None:
             even = (max(self.smoothing, LEAST_SMOOTHING),)
         return all_ways(even, inherited if self.shrinkage is None else (self.shrinkage,))
+
+
+class _Rows(NamedTuple):
+    """What a search is about."""
+
+    training: CodedRows
+    valid: CodedRows  # none where nothing could be held out
+    every: CodedRows  # that the weights are fitted to in the end
+    smoothing: Smoothing
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether there are validation rows."""
+        return bool(self.valid.weights.size)

@@ -3,7 +3,6 @@
 Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, sections 3.3 and 4.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log
 
@@ -117,19 +116,11 @@ class Climb:
         self._watch.report(f"changes, penalty {penalty:.3g}", self.changes, score=score)
 
 
-def best_climb(climbs: Iterable[Climb], watch: Watch, *, falls: bool) -> Found:
-    """The best tree of several climbs; if the penalty falls, it is halved whenever no change gains."""
-    best: Found | None = None
-    for climb in climbs:
-        while climb.run() and falls and climb.lower_penalty():
-            pass
-        found = climb.result()
-        if best is None or found.score > best.score:
-            best = found
-        if watch.should_stop():
-            break
-    assert best is not None
-    return best
+def finish_climb(climb: Climb, *, falls: bool) -> Found:
+    """The best tree of a climb; if the penalty falls, it is halved whenever no change gains."""
+    while climb.run() and falls and climb.lower_penalty():
+        pass
+    return climb.result()
 
 
 def tie_rules(slots: int, starts: int, rng: np.random.Generator) -> list[Ties]:
