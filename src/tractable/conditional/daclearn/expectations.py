@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.conditional.daclearn.kernels import add_features, sum_features
+from tractable.conditional.daclearn.kernels import add_features, sum_features, take_out_maximum
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.growing.store import NODES
@@ -32,6 +32,7 @@ class RowEvaluator:
         self._indicator = np.ones((1, len(rows.inputs)))
         self._first_state = np.cumsum(rows.input_states) - rows.input_states
         self._memory = np.empty((2, 0))
+        self._last: tuple[Floats, Floats, Floats] | None = None  # weights, parameters, what was taken out
 
     @property
     def indicator(self) -> Floats:
@@ -57,26 +58,9 @@ class RowEvaluator:
         sum_features(params, conjunctions, self.indicator, value, total)
         return total
 
-    def log_parameters(self, weights: Floats) -> tuple[Floats, Floats]:
-        """The logarithms of all parameters (params, groups), and factors taken out of them (groups,).
-
-        The greatest parameter of the states of a target by itself is one, so that the partition function is
-        a number that a double can hold.
-        """
-        structure = self.structure
-        answer = np.zeros((structure.circuit.params, len(self.rows.inputs)))
-        add_features(weights, structure.params, structure.feature_conjunctions, self.indicator, answer)
-        sizes = self.rows.target_states
-        alone = answer[: sizes.sum()]
-        top = np.maximum.reduceat(alone, np.cumsum(sizes) - sizes, axis=0)
-        alone -= np.repeat(top, sizes, axis=0)
-        return answer, top.sum(axis=0)
-
     def evaluate(self, weights: Floats) -> RowExpectations:
         """The log-partition function of each group, and the probability of each parameter's conditions."""
-        log_value, taken_out = self.log_parameters(weights)
-        with np.errstate(over="ignore"):
-            value = np.exp(log_value, out=log_value)
+        value, taken_out = self._parameters(weights)
         root, expected, _ = self._sweep(value, None)
         with np.errstate(divide="ignore", over="ignore"):
             return RowExpectations(np.log(root) + taken_out, expected)
@@ -92,8 +76,24 @@ class RowEvaluator:
             states = structure.states_of(column)
             allowed[states] = 0.0
             allowed[states.start + state] = 1.0
-        log_value, _ = self.log_parameters(weights)
-        return self._sweep(np.exp(log_value, out=log_value), allowed)[2]
+        return self._sweep(self._parameters(weights)[0], allowed)[2]
+
+    def _parameters(self, weights: Floats) -> tuple[Floats, Floats]:
+        """All parameters (params, groups), and the logarithm of what is taken out of them (groups,).
+
+        The greatest parameter of the states of a target by itself is one, so that the partition function is
+        a number that a double can hold. They are kept while weights stay the same array.
+        """
+        if self._last is None or self._last[0] is not weights:
+            structure = self.structure
+            value = np.zeros((structure.circuit.params, len(self.rows.inputs)))
+            taken_out = np.zeros(len(self.rows.inputs))
+            add_features(weights, structure.params, structure.feature_conjunctions, self.indicator, value)
+            take_out_maximum(value, self.rows.target_states, taken_out)
+            with np.errstate(over="ignore"):
+                np.exp(value, out=value)
+            self._last = (weights, value, taken_out)
+        return self._last[1], self._last[2]
 
     def _sweep(self, value: Floats, allowed: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Values of the root (groups,), shares of parameters (params, groups), and of states with evidence.

@@ -4,7 +4,7 @@ Feature i belongs to parameter `param[i]` of the circuit over targets, and its c
 conjunction `conjunction[i]`, which holds in the distinct input rows where `indicator` is one.
 """
 
-from tractable.arrays import Floats, Int32s
+from tractable.arrays import Floats, Int32s, Ints
 from tractable.compiled import njit
 
 
@@ -32,3 +32,18 @@ def sum_features(
         for row in range(line.size):
             x += line[row] * holds[row]
         total[i] = x
+
+
+@njit(cache=True, nogil=True)
+def take_out_maximum(log_value: Floats, states: Ints, taken_out: Floats) -> None:
+    """Subtract the greatest line of each column's states from these, and add it to `taken_out`, (rows,)."""
+    first = 0
+    for column in range(states.size):
+        for row in range(taken_out.size):
+            top = log_value[first, row]
+            for state in range(first + 1, first + states[column]):
+                top = max(top, log_value[state, row])
+            for state in range(first, first + states[column]):
+                log_value[state, row] -= top
+            taken_out[row] += top
+        first += states[column]
