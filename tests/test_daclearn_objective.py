@@ -19,7 +19,7 @@ from tractable.conditional.daclearn.initial import (
     residual_forest,
 )
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
-from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows
+from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
 from tractable.conditional.daclearn.sample import Sample
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.data import Schema, Table, Variable
@@ -27,6 +27,7 @@ from tractable.engine import log_values
 from tractable.growing import FitEffort, Priors
 
 TARGETS, INPUTS = (2, 3, 2), (2, 3)
+NO_CUTS = [np.zeros(0), np.zeros(0)]  # both inputs are categorical
 
 
 def schema() -> Schema:
@@ -51,7 +52,9 @@ def all_targets() -> list[tuple[int, ...]]:
     return list(product(*(range(many) for many in TARGETS)))
 
 
-def log_score(structure: ConditionalStructure, weights: Floats, y: tuple[int, ...], x: tuple[int, ...]) -> float:
+def log_score(
+    structure: ConditionalStructure, weights: Floats, y: tuple[int, ...], x: tuple[int, ...]
+) -> float:
     """The sum of the weights of the features that hold: the definition."""
     row = (*y, *x)
     return sum(
@@ -89,7 +92,7 @@ SPLITS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 4)), max_size=8)
 def test_expectations_are_those_of_enumeration_after_every_kind_of_split(
     draws: list[tuple[int, int]], seed: int
 ) -> None:
-    structure, rows = fresh(), conditional_rows(table())
+    structure, rows = fresh(), conditional_rows(table(), NO_CUTS)
     grow(structure, draws)
     weights = np.random.default_rng(seed).normal(size=structure.items)
     sample = Sample(structure, rows)
@@ -108,12 +111,14 @@ def test_expectations_are_those_of_enumeration_after_every_kind_of_split(
 
 @settings(max_examples=20, deadline=None)
 @given(SPLITS, st.integers(0, 10))
-def test_a_frozen_circuit_is_the_model_and_conditionally_valid(draws: list[tuple[int, int]], seed: int) -> None:
+def test_a_frozen_circuit_is_the_model_and_conditionally_valid(
+    draws: list[tuple[int, int]], seed: int
+) -> None:
     structure = fresh()
     grow(structure, draws)
     weights = np.random.default_rng(seed).normal(size=structure.items)
     weights[np.random.default_rng(seed + 1).random(weights.size) < 0.3] = 0.0  # as L1 leaves them
-    graph = freeze_conditional(structure, schema(), weights)
+    graph = freeze_conditional(structure, schema(), weights, NO_CUTS)
     rows = [(y, x) for y in all_targets() for x in product(*(range(many) for many in INPUTS))]
     values = np.array([[y[0], x[0], y[1], x[1], y[2]] for y, x in rows], dtype=float)
     expected = [log_score(structure, weights, y, x) for y, x in rows]
@@ -132,7 +137,9 @@ def test_undoing_splits_restores_the_model() -> None:
 
 def objective(rows: ConditionalRows | None = None, priors: Priors | None = None) -> ConditionalLikelihood:
     priors = Priors(0.3, 2.0) if priors is None else priors
-    return ConditionalLikelihood(fresh(), conditional_rows(table()) if rows is None else rows, None, priors)
+    return ConditionalLikelihood(
+        fresh(), conditional_rows(table(), NO_CUTS) if rows is None else rows, None, priors
+    )
 
 
 def total_likelihood(model: ConditionalLikelihood, weights: Floats) -> float:
@@ -189,7 +196,7 @@ def test_the_initial_structure_finds_inputs_and_links() -> None:
     z = y ^ (rng.random(400) < 0.1)
     names = [("y", "target"), ("z", "target"), ("a", "input"), ("b", "input")]
     columns = tuple(Variable(n, "categorical", (0, 1), r) for n, r in names)  # type: ignore[arg-type]
-    rows = conditional_rows(Table(Schema(columns), np.stack([y, z, *x.T], axis=1).astype(float)))
+    rows = conditional_rows(Table(Schema(columns), np.stack([y, z, *x.T], axis=1).astype(float)), NO_CUTS)
     chosen = chosen_inputs(mutual_information(rows), 1)
     assert [c.tolist() for c in chosen] == [[0], [0]]
     model = ConditionalLikelihood(
@@ -203,3 +210,25 @@ def test_the_initial_structure_finds_inputs_and_links() -> None:
     plant_tree(model, forest)
     model.fit(FitEffort(50, 1e-9))
     assert model.score > alone + 0.1
+
+
+def test_numeric_inputs_are_seen_through_intervals_of_equally_many_rows() -> None:
+    columns = (Variable("y", "categorical", (0, 1)), Variable("x", "real", (), "input"))
+    x = np.concatenate([np.arange(9.0), [4.0, 4.0, 4.0]])
+    data = Table(Schema(columns), np.stack([x > 3, x], axis=1).astype(float))
+    cuts = input_cuts(data, 4)
+    assert cuts[0].tolist() == [2.0, 4.0, 5.0]
+    rows = conditional_rows(data, cuts)
+    assert rows.inputs[rows.group, 0].tolist() == [0, 0, 0, 1, 1, 2, 3, 3, 3, 1, 1, 1]
+    structure = ConditionalStructure(rows.target_states, rows.input_states)
+    structure.split(0, 1)
+    weights = np.array([0.5, 0.1, 1.0, 2.0, 3.0, 4.0])
+    graph = freeze_conditional(structure, data.schema, weights, cuts)
+    asked = np.array([[0, -1e300], [0, 2.0], [0, 2.1], [0, 4.5], [0, 1e300], [1, 4.5]])
+    np.testing.assert_allclose(log_values(graph, asked), [1.5, 1.5, 2.5, 3.5, 4.5, 0.1], atol=1e-12)
+
+
+def test_an_input_of_one_value_is_one_interval() -> None:
+    columns = (Variable("y", "categorical", (0, 1)), Variable("x", "real", (), "input"))
+    data = Table(Schema(columns), np.array([[0.0, 7.0], [1.0, 7.0]]))
+    assert [cut.size for cut in input_cuts(data, 4)] == [0]

@@ -42,9 +42,9 @@ class RowEvaluator:
             self._indicator = self._indicator[: len(all_of)]
         elif known < len(all_of):
             new = np.ones((len(all_of) - known, len(self.rows.inputs)))
-            for line, conjunction in zip(new, all_of[known:], strict=True):
+            for i, conjunction in enumerate(all_of[known:]):
                 for column, state in conjunction:
-                    line *= self.singles[self._first_state[column] + state]
+                    new[i] *= self.singles[self._first_state[column] + state]
             self._indicator = np.concatenate([self._indicator, new])
         return self._indicator
 

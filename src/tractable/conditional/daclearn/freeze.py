@@ -1,5 +1,7 @@
 """A conditional structure is frozen to the graph that queries and files know."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tractable.arrays import Floats, Ints
@@ -8,6 +10,7 @@ from tractable.circuit.assemble import Edges, assemble
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.data import Schema
 from tractable.leaves import FAMILIES
+from tractable.leaves.within import FARTHEST
 
 
 class _Nodes:
@@ -27,11 +30,14 @@ class _Nodes:
         return node
 
 
-def freeze_conditional(structure: ConditionalStructure, schema: Schema, weights: Floats) -> Graph:
+def freeze_conditional(
+    structure: ConditionalStructure, schema: Schema, weights: Floats, cuts: Sequence[Floats]
+) -> Graph:
     """The circuit under weights of all features, over the columns of a schema with targets and inputs.
 
     A feature's conditions on inputs are a sum over the states of an input, each with an indicator and the
-    weights of the features that have it. Splits on inputs whose weights are all zero are left out.
+    weights of the features that have it. Splits on inputs whose weights are all zero are left out. `cuts` has
+    the numbers at which each input is cut into intervals, none for a categorical one.
     """
     columns = np.concatenate([schema.targets, schema.inputs])
     states = structure.states
@@ -40,15 +46,24 @@ def freeze_conditional(structure: ConditionalStructure, schema: Schema, weights:
     potential = _potentials(structure, weights, nodes, indicators)
     root = _target_circuit(structure, nodes, potential, int(states[: structure.targets].sum()))
     edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
-    owner = np.repeat(columns, states)
-    state = np.concatenate([np.arange(k) for k in states]).astype(np.float64)
     constants = indicators + np.arange(weights.size)
-    blocks = [
-        LeafBlock(FAMILIES["indicator"], np.arange(indicators), owner, state[:, None]),
-        LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]),
-    ]
+    blocks = _indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
+    blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
     features = _feature_table(structure, weights, constants, columns)
     return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
+
+
+def _indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:
+    """A leaf for each state of each column, in their order: an indicator, or an interval of a number."""
+    blocks = []
+    first = np.cumsum(states) - states
+    for at, column, many, cut in zip(first.tolist(), columns.tolist(), states.tolist(), cuts, strict=True):
+        numeric = schema[column].is_numeric
+        ends = np.concatenate([[-FARTHEST], cut, [FARTHEST]])
+        params = np.stack([ends[:-1], ends[1:]], axis=1) if numeric else np.arange(float(many))[:, None]
+        family = FAMILIES["within" if numeric else "indicator"]
+        blocks.append(LeafBlock(family, at + np.arange(many), np.full(many, column), params))
+    return blocks
 
 
 def _potentials(structure: ConditionalStructure, weights: Floats, nodes: _Nodes, first: int) -> list[int]:
@@ -90,7 +105,7 @@ def _target_circuit(structure: ConditionalStructure, nodes: _Nodes, potential: l
 def _feature_table(
     structure: ConditionalStructure, weights: Floats, constants: Ints, columns: Ints
 ) -> FeatureTable:
-    """The features with their weights and conditions."""
+    """The features with their weights and conditions; the states of a numeric input are its intervals."""
     size = np.array([len(c) for c in structure.conditions])
     flat = np.array([pair for c in structure.conditions for pair in c], dtype=np.int64).reshape(-1, 2)
     start = np.concatenate([[0], np.cumsum(size)])

@@ -12,7 +12,7 @@ from tractable.compiled import njit
 def add_features(
     weight: Floats, param: Int32s, conjunction: Int32s, indicator: Floats, log_value: Floats
 ) -> None:
-    """Add the weight of each feature to its parameter's line of `log_value`, (params, rows), where it holds."""
+    """Add each feature's weight to its parameter's line of `log_value`, (params, rows), where it holds."""
     for i in range(weight.size):
         w = weight[i]
         if w != 0.0:
@@ -22,9 +22,7 @@ def add_features(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def sum_features(
-    param: Int32s, conjunction: Int32s, indicator: Floats, value: Floats, total: Floats
-) -> None:
+def sum_features(param: Int32s, conjunction: Int32s, indicator: Floats, value: Floats, total: Floats) -> None:
     """Sum each feature's line of `value`, (params, rows), over the rows in which its conjunction holds."""
     for i in range(param.size):
         line, holds = value[param[i]], indicator[conjunction[i]]

@@ -42,7 +42,9 @@ class ConditionalLikelihood(Objective):
         self.sample = Sample(structure, train)
         self._valid = None if valid is None else Sample(structure, valid)
         self.prior_mean = _log_frequencies(self.sample, smoothing)
-        self._start: dict[tuple[int, int], Floats] = {}  # of features and columns: the best weights of a split
+        self._start: dict[
+            tuple[int, int], Floats
+        ] = {}  # of features and columns: the best weights of a split
         self._last: tuple[Floats, RowExpectations] | None = None  # weights, and what they lead to expect
         self._valid_score: tuple[Floats, float] | None = None
         self._fitter = self._new_fitter()
@@ -55,7 +57,7 @@ class ConditionalLikelihood(Objective):
 
     @property
     def score(self) -> float:
-        """The mean conditional log-likelihood of the validation rows, or without these of the training rows."""
+        """The mean conditional log-likelihood of the validation rows, or of the training rows without any."""
         if self._valid is None:
             return float(self.weights @ self.sample.frequency) - self.state.expectations.log_partition
         if self._valid_score is None or self._valid_score[0] is not self.weights:

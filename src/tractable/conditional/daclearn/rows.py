@@ -1,12 +1,12 @@
 """Rows divided into targets and inputs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.data import Table, collapse
+from tractable.data import Schema, Table, Variable, collapse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,19 +45,52 @@ class ConditionalRows:
         return np.concatenate([none, *(self.indicators(j) for j in range(self.input_states.size))])
 
 
-def conditional_rows(table: Table) -> ConditionalRows:
-    """The rows of a table of categorical columns without missing cells; the schema tells targets and inputs."""
+def conditional_rows(table: Table, cuts: Sequence[Floats]) -> ConditionalRows:
+    """The rows of a table without missing cells; the schema tells categorical targets and inputs.
+
+    `cuts` has the ascending numbers at which each input is cut into intervals, none for a categorical one.
+    """
     schema = table.schema
     targets, inputs = schema.targets, schema.inputs
     kept = table.take(table.row_weights > 0)
-    distinct, group = collapse(kept.select(inputs))
-    sizes = schema.cardinalities
+    states = [
+        c.size + 1 if schema[j].is_numeric else schema[j].cardinality
+        for c, j in zip(cuts, inputs, strict=True)
+    ]
+    coded = np.zeros((len(kept), inputs.size))
+    for i, (cut, column) in enumerate(zip(cuts, inputs.tolist(), strict=True)):
+        cells = kept.values[:, column]
+        coded[:, i] = np.searchsorted(cut, cells) if schema[column].is_numeric else cells
+    columns = (Variable(schema[j].name, states=tuple(range(k))) for j, k in zip(inputs, states, strict=True))
+    distinct, group = collapse(Table(Schema(tuple(columns)), coded, kept.row_weights))
     return ConditionalRows(
-        target_states=sizes[targets],
-        input_states=sizes[inputs],
+        target_states=schema.cardinalities[targets],
+        input_states=np.array(states, dtype=np.int64),
         targets=kept.values[:, targets].astype(np.int64),
         weight=kept.row_weights,
         group=group,
         inputs=distinct.values.astype(np.int64),
         group_weight=distinct.row_weights,
     )
+
+
+def input_cuts(table: Table, most: int) -> list[Floats]:
+    """The numbers at which each input is cut into at most so many intervals, about equally many rows in each.
+
+    Categorical inputs have none.
+    """
+    return [
+        _quantiles(table.values[:, j], table.row_weights, most) if table.schema[j].is_numeric else np.zeros(0)
+        for j in table.schema.inputs.tolist()
+    ]
+
+
+def _quantiles(x: Floats, weight: Floats, most: int) -> Floats:
+    """Values of a column that divide the rows evenly; the greatest one divides nothing."""
+    value, which = np.unique(x, return_inverse=True)
+    below = np.cumsum(np.bincount(which, weight, value.size))
+    if not value.size or below[-1] <= 0:
+        return np.zeros(0)
+    wanted = below[-1] * np.arange(1, most) / most
+    places = np.unique(np.searchsorted(below, wanted * (1 - 1e-12)))
+    return np.asarray(value[places[places < value.size - 1]])

@@ -28,7 +28,7 @@ class Sample:
 
     @property
     def counts(self) -> Floats:
-        """The weight of the rows of each group in which each parameter's conditions hold. (params, groups)."""
+        """The weight of each group's rows in which each parameter's conditions hold. (params, groups)."""
         known, params = len(self._counts), self.structure.circuit.params
         if known < params:
             new = [self.rows.counts(self.structure.target_conditions(p)) for p in range(known, params)]

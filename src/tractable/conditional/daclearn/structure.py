@@ -41,7 +41,9 @@ class ConditionalStructure(Structure):
         states = enumerate(self._target_states.tolist())
         self.conditions: list[Conditions] = [((c, s),) for c, many in states for s in range(many)]
         self._params = list(range(len(self.conditions)))
-        self._features_alone = list(range(len(self.conditions)))  # of parameters: without conditions on inputs
+        self._features_alone = list(
+            range(len(self.conditions))
+        )  # of parameters: without conditions on inputs
         self._conjunctions = [0] * len(self.conditions)
         self.conjunctions: list[Conditions] = [()]  # of inputs; the first always holds
         self._number_of: dict[frozenset[tuple[int, int]], int] = {frozenset(): 0}
