@@ -8,7 +8,9 @@ STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install check bench docs reference clean
+.PHONY: help demo test install check bench docs fuzz reference figures clean
+
+MINUTES ?= 20
 
 help:  ## say what the targets do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -24,6 +26,9 @@ check: $(STAMPS)/test  ## lint and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+fuzz: $(STAMPS)/test  ## random cases: damaged files, queries, command lines, kills; MINUTES=20 SEED=0 KINDS='answers' REPLAY=kind:0:7
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(REPLAY),--replay $(REPLAY))
+
 install: $(STAMPS)/all  ## .venv with every extra, ready for .venv/bin/tractable
 
 bench: $(STAMPS)/test  ## how fast the engine is; then learners beside published figures: DATA=folder BENCH='--budget 10m'
@@ -36,6 +41,9 @@ docs: $(STAMPS)/docs  ## the documentation as pages in ./build/site
 
 reference: $(STAMPS)/test  ## write docs/learners.md anew from what the learners declare
 	$(BIN)/python -m tractable.reports.learners > docs/learners.md
+
+figures: $(STAMPS)/test  ## draw the circuits of docs/selective.md anew
+	$(BIN)/python benchmarks/selective_figures.py
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

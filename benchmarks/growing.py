@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from training import data_folder, data_options, training_table
 
 from tractable.arrays import Floats, Ints
+from tractable.compiled import compile_at_once
 from tractable.data import Table, discrete_schema
 from tractable.growing import Evaluator, FeatureStructure, GrowingCircuit, JointLikelihood, Objective
 from tractable.learners import LEARNERS
@@ -234,6 +235,7 @@ def main() -> None:
     options = parser.parse_args()
     sizes, columns, turns = ((1000, 5000), 30, 3) if options.quick else (SIZES, COLUMNS, 7)
     chosen = problem(data_folder(options.data), options.dataset, options.quick)
+    compile_at_once()
     with use_threads(1), threadpool_limits(1):
         report = measure_circuit(columns, sizes, turns)
         report[f"a run of {LEARNER} on {chosen.name}"] = measure_run(chosen.table, options.seconds)

@@ -18,8 +18,8 @@ from tractable.approximate.cmll import conditional_marginal_log_likelihood
 from tractable.approximate.gssl.kernels import generalise, supports
 from tractable.approximate.gssl.learner import GSSLLearner
 from tractable.approximate.indicators import state_indicators
-from tractable.approximate.l1.kernels import regress
 from tractable.approximate.l1.learner import L1MarkovLearner
+from tractable.approximate.l1.regression import regress
 from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.approximate.pseudo_likelihood.scores import (
     log_pseudo_likelihoods,

@@ -103,3 +103,9 @@ def test_densities_are_compared_with_a_gaussian_mixture_chosen_by_bic() -> None:
     assert row["rows"] == 150
     assert row["gain"]["independent"][0] < 0  # independent columns cannot win on iris
     assert row["gain"]["best"] == row["gain"]["independent"]
+
+
+def test_the_start_of_a_command_is_measured_in_an_empty_folder() -> None:
+    (cost,) = printed("startup.py", "--only", "help", "--turns", 1).values()
+    assert 0 < cost["CPU"] < 30
+    assert cost["wall"] > 0

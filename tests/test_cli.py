@@ -85,11 +85,12 @@ CALLS = {
     "plot": ["m.tract", "m.svg"],
     "bench": ["--learners", "independent", "--queries", "5"],
     "completion": ["bash"],
+    "warm-up": ["--only", ".data"],
 }
 
 
 def test_every_command_is_called_here() -> None:
-    assert set(CALLS) == {command.__name__ for command in COMMANDS}
+    assert set(CALLS) == {command.__name__.replace("_", "-") for command in COMMANDS}
 
 
 @pytest.mark.parametrize("name", CALLS)

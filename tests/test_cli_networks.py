@@ -201,7 +201,7 @@ def test_marginals_are_estimated_with_standard_errors(here: Path, capsys: Shell)
 def test_a_network_too_large_to_compile_is_answered_approximately(
     here: Path, capsys: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_large(network: object) -> None:
+    def too_large(network: object, *_: object) -> None:
         raise TooLargeError("compiling the network takes too much")
 
     monkeypatch.setattr("tractable.formats.network_files.compile_network", too_large)

@@ -19,7 +19,12 @@ README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 QUESTIONS = [name for name in vars(tr.Circuit) if not name.startswith("_") and name != "schema"]
-RUNNABLE = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "adding").glob("*.md"))]
+RUNNABLE = [
+    ROOT / "README.md",
+    ROOT / "docs" / "index.md",
+    ROOT / "docs" / "selective.md",
+    *sorted((ROOT / "docs" / "adding").glob("*.md")),
+]
 
 
 def code_of(page: Path) -> str:
@@ -27,7 +32,7 @@ def code_of(page: Path) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 
 
-@pytest.mark.parametrize("command", [command.__name__ for command in COMMANDS])
+@pytest.mark.parametrize("command", [command.__name__.replace("_", "-") for command in COMMANDS])
 def test_every_command_is_documented(command: str) -> None:
     assert f"tractable {command} " in README.replace("\n", " ")
     assert f"`tractable {command}" in REFERENCE

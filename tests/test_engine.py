@@ -27,9 +27,8 @@ from tractable.engine import (
     posteriors,
     sweep,
 )
-from tractable.engine.inputs import ask, batch
-from tractable.engine.scaling import join, split, split_in_place
-from tractable.engine.up import sweep_roots
+from tractable.engine.inputs import ask
+from tractable.engine.scaling import split, split_in_place
 from tractable.learners.chow_liu import ChowLiuLearner
 
 KINDS: list[dict[str, Any]] = [
@@ -87,13 +86,7 @@ def test_merging_sums_over_one_column_changes_no_value(graph: Graph, data: st.Da
 
 def _unmerged_log_values(graph: Graph, rows: Floats) -> Floats:
     question = ask(graph, merge=False)
-    code = question.code
-    if code.constant or not len(rows):
-        return np.full(len(rows), code.log_factor)
-    inputs = batch(question, rows, 8)
-    root, exponent = np.empty(inputs.code.shape[1]), np.empty(inputs.code.shape[1])
-    sweep_roots(code.program, inputs, sweep.new_tile(graph, code.slots, 8), False, root, exponent)
-    return join(root, exponent)[: len(rows)] + code.log_factor
+    return sweep.question_log_values(question, rows, maximise=False, threads=1)
 
 
 def test_no_rows_have_no_values() -> None:

@@ -9,7 +9,7 @@ from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.data.schema import discrete_schema
-from tractable.engine import expectations
+from tractable.engine import expectations, sweep
 from tractable.engine.backward import reverse_edges
 from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
@@ -116,7 +116,10 @@ def test_no_count_is_negative() -> None:
     assert all((counts.states >= 0).all() for counts in found.leaves)
 
 
-def test_counts_are_the_same_to_the_last_bit_whatever_the_number_of_threads() -> None:
+def test_counts_are_the_same_to_the_last_bit_whatever_the_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweep, "THREAD_WORK", 1)
     graph, rows = _chain(2, STATES), _rows(STATES, 1700, 0.2)
     one, three = (Expecter(graph).expectations(graph, rows, np.ones(1700), threads=t) for t in (1, 3))
     assert np.array_equal(one.edge, three.edge)

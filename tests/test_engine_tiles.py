@@ -57,11 +57,19 @@ ANSWERS: dict[str, Callable[[Graph, Floats, int], Floats]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_two_threads_give_the_same_bits_as_one(name: str) -> None:
+def test_two_threads_give_the_same_bits_as_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "THREAD_WORK", 1)
     graph = _mixed_graph(1)
     rows = _half_missing(np.random.default_rng(2), graph.schema, 999)
     one, two = (ANSWERS[name](graph, rows, threads) for threads in (1, 2))
     assert np.array_equal(one, two, equal_nan=True)
+
+
+def test_little_work_is_done_by_one_thread() -> None:
+    graph = random_graph(np.random.default_rng(0), 40, 10_000)
+    assert sweep.useful_threads(2, graph, 512) == 1
+    assert sweep.useful_threads(2, graph, 20_000) == 2
+    assert sweep.useful_threads(1, graph, 10**9) == 1
 
 
 @pytest.mark.parametrize("name", ["values", "largest", "posteriors", "best"])

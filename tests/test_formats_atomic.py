@@ -3,16 +3,21 @@
 import errno
 import os
 import resource
+import socket
 import stat
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from test_formats import small_network
 from test_formats_damage import mixture
+from tractable.circuit.builder import Builder
+from tractable.circuit.graph import Graph
+from tractable.data.schema import discrete_schema
 from tractable.formats import FORMATS, Document, write_circuit
 from tractable.formats.atomic import new_folder, write_bytes
 
@@ -50,6 +55,8 @@ def test_a_file_survives_a_failing_write(
 def test_a_folder_survives_a_failing_write(
     call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where folders cannot change places in one step."""
+    monkeypatch.setattr("tractable.formats.atomic.swap_in_one_step", lambda *_: False)
     path = tmp_path / "c.spn"
     write_circuit(Document(mixture()), path)
     before = contents(tmp_path)
@@ -66,6 +73,76 @@ def test_a_folder_survives_a_failing_write(
     monkeypatch.undo()
     assert contents(tmp_path) == before
     assert [p.name for p in tmp_path.iterdir()] == ["c.spn"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_folder_is_replaced_whole(at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not at_once:
+        monkeypatch.setattr("tractable.formats.atomic.swap_in_one_step", lambda *_: False)
+    wide, narrow = tmp_path / "wide.spn", tmp_path / "narrow.spn"
+    write_circuit(Document(wide_mixture()), wide)
+    assert (wide / "spac-3.ac").exists()
+    write_circuit(Document(mixture()), wide)
+    write_circuit(Document(mixture()), narrow)
+    assert contents(wide) == contents(narrow)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["narrow.spn", "wide.spn"]
+
+
+def wide_mixture() -> Graph:
+    builder = Builder(discrete_schema([2]))
+    builder.sum([builder.leaf("bernoulli", 0, [float(i)]) for i in range(3)], np.log([0.2, 0.3, 0.5]))
+    return builder.freeze()
+
+
+def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "c.spn").mkdir()
+    (tmp_path / "c.spn" / "thesis.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"c\.spn.*'thesis\.txt'"):
+        write_circuit(Document(mixture()), tmp_path / "c.spn")
+    assert contents(tmp_path) == {"c.spn/thesis.txt": b"mine"}
+    (tmp_path / "c.spn" / "thesis.txt").unlink()
+    write_circuit(Document(mixture()), tmp_path / "c.spn")  # an empty folder is
+
+
+def make_irregular(kind: str, path: Path) -> None:
+    """Something at `path` that is no file; nothing but what a temporary folder may hold."""
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(str(path))
+    elif kind == "link to a pipe":
+        os.mkfifo(path.with_name("pipe"))
+        path.symlink_to("pipe")
+    else:
+        os.mkfifo(path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "socket", "folder"])
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_what_is_no_file_is_not_written_over(
+    suffix: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (suffix, kind) == (".spn", "folder"):
+        return
+    monkeypatch.chdir(tmp_path)  # the path of a socket has at most some 100 letters
+    path = Path(f"c{suffix}")
+    make_irregular(kind, path)
+    before = path.lstat()
+    with pytest.raises(FileExistsError, match=rf"c{suffix}'? is a"):
+        write_circuit(Document(mixture()), path)
+    assert (path.lstat().st_mode, path.lstat().st_ino) == (before.st_mode, before.st_ino)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for step in ("open", "fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, full_disk)
+            with pytest.raises(OSError, match="No space") as caught:
+                write_bytes(tmp_path / "c.tract", b"x")
+        assert caught.value.errno == errno.ENOSPC
+        assert caught.value.filename == str(tmp_path / "c.tract")
 
 
 def test_a_folder_half_filled_vanishes(tmp_path: Path) -> None:

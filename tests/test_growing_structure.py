@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from log_linear import all_rows, log_linear
+from random_splits import random_splits
+from tractable.compiled import Trial
 from tractable.data import discrete_schema
 from tractable.engine import log_values
 from tractable.growing import FeatureStructure, GrowingCircuit
 from tractable.growing.plan import NEVER, plan_split
+from tractable.growing.store import TRIAL
 
 STATES = np.array([2, 3, 2, 4])
 SPLITS = [(0, 1), (4, 0), (2, 3), (11, 2), (15, 3)]
@@ -146,3 +149,24 @@ def test_a_plan_outlives_a_store_that_has_to_grow(plans: Count) -> None:
     graph = structure.freeze(discrete_schema([2] * 6), weight)
     logs = log_linear(rows, structure.conditions, weight)
     np.testing.assert_allclose(log_values(graph, rows.astype(float)), logs, atol=1e-9)
+
+
+def grown_arrays(seed: int) -> list[bytes]:
+    """The arrays, costs and estimates of a circuit that has grown by random splits."""
+    rng = np.random.default_rng(seed)
+    circuit = GrowingCircuit(rng.integers(1, 5, size=int(rng.integers(2, 7))))
+    found = [circuit.estimate_edge_costs(np.array([0])).tobytes() for _ in random_splits(circuit, rng, 12)]
+    store, order, params = circuit.arrays()
+    nodes, slots, _, _ = store.used
+    used = [array[:nodes] for array in store[:8]] + [array[:slots] for array in store[8:12]]
+    return [*found, *(array.tobytes() for array in (order, params, store.used, *used))]
+
+
+def test_circuits_grow_alike_whether_kernels_are_compiled_or_interpreted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Trial, "at_once", True)
+    compiled = [grown_arrays(seed) for seed in range(8)]
+    monkeypatch.setattr(Trial, "at_once", False)
+    monkeypatch.setattr(TRIAL, "spent", -np.inf)
+    assert [grown_arrays(seed) for seed in range(8)] == compiled

@@ -1,5 +1,6 @@
 """Hidden Chow-Liu trees, and the dense blocks of sums that they are made of."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -145,3 +146,21 @@ def test_entropy_counts_for_so_many_rows_however_many_there_are() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, float], fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         LEARNERS["hidden-chow-liu"](**settings)
+
+
+def score_of_weighted(weight: float) -> tuple[float, float]:
+    """The mean log-likelihood of rows that all have this weight, and the CPU seconds that learning took."""
+    table = chain(rows=300, columns=4)
+    weighted = Table(table.schema, table.values, np.full(len(table), weight))
+    started = time.process_time()
+    learner = LEARNERS["hidden-chow-liu"](states=(3,), trees=2, bagged=True, epochs=5, steps=3, entropy=0.0)  # type: ignore[call-arg]
+    graph = learner.learn(weighted, np.random.default_rng(0))
+    return float(log_values(graph, table.values).mean()), time.process_time() - started
+
+
+def test_the_cost_of_learning_does_not_depend_on_the_size_of_weights() -> None:
+    plain, _ = score_of_weighted(1.0)
+    for weight in (1e6, 1e12):
+        score, seconds = score_of_weighted(weight)
+        assert score == pytest.approx(plain, abs=0.05)
+        assert seconds < 20

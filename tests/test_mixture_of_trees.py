@@ -12,6 +12,7 @@ from tractable.engine import log_values, samples
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.learners.mixtures.mixture_of_trees import MixtureOfTreesLearner
 from tractable.learners.mixtures.tree_em import TreeEM, iterate_tree_em
+from tractable.progress import Watch
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import Forest, forest_node
 
@@ -49,7 +50,7 @@ def learned(table: Table, valid: Table | None = None, **settings: object) -> Gra
 def test_a_step_of_em_never_lowers_the_likelihood_without_smoothing(seed: int) -> None:
     encoding = encode(drawn(known_mixture(seed), 400, seed))
     share = np.random.default_rng(seed).dirichlet(np.ones(3), len(encoding.weights))
-    climbed = iterate_tree_em(encoding, share, TreeEM(smoothing=0.0, sharing=0.0, link_cost=0.0))
+    climbed = iterate_tree_em(encoding, share, TreeEM(smoothing=0.0, sharing=0.0, link_cost=0.0), Watch())
     scores = [score for _, score in islice(climbed, 25)]
     assert (np.diff(scores) > -1e-6).all()
     assert scores[-1] > scores[0] + 0.01
@@ -59,7 +60,8 @@ def test_the_score_is_that_of_the_circuit() -> None:
     table = drawn(known_mixture(), 300, 0)
     encoding = encode(table)
     share = np.random.default_rng(0).dirichlet(np.ones(2), len(encoding.weights))
-    mixture, score = next(iterate_tree_em(encoding, share, TreeEM(smoothing=1.0, sharing=5.0, link_cost=0.0)))
+    how = TreeEM(smoothing=1.0, sharing=5.0, link_cost=0.0)
+    mixture, score = next(iterate_tree_em(encoding, share, how, Watch()))
     graph = mixture.circuit(table.schema)
     assert score == pytest.approx(log_values(graph, table.values).mean())
     assert mixture.mean_log_prob(table) == pytest.approx(score)

@@ -315,7 +315,7 @@ def test_other_comments_are_passed_over(tmp_path: Path) -> None:
 def test_a_network_too_large_to_compile_is_refused_with_the_way_to_approximate_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_large(network: Network) -> Graph:
+    def too_large(network: Network, *_: object) -> Graph:
         return compile_network(network, limit=5)
 
     monkeypatch.setattr("tractable.formats.network_files.compile_network", too_large)

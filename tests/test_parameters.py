@@ -83,7 +83,8 @@ def test_the_best_circuit_on_validation_rows_is_handed_back(name: str) -> None:
 
 def test_a_watch_that_is_out_of_time_ends_the_run_with_a_circuit() -> None:
     found = fit(start(), table(), METHODS["cccp"](), rng(), watch=Watch(seconds=0.0))
-    assert len(found.train) == 1
+    assert not found.train  # there was no time for a single sweep
+    assert np.isfinite(mean(found.graph, table()))
 
 
 def test_a_table_of_another_schema_is_refused() -> None:

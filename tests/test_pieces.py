@@ -27,7 +27,16 @@ SCHEMA = Schema(
         Variable("day", "date"),
     )
 )
-THROUGH_PIECES = ["chow-liu", "acbn", "acmn", "eacmn", "bayesian-network", "latent-tree", "mixture-of-trees"]
+THROUGH_PIECES = [
+    "chow-liu",
+    "acbn",
+    "acmn",
+    "eacmn",
+    "bayesian-network",
+    "latent-tree",
+    "mixture-of-trees",
+    "cutset",
+]
 DETERMINISTIC = ["chow-liu", "acbn", "acmn", "eacmn", "bayesian-network"]
 
 

@@ -77,7 +77,7 @@ def test_continuous_integration_runs_the_tests() -> None:
     assert "make test" in script.read_text()
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "install", "check", "bench", "docs", "reference"])
+@pytest.mark.parametrize("target", ["demo", "test", "install", "check", "bench", "docs", "fuzz", "reference"])
 def test_every_target_is_one_that_make_knows(target: str) -> None:
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -20,11 +20,16 @@ def nothing(graph: Graph) -> Evidence:
     return Evidence(np.full(len(graph.schema), np.nan), {})
 
 
-def table(graph: Graph, evidence: Evidence) -> dict[tuple[float, ...], float]:
-    """The probability of every complete row given evidence, by listing them."""
+def log_table(graph: Graph, evidence: Evidence) -> dict[tuple[float, ...], float]:
+    """The log-probability of every complete row given evidence, by listing them."""
     total = oracle.log_total(graph, evidence.row, evidence.regions)
     rows = oracle.completions(graph.schema, evidence.row, evidence.regions)
-    return {row: math.exp(oracle.log_value(graph, row) - total) for row in rows}
+    return {row: oracle.log_value(graph, row) - total for row in rows}
+
+
+def table(graph: Graph, evidence: Evidence) -> dict[tuple[float, ...], float]:
+    """The probability of every complete row given evidence."""
+    return {row: math.exp(log) for row, log in log_table(graph, evidence).items()}
 
 
 def entropy_of(distribution: dict[tuple[float, ...], float], columns: list[int]) -> float:
@@ -69,10 +74,54 @@ def test_divergence_is_the_enumerated_one(graph: Graph, data: st.DataObject) -> 
 
 
 def enumerated_divergence(graph: Graph, other: Graph) -> float:
-    p, q = table(graph, nothing(graph)), table(other, nothing(other))
-    if any(q[row] == 0 for row in p if p[row] > 0):
+    p, q = log_table(graph, nothing(graph)), log_table(other, nothing(other))
+    seen = [row for row in p if p[row] > -math.inf]
+    if any(q[row] == -math.inf for row in seen):
         return math.inf
-    return math.fsum(p[row] * (math.log(p[row]) - math.log(q[row])) for row in p if p[row] > 0)
+    return math.fsum(math.exp(p[row]) * (p[row] - q[row]) for row in seen)
+
+
+def coin(log_odds: float) -> Graph:
+    builder = Builder(discrete_schema([2]))
+    builder.leaf("bernoulli", 0, [log_odds])
+    return builder.freeze()
+
+
+@pytest.mark.parametrize("log_odds", [-800.0, 800.0, -1e5])
+def test_a_divergence_to_what_is_next_to_impossible_is_finite(log_odds: float) -> None:
+    fair, certain = coin(0.0), coin(log_odds)
+    expected = abs(log_odds) / 2 - math.log(2.0)
+    assert queries.divergence(fair, certain).value == pytest.approx(expected, rel=1e-12)
+    assert queries.divergence(certain, fair).value == pytest.approx(math.log(2.0), rel=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tractable.queries.comparison.MOST_STATES", 0)
+        assert queries.divergence(fair, certain).value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_divergence_to_what_is_impossible_is_infinite_however_improbable_it_is() -> None:
+    assert queries.divergence(coin(-800.0), coin(-math.inf)).value == math.inf
+    assert queries.divergence(coin(-math.inf), coin(-800.0)).value == 0.0
+
+
+def test_the_entropy_of_what_is_nearly_certain_keeps_its_digits() -> None:
+    p = math.exp(-700.0)
+    everything = p * 700.0 + p  # of the rare state, and of the other one, -log(1 - p)
+    graph = coin(-700.0)
+    assert queries.entropy(graph, nothing(graph), [0]).value == pytest.approx(everything, rel=1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tractable.queries.information.MOST_STATES", 0)
+        assert queries.entropy(graph, nothing(graph), [0]).value == pytest.approx(everything, rel=1e-9)
+
+
+def test_what_two_nearly_certain_columns_tell_about_each_other_keeps_its_digits() -> None:
+    builder = Builder(discrete_schema([2, 2]))
+    pairs = [builder.product([builder.indicator(c, state) for c in (0, 1)]) for state in (0, 1)]
+    builder.sum(pairs, [-math.log1p(math.exp(-600.0)), -600.0])
+    graph = builder.freeze()
+    both_equal = queries.entropy(graph, nothing(graph), [0]).value
+    found = queries.mutual_information(graph, [0], [1], nothing(graph)).value
+    assert found == pytest.approx(both_equal, rel=1e-9)
+    assert found == pytest.approx(601.0 * math.exp(-600.0), rel=1e-9)
 
 
 def shaken(graph: Graph, noise: Floats) -> Graph:

@@ -278,10 +278,11 @@ class Circuit:
     def condition(self, given: Given) -> "Circuit":
         """The distribution of the other columns given evidence, as a circuit."""
         evidence = self._evidence(given)
-        queries.require_possible(log_values(self.graph, evidence.row[None, :], evidence.regions))
-        return Circuit(
-            transforms.condition(self.graph, evidence.row, evidence.regions), self._inherited_provenance()
-        )
+        log_evidence = log_values(self.graph, evidence.row[None, :], evidence.regions)
+        queries.require_possible(log_evidence)
+        far_out = bool(abs(log_evidence[0]) > queries.FAR_OUT) and not self.schema.is_given.any()
+        rest = transforms.condition(self.graph, evidence.row, evidence.regions, normalised=far_out)
+        return Circuit(rest, self._inherited_provenance())
 
     def marginalise(self, columns: str | Iterable[str]) -> "Circuit":
         """The distribution without some columns, as a circuit."""

@@ -1,12 +1,13 @@
 """Which of several penalties to keep: the one whose network does best on validation rows."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from tractable.data import Table
-from tractable.progress import Watch
+from tractable.progress import PLAIN, Watch
 
 T = TypeVar("T")
 
@@ -21,19 +22,25 @@ def penalty_path(penalties: Sequence[float], valid: Table | None) -> list[float]
 
 def choose_penalty(
     path: Sequence[float],
-    fit: Callable[[float], T],
+    start: T,
+    fit: Callable[[float, T, Watch], T],
     score: Callable[[T], float] | None,
     watch: Watch,
-    stage: str,
 ) -> T:
-    """What `fit` makes of the penalty with the highest score; of the first one where there is no score."""
-    best, best_score = None, -np.inf
+    """What `fit` makes of the penalty with the highest score; of the first one where there is no score.
+
+    Each fit starts from the one before, the first from `start`. One that was broken off counts only if there
+    is no other. All of them are made of lists and arrays.
+    """
+    best, best_score, model = None, -np.inf, start
     for done, penalty in enumerate(path, start=1):
-        model = fit(penalty)
+        model = watch.remember(f"penalty {penalty:g}", partial(fit, penalty, model), PLAIN)
+        if best is not None and watch.should_stop():
+            break
         model_score = 0.0 if score is None else score(model)
         if best is None or model_score > best_score:
             best, best_score = model, model_score
-        watch.report(stage, done, len(path), None if score is None else best_score)
+        watch.report("penalties", done, len(path), None if score is None else best_score)
         if watch.should_stop():
             break
     assert best is not None, "there is at least one penalty"

@@ -9,6 +9,7 @@ from tractable.benchmark.comparison import Comparison
 from tractable.benchmark.picture import picture
 from tractable.benchmark.tables import grids
 from tractable.formats.atomic import write_bytes, write_text
+from tractable.formats.places import require_replaceable
 
 NAME = "bench.md"  # in a folder
 
@@ -18,6 +19,7 @@ def report_place(given: Path) -> Path:
 
     Raises:
         ValueError: if it cannot be written or drawn.
+        FileExistsError: if something else than a file stands there.
     """
     if find_spec("matplotlib") is None:
         raise ValueError(
@@ -26,11 +28,18 @@ def report_place(given: Path) -> Path:
     if given.suffix.lower() == ".md":
         if not given.parent.is_dir():
             raise ValueError(f"there is no folder '{given.parent}' to write '{given.name}' in")
-        return given
+        return _checked(given)
     if given.exists() and not given.is_dir():
         raise ValueError(f"'{given}': a report is a folder, or a file whose name ends in .md")
     given.mkdir(parents=True, exist_ok=True)
-    return given / NAME
+    return _checked(given / NAME)
+
+
+def _checked(page: Path) -> Path:
+    """The page, unless something else than a file stands in its place or in that of its picture."""
+    for file in (page, page.with_suffix(".svg")):
+        require_replaceable(file)
+    return page
 
 
 def write_report(comparison: Comparison, page: Path) -> list[Path]:

@@ -6,6 +6,7 @@ from typing import IO
 
 from tractable.benchmark.runs import Run
 from tractable.formats.locks import lock
+from tractable.formats.places import name_file_in_errors
 
 START = b'{"dataset": '  # of every line
 
@@ -27,7 +28,7 @@ def read_results(path: Path) -> list[Run]:
     for number, line in enumerate(whole, start=1):
         if line.strip():
             try:
-                run = Run.from_json(line.decode("utf-8"))
+                run = Run.from_json(line.decode("utf-8", "replace"))
             except ValueError as fault:
                 raise ValueError(f"{path}, line {number}: {fault}") from None
             runs.pop(run.key, None)
@@ -37,7 +38,7 @@ def read_results(path: Path) -> list[Run]:
 
 def append_result(path: Path, run: Run) -> None:
     """Add a run to a file, in the place of a last line that was half written; others may do so meanwhile."""
-    with path.open("ab+") as file:
+    with name_file_in_errors(path), path.open("ab+") as file:
         lock(file, wait=True)
         _cut_half_a_line(file)
         file.write(run.to_json().encode("utf-8") + b"\n")

@@ -140,7 +140,7 @@ class Run:
         try:
             run = cls(**json.loads(text))
             return run if run.measured is None else replace(run, measured=_measured(asdict(run)["measured"]))
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise ValueError("this is no result of a benchmark") from None
 
 

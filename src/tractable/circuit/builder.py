@@ -6,6 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
@@ -88,6 +89,9 @@ class Builder:
         """The circuit below `root` (the last node made, unless given) as flat arrays.
 
         Nodes that the root does not reach are left out. `features` names builder nodes and is renumbered.
+
+        Raises:
+            ValueError: if a parameter is wrong, or too large to compute with.
         """
         if not self._kind:
             raise ValueError("a circuit has at least one node")
@@ -101,7 +105,9 @@ class Builder:
         edges = Edges(np.repeat(np.arange(degree.size), degree), child, weight)
         blocks: list[LeafBlock | JointBlock] = [*self._joints]
         blocks += [_block(name, lines) for (name, _), lines in self._leaves.items()]
-        return assemble(self.schema, np.array(self._kind, dtype=np.int64), edges, blocks, root, features)
+        graph = assemble(self.schema, np.array(self._kind, dtype=np.int64), edges, blocks, root, features)
+        check_magnitudes(graph)
+        return graph
 
     def _add(self, kind: int, children: Sequence[int], weights: Sequence[float] | None) -> int:
         node = len(self._kind)

@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from tractable.arrays import Bools, Floats
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
+
+LARGEST_LOG = 1e8  # of a weight or a constant; a double then keeps eight digits behind the point
 
 
 def check_graph(graph: Graph) -> None:
@@ -19,6 +22,41 @@ def check_graph(graph: Graph) -> None:
     for joint in graph.joints:
         _check_joint(graph, joint)
     _check_every_leaf_is_described(graph)
+
+
+def check_magnitudes(graph: Graph) -> None:
+    """Refuse a circuit whose numbers have logarithms so large that nothing can be computed with them.
+
+    A logarithm of 1e16 is the same number as itself plus one, so that a sum cannot tell its terms apart. What
+    counts is the largest weight of each sum: a smaller one, however small, is just negligible beside it.
+    Circuits that are built, read or written are checked; those that queries make of others need not be.
+
+    Raises:
+        ValueError: naming the node.
+    """
+    inner = np.flatnonzero(graph.kind != LEAF)
+    tops = np.maximum.reduceat(graph.log_weight, graph.start[inner]) if inner.size else np.zeros(0)
+    for place in np.flatnonzero(is_too_large(tops)):
+        raise ValueError(f"the largest log weight of sum {inner[place]} is {explain_too_large(tops[place])}")
+    for block in graph.leaves:
+        logs = block.params[:, 0] if block.family.is_constant else np.zeros(0)
+        for place in np.flatnonzero(is_too_large(logs)):
+            raise ValueError(
+                f"the logarithm of constant {block.node[place]} is {explain_too_large(logs[place])}"
+            )
+
+
+def is_too_large(logs: Floats) -> Bools:
+    """Which logarithms are finite and too large to compute with."""
+    size = np.abs(logs)
+    return (size > LARGEST_LOG) & (size < np.inf)
+
+
+def explain_too_large(log: float) -> str:
+    """A logarithm that is too large, and what can be done about it, in words."""
+    return (
+        f"{log:g}: beyond {LARGEST_LOG:g} either way sums lose their digits (-inf is the logarithm of zero)"
+    )
 
 
 def _check_shapes(graph: Graph) -> None:

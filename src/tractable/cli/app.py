@@ -11,6 +11,7 @@ import tractable
 from tractable.cli.bench import bench
 from tractable.cli.check import check
 from tractable.cli.classify import classify
+from tractable.cli.compiling import compile_notice
 from tractable.cli.completion import PROGRAM, VARIABLE, completion, prepare_completion
 from tractable.cli.convert import convert, plot
 from tractable.cli.demo import demo
@@ -18,6 +19,7 @@ from tractable.cli.faults import run_guarded
 from tractable.cli.info import info
 from tractable.cli.learn import learn
 from tractable.cli.learners import learners
+from tractable.cli.output import prepare_output
 from tractable.cli.parameters import parameters
 from tractable.cli.posterior import marginals, mpe
 from tractable.cli.query import query
@@ -25,10 +27,13 @@ from tractable.cli.rows import impute, sample
 from tractable.cli.schema import schema
 from tractable.cli.score import score
 from tractable.cli.tune import tune
+from tractable.cli.warm_up import warm_up
+from tractable.interrupts import note_interrupts
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, classify,
     info, check, convert, plot, bench, completion,
+    warm_up,
 )  # fmt: skip
 
 app = typer.Typer(
@@ -36,10 +41,11 @@ app = typer.Typer(
     help="Learns probability models from tables and answers any question about them exactly.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # importing rich takes longer than all else that `--help` does
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in COMMANDS:
-    app.command(_command.__name__)(_command)
+    app.command(_command.__name__.replace("_", "-"))(_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -59,11 +65,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of a command line: 0, 1 where a check fails, 2 for a mistake, 130 when interrupted."""
     prepare_completion()
     call = {"prog_name": PROGRAM, "complete_var": VARIABLE, "standalone_mode": False}
-    return run_guarded(lambda: app(args=arguments, **call))
+    with compile_notice(sys.argv[1:] if arguments is None else arguments):
+        return run_guarded(lambda: app(args=arguments, **call))
 
 
 def main() -> None:
     """Run the command line of this process."""
+    note_interrupts()
     if hasattr(signal, "SIGPIPE"):  # `tractable sample ... | head` ends as quietly as other programs do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    prepare_output()
     sys.exit(run())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options
-from tractable.cli.files import check_table_place, put_table
+from tractable.cli.files import find_table_place, put_table
 from tractable.cli.output import answer, count, note
 from tractable.cli.reading import Reading, reads_tables
 
@@ -40,20 +40,20 @@ def classify(  # noqa: PLR0913
     from tractable.queries import state_log_probs
     from tractable.reports.classes import judge_predictions
 
-    check_table_place(output)
+    place = find_table_place(output)
     circuit = load(model)
     column = circuit.schema.column(target)
     table = reading.rows_for(circuit, data, weight)
     logs = state_log_probs(circuit.graph, table.values, column)
-    facts: dict[str, Any] = {"target": target, "rows": len(table), "output": output}
+    facts: dict[str, Any] = {"target": target, "rows": len(table), "output": place}
     facts |= judge_predictions(logs, table.values[:, column], table.row_weights)
-    if as_json and output is None:
+    if as_json and place is None:
         facts |= _as_lists(circuit.schema[column], logs, proba)
-    elif output is not None or not as_json:
-        put_table(_as_table(circuit.schema[column], logs, proba), output)
-    if as_json or output is not None:
+    elif place is not None or not as_json:
+        put_table(_as_table(circuit.schema[column], logs, proba), place)
+    if as_json or place is not None:
         answer(facts, _words(facts), as_json)
-        note(f"wrote {count(len(table), 'row')} to {output}", quiet or as_json)
+        note(f"wrote {count(len(table), 'row')} to {place}", quiet or as_json)
     else:  # the predictions are the answer
         note(_words(facts), quiet)
 

@@ -58,7 +58,8 @@ def demo(
     """
     from tractable.data import clinic
 
-    note("Getting ready; the very first run compiles the engine and takes a minute.\n", quiet or as_json)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"'{folder}' is no folder to write model and pictures in")
     table, valid, test = clinic(ROWS, 0), clinic(HELD_OUT, 1), clinic(HELD_OUT, 2)
     _learn("naive-bayes", clinic(20), None)  # the first run ever compiles the engine; that is not learning
     started = time.perf_counter()

@@ -10,6 +10,7 @@ import typer
 
 MISTAKE = 2  # the exit code of everything a user can put right
 INTERRUPTED = 130
+LONGEST = 2000  # letters of a line that tells what is wrong
 TRACEBACK = "TRACTABLE_TRACEBACK"  # the variable that lets whole errors through, for those who look for a bug
 
 
@@ -39,7 +40,9 @@ class _OneLineWarnings:
 
 def _guarded(run: Callable[[], int | None]) -> int:
     try:
-        return run() or 0
+        code = run() or 0
+        # Typer turns Ctrl-C into a mere exit code, and says nothing.
+        return _write_fault("interrupted", code) if code == INTERRUPTED else code
     except typer.TyperException as error:
         return _write_fault(error.format_message(), error.exit_code)
     except MemoryError as error:
@@ -55,5 +58,8 @@ def _guarded(run: Callable[[], int | None]) -> int:
 
 
 def _write_fault(words: str, code: int = MISTAKE) -> int:
-    sys.stderr.write(f"tractable: {' '.join(words.split())}\n")
+    line = " ".join(words.split())
+    if len(line) > LONGEST:  # it repeats something very long that was asked for
+        line = f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
+    sys.stderr.write(f"tractable: {line}\n")
     return code

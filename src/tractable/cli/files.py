@@ -1,15 +1,24 @@
 """Models and tables as commands take and leave them."""
 
 import os
-import sys
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tractable.cli.output import print_data
+
 if TYPE_CHECKING:
     from tractable.arrays import Floats
     from tractable.data import Schema
+    from tractable.model import Circuit
+
+STANDARD_OUTPUT = "-"
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether a path is the usual name of standard output."""
+    return str(path) == STANDARD_OUTPUT
 
 
 def check_place(path: Path) -> None:
@@ -17,12 +26,18 @@ def check_place(path: Path) -> None:
 
     Raises:
         ValueError: naming the folder that is not there or may not be written.
+        FileExistsError: if something else than a file stands there: a folder, a device, a named pipe.
     """
+    from tractable.formats.places import require_replaceable
+
+    _check_folder_of(path)
+    require_replaceable(path)
+
+
+def _check_folder_of(path: Path) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"there is no folder '{folder}' to write '{path.name}' in")
-    if path.is_dir():
-        raise ValueError(f"'{path}' is a folder, not a file")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"the folder '{folder}' may not be written")
 
@@ -35,8 +50,16 @@ def check_model_place(path: Path) -> None:
     """
     from tractable.formats import FORMATS
 
-    check_place(path)
+    if is_standard_output(path):
+        raise ValueError("standard output is for the answer: name a file for the model")
     known = [suffix for suffix, format in FORMATS.items() if format.write is not None]
+    if path.suffix.lower() == ".spn" and path.is_dir():  # a model that is a folder
+        from tractable.formats.spn_writing import require_own_folder
+
+        _check_folder_of(path)
+        require_own_folder(path)
+        return
+    check_place(path)
     if path.suffix.lower() not in known:
         raise ValueError(f"'{path}': a model is written as one of {', '.join(known)}")
 
@@ -49,6 +72,8 @@ def check_network_place(path: Path, algorithm: str) -> None:
     """
     from tractable.formats.network_files import MARKOV_SUFFIXES
 
+    if is_standard_output(path):
+        raise ValueError("standard output is for the answer: name a file for the network")
     check_place(path)
     if path.suffix.lower() not in MARKOV_SUFFIXES:
         raise ValueError(
@@ -57,17 +82,28 @@ def check_network_place(path: Path, algorithm: str) -> None:
         )
 
 
-def check_table_place(path: Path | None) -> None:
-    """Refuse a table's file that could not be written, or whose suffix says no kind of table.
+def find_table_place(path: Path | None) -> Path | None:
+    """The file that a table goes to; None, as for `-`, is standard output.
 
     Raises:
-        ValueError: saying which.
+        ValueError: if the file could not be written, or its suffix says no kind of table.
     """
-    if path is None:
-        return
+    if path is None or is_standard_output(path):
+        return None
     check_place(path)
     if path.suffix.lower() not in TABLE_WRITERS:
         raise ValueError(f"'{path}': a table is written as one of {', '.join(TABLE_WRITERS)}")
+    return path
+
+
+def print_model(circuit: "Circuit", suffix: str) -> None:
+    """Write a model to standard output in a format that is text."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / f"model{suffix}"
+        circuit.save(file)
+        print_data(file.read_text(encoding="utf-8"))
 
 
 def frame_of(rows: "Floats", schema: "Schema") -> Any:
@@ -80,7 +116,7 @@ def frame_of(rows: "Floats", schema: "Schema") -> Any:
 def put_table(frame: Any, path: Path | None) -> None:
     """Write an arrow table to a file, or to standard output as CSV where there is none."""
     if path is None:
-        sys.stdout.write(csv_bytes(frame).decode())
+        print_data(csv_bytes(frame).decode())
         return
     from tractable.formats.atomic import write_bytes
 

@@ -7,8 +7,8 @@ import typer
 
 from tractable.cli import options, training
 from tractable.cli.completion import learner_names
-from tractable.cli.files import check_model_place, check_network_place
-from tractable.cli.output import answer, likelihood_of, lines, note
+from tractable.cli.files import check_model_place, check_network_place, check_place
+from tractable.cli.output import INTERRUPTED, answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.runs import CircuitRun, NetworkRun
@@ -70,11 +70,15 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     learner = make_learner(algorithm, settings or [])
     seconds = None if budget is None else options.duration(budget)
     model = _model_place(output, train, learner)
+    if resume:
+        check_place(model.with_name(f"{model.name}.checkpoint"))
     run = _make_run(learner, training.read_tables(train, valid, weight, reading), seed, model, reading)
     with training.cores(jobs), progress_bar(quiet) as tell:
         facts = run.facts(seconds, tell, resume)
     if not facts["seconds"]:
         note(f"{model} is finished already", quiet)
+    if run.interrupted:
+        note(INTERRUPTED, quiet)
     answer(facts, _words(facts, run.labels), as_json)
     note(f"saved {model}{run.remark}", quiet or as_json)
 

@@ -59,7 +59,8 @@ Unseen = Annotated[
     Literal["share", "error"],
     typer.Option("--unseen", help="What a state that the training rows did not have does to a row."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Where the random numbers begin.")]
+LARGEST_SEED = 2**64 - 1
+Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Where the random numbers begin.")]
 Weight = Annotated[
     str | None,
     typer.Option(
@@ -69,7 +70,7 @@ Weight = Annotated[
 TableOut = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet), not to the screen."
+        "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet); - is the screen."
     ),
 ]
 Valid = Annotated[
@@ -92,7 +93,10 @@ Approximate = Annotated[
 ]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Sweeps that count, with --approximate.")]
 SamplingSeed = Annotated[
-    int, typer.Option("--seed", min=0, help="Where the random numbers begin, with --approximate.")
+    int,
+    typer.Option(
+        "--seed", min=0, max=LARGEST_SEED, help="Where the random numbers begin, with --approximate."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes, only the answer.")]

@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Sequence
+from io import BufferedWriter, RawIOBase, TextIOWrapper
 from math import exp, isfinite
 from typing import Any
 
 LARGEST = 700.0  # the logarithm of a number that is still printed as one
+INTERRUPTED = "tractable: interrupted; this is the best model so far"
 SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
 
 
@@ -15,7 +17,49 @@ def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
         from tractable.reports.json_text import to_json
 
         text = to_json(facts)
-    sys.stdout.write(text.rstrip("\n") + "\n")
+        if not _is_printable(text):  # JSON has escapes of its own
+            text = to_json(facts, ascii_only=True)
+    _write(text.rstrip("\n") + "\n")
+
+
+def prepare_output() -> None:
+    """Let standard output print a letter that the terminal's encoding lacks as an escape, `\\xe4`.
+
+    Without a buffer (PYTHONUNBUFFERED) Python does not notice that a full disk took a part of a text only, so
+    that it gets one.
+    """
+    if isinstance(sys.stdout, TextIOWrapper) and isinstance(sys.stdout.buffer, RawIOBase):
+        buffer = BufferedWriter(sys.stdout.buffer)
+        sys.stdout = TextIOWrapper(buffer, encoding=sys.stdout.encoding, line_buffering=True)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def print_data(text: str) -> None:
+    """Print what another program is to read; in a file or a pipe it is UTF-8 rather than full of escapes."""
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty() and not _is_printable(text):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    else:
+        _write(text)
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _is_printable(text: str) -> bool:
+    """Whether the encoding of standard output has all letters of a text."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def note(text: str, quiet: bool) -> None:

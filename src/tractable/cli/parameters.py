@@ -9,7 +9,7 @@ import typer
 from tractable.cli import options, training
 from tractable.cli.curve import check_curve_place, save_curve
 from tractable.cli.files import check_model_place
-from tractable.cli.output import answer, lines, note
+from tractable.cli.output import INTERRUPTED, answer, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 
@@ -44,6 +44,7 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
 
     Example: tractable parameters clinic.tract train.csv --method cccp --valid valid.csv -o better.tract
     """
+    from tractable.formats.rescue import save_or_rescue
     from tractable.model import load
     from tractable.parameters import METHODS
     from tractable.progress import Watch
@@ -61,9 +62,12 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     held_out = None if valid is None else reading.rows_for(before, valid, weight)
     started = time.perf_counter()
     with training.cores(jobs), progress_bar(quiet) as tell:
-        circuit, fitted = refit(before, table, held_out, how, seed, Watch(tell, seconds=seconds))
+        watch = Watch(tell, seconds=seconds)
+        circuit, fitted = refit(before, table, held_out, how, seed, watch)
     took = time.perf_counter() - started
-    circuit.save(place)
+    if watch.interrupted:
+        note(INTERRUPTED, quiet)
+    save_or_rescue(circuit.save, place)
     if plot is not None:
         save_curve(fitted, how.title, plot)
     run = {"steps": len(fitted.train), "seconds": took, "model": place, "plot": plot}

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tractable.cli import options
-from tractable.cli.files import check_table_place, frame_of, put_table
+from tractable.cli.files import find_table_place, frame_of, put_table
 from tractable.cli.output import answer, count, note
 from tractable.cli.reading import Reading, reads_tables
 
@@ -28,10 +28,10 @@ def sample(
     from tractable.model import load
     from tractable.queries import sample as draw
 
-    check_table_place(output)
+    place = find_table_place(output)
     circuit = load(model)
     rows = draw(circuit.graph, number, parse_conditions(given or "", circuit.schema), seed)
-    _leave(frame_of(rows, circuit.schema), output, as_json, quiet)
+    _leave(frame_of(rows, circuit.schema), place, as_json, quiet)
 
 
 @reads_tables
@@ -59,13 +59,13 @@ def impute(
     from tractable.model import load
     from tractable.queries import impute as fill
 
-    check_table_place(output)
+    place = find_table_place(output)
     circuit = load(model)
     table = reading.rows_for(circuit, data)
     warn_of_unseen(table, "such a cell counts as missing")
     rows = fill(circuit.graph, table.values, method=method, seed=seed)
     note(f"filled {count(int(table.missing.sum()), 'cell')} of {count(len(table), 'row')}", quiet or as_json)
-    _leave(frame_of(rows, circuit.schema), output, as_json, quiet)
+    _leave(frame_of(rows, circuit.schema), place, as_json, quiet)
 
 
 def _leave(frame: Any, output: Path | None, as_json: bool, quiet: bool) -> None:

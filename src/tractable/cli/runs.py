@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tractable.learners import Learner
     from tractable.model import Circuit
     from tractable.progress import Watch
-    from tractable.training import CheckpointFile
 
 
 class Recorded(Protocol):
@@ -50,6 +49,7 @@ class Run(ABC, Generic[L, T]):
         self._learner = learner
         self._tables = tables
         self._place = place
+        self.interrupted = False  # whether Ctrl-C ended the learning
         self._about = provenance(learner, *tables, seed=seed, frame=frame_kind(tables[0]), reserve=reserve)
 
     def facts(self, seconds: float | None, tell: OnProgress | None, resume: bool) -> dict[str, Any]:
@@ -62,26 +62,36 @@ class Run(ABC, Generic[L, T]):
 
         With it the seconds that learning took; None if there was nothing left to do.
         """
-        from tractable.training import CheckpointFile, is_finished
+        from tractable.training import is_finished
 
         if self._place.exists() and is_finished((found := self._read()).about, self._about):
             return found, None
-        checkpoints = CheckpointFile(self._place, self._about)
-        found, took = self.learn(seconds, tell, checkpoints)
-        if found.about["finished"]:
-            checkpoints.remove()
-        return found, took
+        return self.learn(seconds, tell, resume=True)
 
     def learn(
-        self, seconds: float | None, tell: OnProgress | None, checkpoints: "CheckpointFile | None" = None
+        self, seconds: float | None, tell: OnProgress | None, *, resume: bool = False
     ) -> tuple[T, float | None]:
-        """Learn and save; the seconds count learning alone."""
-        from tractable.progress import Watch
+        """Learn and save, with checkpoints on the way; the seconds count learning alone.
 
-        started = time.perf_counter()
-        found = self._train(Watch(tell, seconds=seconds, checkpoints=checkpoints))
-        took = time.perf_counter() - started
-        self._write(found)
+        With `resume` learning goes on from the last checkpoint of the same call. Ctrl-C while the model is
+        being saved does not keep it from being saved.
+
+        Raises:
+            OSError: if the file cannot be written; it says where else the model is, if it could be saved.
+        """
+        from tractable.formats.rescue import save_or_rescue
+        from tractable.progress import Watch
+        from tractable.training import CheckpointFile
+
+        checkpoints = CheckpointFile(self._place, self._about, is_wanted=resume)
+        with Watch(tell, seconds=seconds, checkpoints=checkpoints) as watch:
+            started = time.perf_counter()
+            found = self._train(watch)
+            took = time.perf_counter() - started
+            self.interrupted = watch.interrupted
+            save_or_rescue(lambda place: self._write(found, place), self._place)
+        if found.about["finished"]:
+            checkpoints.remove()
         return found, took
 
     @abstractmethod
@@ -93,7 +103,7 @@ class Run(ABC, Generic[L, T]):
         """What the learner makes of the tables."""
 
     @abstractmethod
-    def _write(self, found: T) -> None:
+    def _write(self, found: T, place: Path) -> None:
         """Save what was learned."""
 
     @abstractmethod
@@ -124,8 +134,8 @@ class CircuitRun(Run["Learner", "Circuit"]):
 
         return train(self._learner, *self._tables, self._about, watch).circuit
 
-    def _write(self, found: "Circuit") -> None:
-        found.save(self._place)
+    def _write(self, found: "Circuit", place: Path) -> None:
+        found.save(place)
 
     def _summary(self, found: "Circuit") -> dict[str, Any]:
         from tractable.reports import learning_summary
@@ -159,10 +169,10 @@ class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
 
         return train_network(self._learner, *self._tables, self._about, watch)
 
-    def _write(self, found: "NetworkDocument") -> None:
+    def _write(self, found: "NetworkDocument", place: Path) -> None:
         from tractable.formats.network_files import write_network_document
 
-        write_network_document(found, self._place)
+        write_network_document(found, place)
 
     def _summary(self, found: "NetworkDocument") -> dict[str, Any]:
         from tractable.reports import network_summary

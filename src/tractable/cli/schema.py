@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tractable.cli import options
-from tractable.cli.files import check_place
+from tractable.cli.files import check_place, is_standard_output
 from tractable.cli.output import answer, lines, note
 from tractable.cli.reading import Reading, reads_tables
 
@@ -23,7 +23,9 @@ def schema(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table.", show_default=False)],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a schema to edit, for --schema."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write a schema to edit, for --schema; - prints it."
+        ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -39,16 +41,17 @@ def schema(
     from tractable.data import describe_columns, schema_text
     from tractable.formats.atomic import write_bytes
 
-    if output is not None:
+    printed = output is not None and is_standard_output(output)
+    if output is not None and not printed:
         check_place(output)
     rows, cautions = _read(table, reading)
     columns = [facts | {"warning": cautions.get(facts["name"])} for facts in describe_columns(rows)]
-    if output is not None:
-        plain = [{k: v for k, v in facts.items() if k != "warning"} for facts in columns]
-        write_bytes(output, schema_text(plain).encode())
-    told = lines([(facts["name"], _words(facts)) for facts in columns])
+    text = schema_text([{k: v for k, v in facts.items() if k != "warning"} for facts in columns])
+    if output is not None and not printed:
+        write_bytes(output, text.encode())
+    told = text if printed else lines([(facts["name"], _words(facts)) for facts in columns])
     answer({"rows": len(rows), "columns": columns, "output": output}, told, as_json)
-    if output is not None:
+    if output is not None and not printed:
         note(f"saved {output}", quiet or as_json)
 
 

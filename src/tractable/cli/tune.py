@@ -10,7 +10,7 @@ import typer
 from tractable.cli import options, training
 from tractable.cli.completion import learner_names
 from tractable.cli.files import check_model_place, check_place
-from tractable.cli.output import answer, likelihood_of, lines, note
+from tractable.cli.output import INTERRUPTED, answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 
@@ -92,6 +92,8 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
             random_state=seed,
             tell=tell,
         )
+    if found.interrupted:
+        note(INTERRUPTED, quiet)
     facts = learning_summary(found.circuit, table, held_out) | {
         "seconds": time.perf_counter() - started,
         "model": model,

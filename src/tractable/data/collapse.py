@@ -5,6 +5,8 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.data.table import Table, mark_distinct
 
+FEW_CELLS = 100_000  # of a table whose rows are compared in less time than it takes to load a kernel
+
 
 def collapse(table: Table) -> tuple[Table, Ints]:
     """The distinct rows in order of appearance, weighted, and for each row the number of its distinct row.
@@ -25,7 +27,25 @@ def collapse(table: Table) -> tuple[Table, Ints]:
 
 def _find_distinct_rows(values: Floats) -> tuple[Ints, Ints]:
     """The first row of each set of equal rows, and each row's set."""
+    return _compare_bytes(values) if values.size <= FEW_CELLS else _hash_rows(values)
+
+
+def _compare_bytes(values: Floats) -> tuple[Ints, Ints]:
+    """The same, without compiled code: a dictionary of the bytes of rows."""
+    known: dict[bytes, int] = {}
+    plain = np.where(np.isnan(values), np.nan, values) + 0.0  # one NaN, one zero
+    inverse = np.array([known.setdefault(row.tobytes(), len(known)) for row in plain], dtype=np.int64)
+    return np.unique(inverse, return_index=True)[1], inverse
+
+
+def _hash_rows(values: Floats) -> tuple[Ints, Ints]:
+    """The same for large tables."""
     from tractable.data.kernels import distinct_rows
 
+    rows = len(values)
+    slot = np.full(16 << max(0, (rows // 8).bit_length()), -1, dtype=np.int64)
+    first, inverse = np.empty((2, rows), dtype=np.int64)
     with np.errstate(over="ignore"):  # hashes overflow by design; compiled code never tells
-        return distinct_rows(values, values.view(np.int64))
+        hashes = np.empty(rows, dtype=np.uint64)
+        found = distinct_rows(values, values.view(np.int64), slot, hashes, first, inverse)
+    return first[:found].copy(), inverse

@@ -1,6 +1,6 @@
 """Dates as numbers and back: whole days, or seconds, since the beginning of 1970 (UTC)."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -40,8 +40,9 @@ def moment_of(value: object) -> float | None:
     if isinstance(value, np.datetime64):
         return None if np.isnat(value) else float(value.astype("datetime64[us]").astype(np.int64)) / 1e6
     if isinstance(value, datetime):
-        plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-        return (plain - _EPOCH).total_seconds()
+        # not by `astimezone`, which has no moments beyond the years 1 to 9999
+        zone = (value.utcoffset() or timedelta()).total_seconds()
+        return (value.replace(tzinfo=None) - _EPOCH).total_seconds() - zone
     if isinstance(value, date):
         return (datetime(value.year, value.month, value.day) - _EPOCH).total_seconds()
     return None

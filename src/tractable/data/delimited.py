@@ -7,6 +7,7 @@ or dates. Decimal commas are read where the comma does not separate cells.
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tractable.data.caution import caution
@@ -80,7 +81,10 @@ def _widths(lines: list[str], sep: str) -> list[int]:
 
 def _header(source: Source, sep: str) -> list[str]:
     """The column names, checked."""
-    names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
+    try:
+        names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
+    except csv.Error as fault:
+        raise ValueError(f"{source}: the column names cannot be read: {fault}") from None
     if not names:
         raise ValueError(f"{source}: the first line holds no column names")
     for i, name in enumerate(names):
@@ -113,6 +117,7 @@ def _parse(source: Source, sep: str, na: Sequence[str], columns: int, types: Map
 
 def _ragged_line(source: Source, sep: str) -> str:
     """Which line has too few or too many cells; empty when none has."""
+    import pyarrow as pa
     from pyarrow import csv as arrow
 
     found: list[Any] = []
@@ -125,7 +130,8 @@ def _ragged_line(source: Source, sep: str) -> str:
     parse = arrow.ParseOptions(
         delimiter=sep, ignore_empty_lines=False, newlines_in_values=True, invalid_row_handler=note
     )
-    arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK, use_threads=False), parse)
+    with suppress(pa.ArrowException):  # the first fault has been told already
+        arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK, use_threads=False), parse)
     if not found:
         return ""
     worst = found[0]

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints
-from tractable.compiled import njit
+from tractable.arrays import Bytes, Floats, Ints, Words
+from tractable.compiled import inner, kernel
 
 NO_FAULT, NOT_A_NUMBER, TOO_FEW, TOO_MANY, NO_WEIGHT = 0, 1, 2, 3, 4
 
 _ZERO, _NINE, _COMMA, _END, _BAR = 48, 57, 44, 10, 124
-_MISSING = (42, 63)  # star and question mark
-_BLANK = (32, 9, 13)
+_STAR, _QUESTION = 42, 63  # a missing cell
+_SPACE, _TAB, _RETURN = 32, 9, 13
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_integers(text: Bytes, weighted: bool, values: Floats) -> tuple[int, int, int]:
     """Fill `values` (lines, columns) from comma-separated text: (rows, fault, where in the text it is).
 
@@ -21,8 +21,7 @@ def parse_integers(text: Bytes, weighted: bool, values: Floats) -> tuple[int, in
     """
     row, i = 0, 0
     while i < text.size:
-        start = i
-        i = _skip_blank(text, i)
+        start, i = i, _skip_blank(text, i)
         if i == text.size or text[i] == _END:
             i += 1
             continue
@@ -36,7 +35,7 @@ def parse_integers(text: Bytes, weighted: bool, values: Floats) -> tuple[int, in
     return row, NO_FAULT, 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _parse_line(text: Bytes, i: int, cells: Floats) -> tuple[int, int]:
     """Fill `cells` from the line at `i`: (fault, start of the next line, or the place of the fault)."""
     for column in range(cells.size):
@@ -52,27 +51,27 @@ def _parse_line(text: Bytes, i: int, cells: Floats) -> tuple[int, int]:
     return NO_FAULT, i
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _parse_cell(text: Bytes, i: int) -> tuple[float, bool, int]:
     """The number at `i`, whether there is one, and the place after it and its blanks."""
     i = _skip_blank(text, i)
-    if i < text.size and text[i] in _MISSING:
-        return np.nan, True, _skip_blank(text, i + 1)
     number, first = 0.0, i
-    while i < text.size and _ZERO <= text[i] <= _NINE:
+    if i < text.size and (text[i] == _STAR or text[i] == _QUESTION):
+        number, i = np.nan, i + 1
+    while i < text.size and text[i] >= _ZERO and text[i] <= _NINE and not np.isnan(number):
         number = number * 10.0 + (text[i] - _ZERO)
         i += 1
     return number, i > first, _skip_blank(text, i)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _skip_blank(text: Bytes, i: int) -> int:
-    while i < text.size and text[i] in _BLANK:
+    while i < text.size and (text[i] == _SPACE or text[i] == _TAB or text[i] == _RETURN):
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _after_bar(text: Bytes, i: int) -> int:
     """The place after the bar of the line at `i`; -1 without a bar."""
     while i < text.size and text[i] != _END:
@@ -82,36 +81,30 @@ def _after_bar(text: Bytes, i: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
-def distinct_rows(values: Floats, bits: Ints) -> tuple[Ints, Ints]:
-    """The first row of each set of equal rows, and each row's set; `bits` are the values' own bytes.
+@kernel
+def distinct_rows(values: Floats, bits: Ints, slot: Ints, hashes: Words, first: Ints, inverse: Ints) -> int:
+    """Fill in the first row of each set of equal rows, and each row's set. The number of sets.
 
-    A hash table with open addressing: equal hashes are only a hint, rows are always compared.
+    `bits` are the values' own bytes. `slot` and `hashes` are the memory of a hash table with open addressing:
+    a power of two of slots of -1, at least twice as many as there are rows, and a hash for each row. Equal
+    hashes are only a hint, rows are always compared.
     """
-    rows = values.shape[0]
-    size = 16
-    while size < 2 * rows:
-        size *= 2
-    slot = np.full(size, -1, dtype=np.int64)
-    first = np.empty(rows, dtype=np.int64)
-    hashes = np.empty(rows, dtype=np.uint64)
-    inverse = np.empty(rows, dtype=np.int64)
     found = 0
-    for r in range(rows):
+    for r in range(len(values)):
         key = _row_hash(values[r], bits[r])
-        at = np.int64(key & np.uint64(size - 1))
+        at = np.int64(key & np.uint64(slot.size - 1))
         while slot[at] >= 0 and not (hashes[slot[at]] == key and _same(values[first[slot[at]]], values[r])):
-            at = (at + 1) & (size - 1)
+            at = (at + 1) & (slot.size - 1)
         if slot[at] < 0:
             slot[at] = found
             first[found] = r
             hashes[found] = key
             found += 1
         inverse[r] = slot[at]
-    return first[:found].copy(), inverse
+    return found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _row_hash(row: Floats, bits: Ints) -> np.uint64:
     """A number that equal rows share; all NaNs count as one value, and so do both zeros."""
     key = np.uint64(0x9E3779B97F4A7C15)
@@ -126,7 +119,7 @@ def _row_hash(row: Floats, bits: Ints) -> np.uint64:
     return key
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _same(a: Floats, b: Floats) -> bool:
     i = 0
     while i < a.size and (a[i] == b[i] or (a[i] != a[i] and b[i] != b[i])):

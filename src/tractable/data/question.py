@@ -15,7 +15,7 @@ from tractable.data.evidence import Evidence, Finding, allowed_states, both, evi
 from tractable.data.schema import Schema, Variable
 
 _QUOTED = re.compile(r"""(?:^|(?<=[,=<>{\[(|]))(\s*)('(?:[^']|'')*'|"(?:[^"]|"")*")""")
-_HELD = re.compile("\ue000(\\d+)\ue001")  # stands for a quoted text while the question is cut up
+_PRIVATE = range(0xE000, 0xF900)  # characters without a meaning; one that a text lacks can mark a place in it
 _OPERATOR = re.compile(r"!=|<=|>=|=|<|>|\bin\b(?=\s*[{\[])")
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}  # comparisons read from the right
 _QUESTION = re.compile(r"\s*[Pp]\s*\((.*)\)\s*", re.DOTALL)
@@ -50,16 +50,33 @@ def parse_conditions(text: str, schema: Schema) -> Evidence:
     return _evidence(held, quoted, schema)
 
 
-def _hold_quoted(text: str) -> tuple[str, list[str]]:
-    """The text with each quoted part replaced by a mark, and the parts without their quotes."""
-    quoted: list[str] = []
+class _Quoted:
+    """The quoted parts of a text; marks stand for them while it is cut up."""
 
-    def hold(match: re.Match[str]) -> str:
-        mark = match[2][0]
-        quoted.append(match[2][1:-1].replace(mark * 2, mark))
-        return f"{match[1]}\ue000{len(quoted) - 1}\ue001"
+    def __init__(self, text: str) -> None:
+        used = set(text)
+        mark = next((chr(code) for code in _PRIVATE if chr(code) not in used), None)
+        if mark is None:
+            raise ValueError("a question has too many different characters of private use")
+        self._mark = mark
+        self._held = re.compile(f"{mark}(\\d+){mark}")
+        self._parts: list[str] = []
 
-    return _QUOTED.sub(hold, text), quoted
+    def hold(self, match: re.Match[str]) -> str:
+        """The mark that stands for one quoted part, which is kept without its quotes."""
+        quote = match[2][0]
+        self._parts.append(match[2][1:-1].replace(quote * 2, quote))
+        return f"{match[1]}{self._mark}{len(self._parts) - 1}{self._mark}"
+
+    def restore(self, text: str) -> str:
+        """The text without spaces around it and with its quoted parts put back."""
+        return self._held.sub(lambda match: self._parts[int(match[1])], text.strip())
+
+
+def _hold_quoted(text: str) -> tuple[str, _Quoted]:
+    """The text with each quoted part replaced by a mark, and what the marks stand for."""
+    quoted = _Quoted(text)
+    return _QUOTED.sub(quoted.hold, text), quoted
 
 
 def _split(text: str, separator: str) -> list[str]:
@@ -73,7 +90,7 @@ def _split(text: str, separator: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _evidence(text: str, quoted: list[str], schema: Schema) -> Evidence:
+def _evidence(text: str, quoted: _Quoted, schema: Schema) -> Evidence:
     known: dict[int, Finding] = {}
     for part in _split(text, ",") if text.strip() else []:
         for name, operator, value in _conditions(part, quoted, schema):
@@ -83,47 +100,42 @@ def _evidence(text: str, quoted: list[str], schema: Schema) -> Evidence:
     return evidence_of(known, schema)
 
 
-def _conditions(part: str, quoted: list[str], schema: Schema) -> list[tuple[str, str, str]]:
+def _conditions(part: str, quoted: _Quoted, schema: Schema) -> list[tuple[str, str, str]]:
     """The name, operator and value of each condition: two in `low <= name < high`, else one."""
     operator = _OPERATOR.search(part)
     if operator is None:
-        raise ValueError(f"{_restore_quoted(part, quoted)!r} is no condition of the form name=value")
+        raise ValueError(f"{quoted.restore(part)!r} is no condition of the form name=value")
     left, right = part[: operator.start()].strip(), part[operator.end() :].strip()
-    name = _restore_quoted(left, quoted)
+    name = quoted.restore(left)
     if operator[0] not in _TURNED or name in schema.names:
         return [(name, operator[0], right)]
     second = _OPERATOR.search(right)
     middle = right if second is None else right[: second.start()]
-    name_after = _restore_quoted(middle, quoted)
+    name_after = quoted.restore(middle)
     if name_after not in schema.names or (second is not None and second[0] not in _TURNED):
         return [(name, operator[0], right)]
     first = (name_after, _TURNED[operator[0]], left)
     return [first] if second is None else [first, (name_after, second[0], right[second.end() :].strip())]
 
 
-def _restore_quoted(text: str, quoted: list[str]) -> str:
-    """The text without spaces around it and with its quoted parts put back."""
-    return _HELD.sub(lambda match: quoted[int(match[1])], text.strip())
-
-
-def _condition(variable: Variable, operator: str, value: str, quoted: list[str]) -> Finding:
+def _condition(variable: Variable, operator: str, value: str, quoted: _Quoted) -> Finding:
     if not value:
         raise ValueError(f"the condition on '{variable.name}' has no value")
     if operator == "!=":
         return _differs(variable, _equals(variable, value, quoted))
     if operator in ("=", "in"):
         return _equals(variable, value, quoted)
-    return _comparison(variable, operator, _restore_quoted(value, quoted))
+    return _comparison(variable, operator, quoted.restore(value))
 
 
-def _equals(variable: Variable, value: str, quoted: list[str]) -> Finding:
+def _equals(variable: Variable, value: str, quoted: _Quoted) -> Finding:
     """What `name=value` says: a state of that very text first, then a set, an interval, or a number."""
-    text = _restore_quoted(value, quoted)
+    text = quoted.restore(value)
     if text in map(str, variable.states):
         return variable.code(text)
     if value[0] + value[-1] not in ("{}", "[]"):
         return _truth(variable, text)
-    items = [_restore_quoted(item, quoted) for item in _split(value[1:-1], ",")]
+    items = [quoted.restore(item) for item in _split(value[1:-1], ",")]
     textual = any(isinstance(s, str) for s in variable.states)
     if variable.is_categorical and (value[0] == "{" or textual):
         return one_of(variable, items)

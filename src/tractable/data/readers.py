@@ -6,7 +6,7 @@ A new kind of file is one function and one line in `READERS`.
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from tractable.data.schema import Kind, Schema
 from tractable.data.schema_files import read_schema
 from tractable.data.source import Source, find_source
 from tractable.data.table import Table
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def read(  # noqa: PLR0913 - what can be said about a file
         return _read_data(found.path, known, unseen)
     if found.suffix not in READERS:
         suffixes = ", ".join([*READERS, DATA_SUFFIX])
-        raise ValueError(f"'{found}' is no table this program reads (suffixes: {suffixes})")
+        packed = ": unpack it first, or pack it as .gz" if found.suffix in PACKED else ""
+        raise ValueError(f"'{found}' is no table this program reads{packed} (suffixes: {suffixes})")
     marks = (na,) if isinstance(na, str) else tuple(na)
     frame = READERS[found.suffix](found, Layout(sep, marks, _text_columns(known)))
     if not frame.num_rows:
@@ -104,20 +107,25 @@ def _read_data(path: Path, schema: Schema | None, unseen: Unseen) -> Table:
     if not len(content.values):
         raise ValueError(f"{path}: the table has no rows")
     if schema is None:
-        return Table(plain_schema(path, content.values), content.values, content.weights)
+        return _named(path, Table, plain_schema(path, content.values), content.values, content.weights)
     if content.values.shape[1] != len(schema):
         raise ValueError(
             f"{path}: the file has {content.values.shape[1]} columns, the schema has {len(schema)}"
         )
     values = np.empty_like(content.values)
     for i, (column, variable) in enumerate(zip(content.values.T, schema, strict=True)):
-        try:
-            cells = integer_column(column, variable)
-            values[:, i] = code_column(cells, variable, lenient=unseen == "missing")
-        except ValueError as fault:
-            raise ValueError(f"{path}: {fault}") from None
+        cells = _named(path, integer_column, column, variable)
+        values[:, i] = _named(path, code_column, cells, variable, lenient=unseen == "missing")
     strange = np.isnan(values) & ~np.isnan(content.values)
-    return Table(schema, values, content.weights, strange if strange.any() else None)
+    return _named(path, Table, schema, values, content.weights, strange if strange.any() else None)
+
+
+def _named(path: Path, make: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """What a function returns; the file is named in its complaint."""
+    try:
+        return make(*arguments, **options)
+    except ValueError as fault:
+        raise ValueError(f"{path}: {fault}") from None
 
 
 def _read_text(source: Source, layout: Layout) -> Any:
@@ -152,13 +160,19 @@ def _guarded(source: Source, reader: Callable[[Any], Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return reader(source.open())
+        frame = reader(source.open())
+        frame.validate(full=True)  # pyarrow trusts what a damaged file says of itself, and crashes
+        frame.column_names  # noqa: B018 - which are decoded here
+        return frame
+    except UnicodeDecodeError:
+        raise ValueError(f"{source}: a column's name is no text in UTF-8") from None
     except (pa.ArrowException, OSError) as fault:
         words = (str(fault).splitlines() or [type(fault).__name__])[0]
         raise ValueError(f"{source}: {words}") from None
 
 
 DATA_SUFFIX = ".data"
+PACKED = (".bz2", ".xz", ".zst", ".zip", ".7z", ".lz4", ".lzma", ".tar", ".tgz")
 READERS: dict[str, Callable[[Source, Layout], Any]] = {
     ".csv": _read_text,
     ".tsv": _read_tabs,

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -48,6 +48,11 @@ class Variable:
             raise ValueError(f"column '{self.name}' is {self.kind} and cannot have states")
         if len(set(map(_typed_state, self.states))) < len(self.states):
             raise ValueError(f"column '{self.name}' has the same state twice")
+        for state in self.states:
+            if isinstance(state, float) and not isfinite(state):
+                raise ValueError(
+                    f"column '{self.name}' has the state {state}: a state is text or a finite number"
+                )
 
     @property
     def heading(self) -> Any:
@@ -143,6 +148,8 @@ def _state_code(variable: Variable, value: object) -> int:
 def _number(variable: Variable, value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number of Python that no double can hold
+        return inf if value > 0 else -inf  # type: ignore[operator]
     except (TypeError, ValueError):
         wanted = "a date such as 2020-12-31" if variable.is_time else "a number"
         raise ValueError(f"column '{variable.name}' is {variable.kind}: {value!r} is not {wanted}") from None

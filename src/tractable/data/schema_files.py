@@ -46,6 +46,10 @@ def read_schema(path: str | Path) -> Schema:
         raise ValueError(f"there is no file '{place}'")
     try:
         content = json.loads(place.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{place}: the text is not UTF-8") from None
+    except RecursionError:
+        raise ValueError(f"{place}: the JSON is nested too deeply") from None
     except ValueError as fault:
         raise ValueError(f"{place}: the JSON is not well formed: {fault}") from None
     columns = content.get("columns") if isinstance(content, dict) else content
@@ -57,10 +61,23 @@ def read_schema(path: str | Path) -> Schema:
         raise ValueError(f"{place}: {fault}") from None
 
 
+def _is_text(value: Any) -> bool:
+    """Whether a value can be written as UTF-8, as every table is; what is no text can."""
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _variable(number: int, column: Any) -> Variable:
     if not isinstance(column, dict) or not isinstance(column.get("name"), str):
         raise ValueError(f"column {number + 1} has no name that is text")
     name, kind, states = column["name"], column.get("kind"), column.get("states", [])
+    if not all(_is_text(part) for part in (name, *(states if isinstance(states, list) else ()))):
+        raise ValueError(
+            f"column {number + 1}: its name or a state holds half a surrogate pair, which is no text"
+        )
     if kind not in KINDS:
         raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
     if kind not in ("categorical", "ordinal"):

@@ -6,6 +6,8 @@ operations are cut into stretches: on the way up only those values are kept that
 the way down each stretch is evaluated once more just before its flows.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
 from tractable.engine.program import PLAIN, Program, ValuePlaces, own_places
+from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
 STRETCH = 4096  # operations evaluated together; with their tile they stay in the cache
 WHOLE = 8192  # so many are not cut
@@ -136,6 +139,26 @@ def _slots(below: Ints, above: Ints, size: int) -> tuple[UInt32s, int]:
     last = size - 1
     order = np.argsort(last - below, kind="stable")
     count = np.bincount(last - below, minlength=size)
-    start = np.concatenate([[0], np.cumsum(count)])
+    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     slot, slots = schedule.slots(start, (last - above[order]).astype(np.uint32))
-    return slot[::-1].astype(np.uint32), int(slots)
+    return np.ascontiguousarray(slot[::-1]), slots
+
+
+def sweep_tiles(program: Program, back: Backward, inputs: Inputs, tile: Tile) -> Iterator[tuple[int, Floats]]:
+    """Sweep upwards, tile after tile: its first row, and the root's values and exponents, (2, rows)."""
+    width = tile.value.shape[1]
+    for first in range(0, inputs.rows, width):
+        span = Span(first, first + width, 0, program.kind.size)
+        yield first, sweep_up(program, back.up, inputs, tile, span, False)
+
+
+def sweep_stretches(
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, first: int
+) -> Iterator[tuple[int, int]]:
+    """The stretches of a program, the last one first, each with the tile holding the values of all of it."""
+    stretches = [(int(begin), int(end)) for begin, end in pairwise(back.cuts)]
+    for begin, end in reversed(stretches):
+        if len(stretches) > 1:
+            span = Span(first, first + tile.value.shape[1], begin, end)
+            sweep_up(program, back.again, inputs, tile, span, False)
+        yield begin, end

@@ -6,9 +6,10 @@ product, and so are, on the way down, the flows of the operands and the expected
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints, UInt32s
+from tractable.arrays import Bools, Bytes, Floats, Ints, UInt32s
 from tractable.circuit.graph import SUM
 from tractable.compiled import njit
+from tractable.engine.program import WIDE
 
 LEAST = 4  # sums, and operands, from which on a matrix product pays
 
@@ -34,33 +35,64 @@ def matrix_heads(kind: Bytes, start: Ints, operand: UInt32s, leaf_start: Ints) -
 
 
 @njit(cache=True, nogil=True)
-def multiply(
-    value: Floats, weight: Floats, first: int, sums: int, head: int, operands: int, below: int
-) -> None:
-    """Set the values of sums from `head` on to their matrix of weights times the values from `below` on."""
+def multiply_matrix(  # noqa: PLR0913, PLR0917
+    value: Floats,
+    scaled: Bools,
+    care: Bytes,
+    weight: Floats,
+    first: int,
+    head: int,
+    sums: int,
+    below: int,
+    operands: int,
+) -> bool:
+    """Set the values of sums from `head` on to their matrix of weights times the values from `below` on.
+
+    Answers False, with nothing done, where an exponent is in the way.
+    """
+    for op in range(below, below + operands):
+        if scaled[op]:
+            return False
+    for op in range(head, head + sums):
+        if care[op] == WIDE:
+            return False
     matrix = weight[first : first + sums * operands].reshape(sums, operands)
     np.dot(matrix, value[below : below + operands], value[head : head + sums])
+    return True
 
 
 @njit(cache=True, nogil=True)
-def pull(
+def pull_matrix(  # noqa: PLR0913, PLR0917
     flow: Floats,
     value: Floats,
+    scaled: Bools,
+    care: Bytes,
     weight: Floats,
-    first: int,
-    shape: tuple[int, int],
-    places: tuple[int, int],
     tally: Floats,
-) -> None:
-    """Set the flows of the operands over their values from the shares of the sums, and tally the edges.
+    end: int,
+    head: int,
+    start: Ints,
+    up_start: Ints,
+    sizes: Ints,
+) -> int:
+    """Set the flows of all operands of a matrix over their values, and tally the edges; the first operand.
 
-    `shape` is (operands, sums), `places` where either begin; the edges from `first` on are in that order.
+    `end` is its last operand, `head` its first sum. If an exponent is in the way, one past `end` is returned:
+    the flows must be set one by one.
     """
-    (operands, sums), (below, head) = shape, places
+    sums, operands = sizes[head], up_start[head + 1] - up_start[head]
+    below = end + 1 - operands
+    for op in range(below, end + 1):
+        if scaled[op]:
+            return end + 1
+    for op in range(head, head + sums):
+        if scaled[op] or care[op] == WIDE:
+            return end + 1
+    first, shares = start[below], flow[head : head + sums]
     matrix = weight[first : first + operands * sums].reshape(operands, sums)
-    shares = flow[head : head + sums]
     np.dot(matrix, shares, flow[below : below + operands])
     rows = np.dot(value[below : below + operands], shares.T)
     for i in range(operands):
         for j in range(sums):
             tally[first + i * sums + j] += matrix[i, j] * rows[i, j]
+    return below

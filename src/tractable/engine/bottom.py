@@ -94,9 +94,10 @@ def _only_column(start: Ints, child: Ints, column: Ints) -> None:
             below = column[child[e]]
             if below == -2:
                 continue
-            only = below if only in (-2, below) else -1
-            if only == -1:
+            if only != -2 and only != below:  # noqa: PLR1714 (membership takes longer to compile)
+                only = -1
                 break
+            only = below
         column[node] = only
 
 

@@ -47,10 +47,9 @@ def _assemble(bottom: Bottom, tables: LeafTables, ops: Operations) -> CompiledGr
         return CompiledGraph(_EMPTY, tables, 0, float(coefficient), True, bottom.dense_node, _NONE, _NONE)
     program, origin, leaf_origin = listing.program(root, low, high)
     slot, slots = schedule.slots(program.start, program.operand)
-    places = slot.astype(np.uint32)
-    program = program._replace(slot=places, operand_slot=places[program.operand])
+    program = program._replace(slot=slot, operand_slot=slot[program.operand])
     return CompiledGraph(
-        program, tables, int(slots), float(coefficient), False, bottom.dense_node, origin, leaf_origin
+        program, tables, slots, float(coefficient), False, bottom.dense_node, origin, leaf_origin
     )
 
 
@@ -117,10 +116,10 @@ class _Listing:
             weight_exponent=np.zeros(log_weight.size),
             leaf_start=leaf_start, leaf=leaf[leaf_picked], leaf_weight=np.exp(leaf_log_weight),
             stride=np.ones(order.size, dtype=np.int64), source=sources[order],
-            slot=_PLACES, operand_slot=_PLACES, matrix=_NONE,
+            slot=_PLACES, operand_slot=_PLACES, matrix=_NONE, is_plain=False, has_matrices=False,
         )  # fmt: skip
         matrix = matrix_heads(program.kind, program.start, program.operand, program.leaf_start)
-        program = program._replace(matrix=matrix)
+        program = program._replace(matrix=matrix, has_matrices=bool(matrix.any()))
         program = _with_care(program, (log_weight, leaf_log_weight), low, high)
         return program, self.ops.origin[edge[picked]], self.ops.origin[leaf_edge[leaf_picked]]
 
@@ -162,7 +161,7 @@ def _best_order(start: Ints, operand: Ints, root: int, kind: Bytes) -> Ints:
 
     If most edges belong to matrices in the order of the node numbers, that order is taken.
     """
-    depth_first = schedule.depth_first(start, operand, schedule.needs(start, operand), root)
+    depth_first = schedule.depth_first(start, operand, root)
     numbered = np.sort(depth_first)
     new_start, new_operand = _reorder(start, operand, numbered)
     heads = matrix_heads(kind[numbered], new_start, new_operand, np.zeros_like(new_start))
@@ -191,8 +190,9 @@ def _with_care(program: Program, log_weights: tuple[Floats, Floats], low: Floats
     care = np.where((op_low > -SAFE) & (op_high < SAFE), PLAIN, CHECKED)
     care[np.repeat(np.arange(care.size), np.diff(program.start))[exponent != 0]] = WIDE
     return program._replace(
-        care=care.astype(np.uint8), weight=value, weight_exponent=exponent, stride=_strides(program, edges)
-    )
+        care=care.astype(np.uint8), weight=value, weight_exponent=exponent, stride=_strides(program, edges),
+        is_plain=bool((care == PLAIN).all()),
+    )  # fmt: skip
 
 
 def _strides(program: Program, edges: tuple[Ints, Floats, Floats]) -> Ints:
@@ -218,5 +218,5 @@ _PLACES: UInt32s = np.zeros(0, dtype=np.uint32)
 _START: Ints = np.zeros(1, dtype=np.int64)
 _EMPTY = Program(
     _BYTES, _BYTES, _START, _PLACES, _FLOATS, _FLOATS, _START, _NONE, _FLOATS, _NONE, _NONE, _PLACES, _PLACES,
-    _NONE,
+    _NONE, True, False,
 )  # fmt: skip

@@ -9,27 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats
-from tractable.circuit.graph import SUM
+from tractable.arrays import Floats, Ints
+from tractable.circuit.graph import PRODUCT, SUM
 from tractable.compiled import njit
-from tractable.engine.backward import Backward
-from tractable.engine.blocks import pull
-from tractable.engine.flows import Flows, any_exponent, new_flows, pull_scaled, take_from_products
-from tractable.engine.program import DENSE, LOOKUP, WIDE, Program
-from tractable.engine.rows import CONTRACT, leaf_entry, power
+from tractable.engine.backward import Backward, sweep_stretches, sweep_tiles
+from tractable.engine.blocks import pull_matrix
+from tractable.engine.flows import Flows, add_products, any_exponent, new_flows, pull_scaled
+from tractable.engine.program import DENSE, LOOKUP, Program
+from tractable.engine.rows import power
 from tractable.engine.tallies import (
-    add_flows,
-    divide_slot,
-    multiply_slot,
-    pull_one,
-    pull_share,
-    pull_two,
+    SUMMED,
+    count_flow,
+    count_source,
+    count_states,
+    count_terms,
     share_pair,
-    tally_seen_states,
-    tally_shares,
-    tally_states,
 )
-from tractable.engine.up import Inputs, Tile, sweep_up
+from tractable.engine.up import Inputs, Tile
 
 
 class Tally(NamedTuple):
@@ -43,30 +39,25 @@ class Tally(NamedTuple):
     root_exponent: Floats  # (rows of the batch,)
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
 def sweep_counts(
     program: Program, back: Backward, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
 ) -> None:
     """Add the expected counts of a batch to the tally. Rows that only fill the last tile have weight zero."""
-    width, ops, stretches = tile.value.shape[1], program.kind.size, back.cuts.size - 1
-    top = back.up.slot[ops - 1]
+    width = tile.value.shape[1]
     flows = new_flows(back, width)
-    state = np.empty(tile.code.shape)  # as doubles, which fill the same vector lanes as flows
-    for base in range(0, weights.size, width):
-        sweep_up(program, back.up, inputs, base, tile, False, 0, ops)
-        state[:] = tile.code
-        for r in range(width):
-            tally.root[base + r] = tile.value[top, r]
-            tally.root_exponent[base + r] = tile.exponent[top, r] if tile.scaled[top] else 0.0
-            flows.value[back.slot[ops - 1], r] = weights[base + r] if tile.value[top, r] > 0.0 else 0.0
-        for k in range(stretches - 1, -1, -1):
-            if stretches > 1:
-                sweep_up(program, back.again, inputs, base, tile, False, back.cuts[k], back.cuts[k + 1])
-            _sweep_down(program, back, inputs, tile, state, flows, tally, base, k)
+    exponent = None if program.is_plain else tile.exponent
+    matrix = back.matrix if back.matrix.any() else None
+    for first, root in sweep_tiles(program, back, inputs, tile):
+        here = slice(first, first + width)
+        tally.root[here], tally.root_exponent[here] = root
+        flows.value[back.slot[-1]] = np.where(root[0] > 0.0, weights[here], 0.0)
+        state = inputs.code[first // width].astype(np.float64)
+        for stretch in sweep_stretches(program, back, inputs, tile, first):
+            _count(program, back, inputs, tile, state, flows, tally, exponent, matrix, (first, *stretch))
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
+@njit(cache=True, nogil=True, fastmath=SUMMED)
+def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
     back: Backward,
     inputs: Inputs,
@@ -74,113 +65,70 @@ def _sweep_down(  # noqa: C901, PLR0912, PLR0913, PLR0917
     state: Floats,
     flows: Flows,
     tally: Tally,
-    base: int,
-    k: int,
+    exponent: Floats | None,
+    matrix: Ints | None,
+    stretch: tuple[int, int, int],
 ) -> None:
-    """Fill the flows of the operations of one stretch, the last one first. The root has its flow already."""
-    kind, slot, start, reader_slot, weight, product_start, product, careful, value = (
-        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.product_start,
-        back.product_slot, back.careful, tile.value,
+    """Fill the flows of the operations of one stretch, the last one first. The root has its flow already.
+
+    `stretch` is (first row of the tile, first operation, operation after the last). `exponent` is that of the
+    tile and `matrix` that of `back`, or None where no operation needs it.
+    """
+    kind, slot, start, reader, weight, weight_exponent, careful, product_start, product, place = (
+        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.weight_exponent,
+        back.careful, back.product_start, back.product_slot, back.again.slot,
     )  # fmt: skip
-    leaf_start, leaf_column, place, flow, table, complete = (
-        program.leaf_start, inputs.leaf_column, back.again.slot, flows.value, inputs.leaf_table,
-        inputs.complete,
+    pair, operand, care, sizes, up_start, up_weight, leaf_start = (
+        back.pair, back.again.operand, program.care, program.matrix, program.start, program.weight,
+        program.leaf_start,
     )  # fmt: skip
-    edge_tally, leaf_tally, matrix, scaled, handed_scaled, pair, operand, up_start, up_weight = (
-        tally.edge, tally.leaf_edge, back.matrix, tile.scaled, flows.scaled, back.pair, back.again.operand,
-        program.start, program.weight,
-    )  # fmt: skip
-    pulled = program.kind.size  # from here on flows are there already, as part of a matrix
-    for op in range(back.cuts[k + 1] - 1, back.cuts[k] - 1, -1):
-        if matrix[op] > 0:
-            pulled = _pull_matrix(program, back, op, tile, flows, edge_tally)
-        o, v = slot[op], place[op]
-        first, last, product_first, product_last, leaf_first, leaf_last = (
-            start[op], start[op + 1], product_start[op], product_start[op + 1],
-            leaf_start[op], leaf_start[op + 1],
+    _, code, column, table, source, offset, _, _, _, _ = inputs
+    edge_tally, leaf_tally, entry, dense, _, _ = tally
+    (value, _, scaled), (flow, flow_exponent, flow_scaled) = tile, flows
+    pulled = kind.size  # from here on flows are there already, over their values, as part of a matrix
+    for op in range(stretch[2] - 1, stretch[1] - 1, -1):
+        o, v, first, last, above, above_last = (
+            slot[op], place[op], start[op], start[op + 1], product_start[op], product_start[op + 1],
         )  # fmt: skip
-        is_sum, is_share = kind[op] == SUM, False  # whether a sum's flow is there over its value already
+        is_sum, is_there = kind[op] == SUM, False  # the flow of the sums above
+        is_share = is_sum and first < last and above == above_last  # where it comes over its value
+        if matrix is not None:
+            if matrix[op] > 0:
+                pulled = pull_matrix(
+                    flow, value, scaled, care, weight, edge_tally, op, matrix[op] - 1, start, up_start, sizes
+                )  # fmt: skip
+            is_there = op >= pulled and first < last
+            if is_there and not is_share:
+                for r in range(value.shape[1]):
+                    flow[o, r] *= value[v, r]
+        if exponent is not None:
+            is_careful = careful[op] and not is_there
+            if is_careful and any_exponent(scaled[v], flow_scaled, reader, weight_exponent, first, last):
+                is_there, is_share = True, False
+                pull_scaled(
+                    flow, flow_exponent, flow_scaled, o, value, exponent, scaled, v, reader, weight,
+                    weight_exponent, first, last, edge_tally,
+                )  # fmt: skip
         if pair[op]:
             is_share = True
-            share_pair(flow, o, product[product_first], value, operand, up_weight, up_start[op])
-        elif first == last:
-            is_share = take_from_products(flow, o, value, v, is_sum, product, product_first, product_last)
-        elif op < pulled and careful[op] and any_exponent(back, op, tile, flows):
-            pull_scaled(back, op, tile, flows, edge_tally)
-        else:
-            is_share = is_sum and product_first == product_last
-            if op < pulled and last - first == 1 and not is_share:
-                pull_one(flow, o, value, v, reader_slot, weight, first, edge_tally)
-            elif op < pulled and last - first == 2 and not is_share:
-                pull_two(flow, o, value, v, reader_slot, weight, first, edge_tally)
-            else:
-                if op < pulled:
-                    pull_share(flow, o, value, v, reader_slot, weight, first, last, edge_tally)
-                if not is_share:
-                    multiply_slot(flow, o, value, v)
-            add_flows(flow, o, product, product_first, product_last)
+            share_pair(flow, o, product[above], value, operand, up_weight, up_start[op])
+            above = above_last
+        elif first < last and not is_there:
+            count_flow(flow, o, value, v, is_share, reader, weight, first, last, edge_tally)
+        add_products(flow, o, value, v, is_sum, is_share, product, above, above_last, first == last)
+        s = o
+        if exponent is not None:
+            flow_scaled[o] = is_sum and scaled[v]
+            if flow_scaled[o]:
+                s = np.uint32(flow.shape[0] - 1)
+                for r in range(value.shape[1]):
+                    flow_exponent[o, r] = exponent[v, r]
+                    flow[s, r] = flow[o, r] * power(-exponent[v, r])
+        leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
         if is_sum:
-            if not is_share:
-                divide_slot(flow, o, value, v)
-            handed_scaled[o] = scaled[v]
-            if scaled[v]:
-                flows.exponent[o] = tile.exponent[v]
-        if leaf_first < leaf_last:
-            if is_sum and scaled[v]:
-                _tally_terms(program, op, o, inputs, tile, flows, leaf_tally)
-            elif is_sum:
-                tally_shares(flow, o, state, leaf_column, table, leaf_first, leaf_last, leaf_tally)
-            elif complete:
-                tally_seen_states(flow, o, state, leaf_column, leaf_first, leaf_last, leaf_tally)
-            else:
-                tally_states(flow, o, state, leaf_column, leaf_first, leaf_last, leaf_tally)
+            count_terms(flow, s, state, column, table, leaf, leaf_last, leaf_tally)
+        elif kind[op] == PRODUCT:
+            count_states(flow, o, state, column, leaf, leaf_last, leaf_tally)
         elif kind[op] == LOOKUP or kind[op] == DENSE:
-            _tally_source(program, op, o, inputs, tile, flow, tally, base)
-
-
-@njit(cache=True, nogil=True)
-def _pull_matrix(program: Program, back: Backward, end: int, tile: Tile, flows: Flows, tally: Floats) -> int:
-    """Set the flows of all operands of a matrix, of which `end` is the last; returns the first of them.
-
-    If an exponent is in the way, one past `end` is returned: the flows must be set one by one.
-    """
-    head = back.matrix[end] - 1
-    sums, operands = program.matrix[head], program.start[head + 1] - program.start[head]
-    below = end + 1 - operands
-    for op in range(below, end + 1):
-        if tile.scaled[op]:
-            return end + 1
-    for op in range(head, head + sums):
-        if tile.scaled[op] or program.care[op] == WIDE:
-            return end + 1
-    places = (below, head)
-    pull(flows.value, tile.value, back.weight, back.start[below], (operands, sums), places, tally)
-    return below
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _tally_terms(
-    program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flows: Flows, tally: Floats
-) -> None:
-    """Add the share of a sum times the terms of its binary leaves."""
-    for e in range(program.leaf_start[op], program.leaf_start[op + 1]):
-        column, table = inputs.leaf_column[e], inputs.leaf_table
-        for r in range(tile.value.shape[1]):
-            state = tile.code[column, r]
-            x = flows.value[o, r] * leaf_entry(state, table[e, 0], table[e, 1], table[e, 2])
-            if flows.scaled[o]:
-                x *= power(-flows.exponent[o, r])
-            tally[e, min(state, 2)] += x
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
-def _tally_source(
-    program: Program, op: int, o: int, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int
-) -> None:
-    """Add the flow of an operation that reads a leaf to the states of its rows, or keep it for each row."""
-    code, column, offset, entry = tile.code, inputs.source_column[op], inputs.source_offset[op], tally.entry
-    if program.kind[op] == DENSE:
-        tally.dense[offset, base : base + flow.shape[1]] = flow[o]
-        return
-    for r in range(flow.shape[1]):
-        entry[offset + code[column, r]] += flow[o, r]
+            is_dense = kind[op] == DENSE
+            count_source(flow, o, code, source[op], offset[op], is_dense, stretch[0], entry, dense)

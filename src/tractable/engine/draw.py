@@ -15,10 +15,10 @@ from tractable.engine.inputs import (
     every_column,
 )
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.program import own_places
+from tractable.engine.program import Program, own_places
 from tractable.engine.sweep import SMALL_TILE, in_parts, map_threads, new_tile, threads_or_default, tile_width
-from tractable.engine.trace import Draws, LeafWeights, trace, trace_batch
-from tractable.engine.up import sweep_up
+from tractable.engine.trace import Draws, LeafWeights, trace
+from tractable.engine.up import Inputs, Span, Tile, sweep_up
 from tractable.leaves.random_bits import as_uniform, mix_bits
 
 FEW_DRAWS = 200  # that another thread is not worth
@@ -39,13 +39,13 @@ def samples(
         return np.tile(row, (count, 1))
     program = question.code.program
     inputs = batch(question, row[None, :], SMALL_TILE)
-    tile = new_tile(graph, program.kind.size, SMALL_TILE)
-    sweep_up(program, own_places(program), inputs, 0, tile, False, 0, program.kind.size)
+    tile, span = new_tile(program.kind.size, SMALL_TILE), Span(0, SMALL_TILE, 0, program.kind.size)
+    sweep_up(program, own_places(program), inputs, tile, span, False)
     leaves = _remembered_leaves(question)
 
     def run(words: Words) -> Floats:
-        draws = _empty_draws(words, len(row))
-        trace(program, inputs, leaves, tile, draws, False)
+        draws = _empty_draws(words, len(row), False)
+        _trace_tile(program, inputs, leaves, tile, draws, 0)
         return _fill_rows(question, np.broadcast_to(row, (words.size, row.size)), draws)
 
     workers = min(threads_or_default(threads), 1 + count // FEW_DRAWS)
@@ -74,10 +74,16 @@ def completions(
 
     def run(part: slice) -> Floats:
         some = rows[part]
-        tile = new_tile(graph, ops, width)
-        draws = _empty_draws(words[part], rows.shape[1])
+        tile = new_tile(ops, width)
+        draws = _empty_draws(words[part], rows.shape[1], seed is None)
         inputs = batch(question, some, width)
-        trace_batch(program, layout, inputs, leaves, tile, draws, seed is None)
+        for first in range(0, len(some), width):
+            here = slice(first, min(first + width, len(some)))
+            sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
+            lane, state, line, random, best = draws
+            few = Draws(lane[here], state[here], line[here], random[here], best)
+            few.lane[:] = np.arange(few.lane.size)
+            _trace_tile(program, inputs, leaves, tile, few, first // width)
         return _fill_rows(question, some, draws)
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads))
@@ -89,11 +95,23 @@ def _words(seed: int, count: int) -> Words:
     return mix_bits(number + mix_bits(np.array([seed], dtype=np.uint64)))
 
 
-def _empty_draws(words: Words, columns: int) -> Draws:
+def _empty_draws(words: Words, columns: int, best: bool) -> Draws:
     shape = (words.size, columns)
-    return Draws(
-        np.zeros(words.size, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64), words.copy()
-    )
+    lane, line = np.zeros(words.size, np.int64), np.full(shape, -1, np.int64)
+    return Draws(lane, np.full(shape, np.nan), line, words.copy(), best)
+
+
+def _trace_tile(
+    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, number: int
+) -> None:
+    """Fill the draws of a tile, which holds its values. Those whose row is possible begin at the root."""
+    links = (np.full(program.kind.size, -1), np.full(draws.lane.size, -1), np.arange(draws.lane.size))
+    possible = np.flatnonzero(tile.value[program.kind.size - 1, draws.lane] > 0.0)
+    if possible.size:
+        links[0][-1] = possible[0]
+        links[1][possible[:-1]] = possible[1:]
+        exponent = None if program.is_plain else tile.exponent
+        trace(program, inputs, leaves, tile, draws, links, exponent, number)
 
 
 def _remembered_leaves(question: Question) -> LeafWeights:

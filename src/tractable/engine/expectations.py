@@ -1,5 +1,6 @@
 """Expected counts of rows at every edge and every leaf, for EM and gradients."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,9 @@ from tractable.engine.counts import Tally, sweep_counts
 from tractable.engine.hard import sweep_hard_counts
 from tractable.engine.inputs import Question, batch, dense_blocks, prepare
 from tractable.engine.lean import recompute_pairs
-from tractable.engine.program import LeafTables, own_places
+from tractable.engine.program import LeafTables
 from tractable.engine.scaling import join
-from tractable.engine.sweep import map_threads, new_tile, question_log_values, threads_or_default, tile_width
+from tractable.engine.sweep import map_threads, new_tile, question_log_values, tile_width, useful_threads
 from tractable.engine.up import Inputs, Tile
 
 LEAST_PART, MOST_PART = 512, 4096  # rows of one part
@@ -54,22 +55,32 @@ class Expecter:
         return question_log_values(question, rows, maximise=False, threads=threads)
 
     def expectations(
-        self, graph: Graph, rows: Floats, weights: Floats, *, hard: bool = False, threads: int | None = None
+        self,
+        graph: Graph,
+        rows: Floats,
+        weights: Floats,
+        *,
+        hard: bool = False,
+        threads: int | None = None,
+        between: Callable[[], None] | None = None,
     ) -> Expectations:
         """Expected counts under the parameters of `graph`, which has the structure of the compiled circuit.
 
         With `hard` a row counts for its most probable induced tree alone, and has the log-value of that tree.
+        `between` is called between parts of the rows, and may raise an exception to break off.
         """
         question = prepare(graph, reweight_program(self._structure, graph), {})
         back = recompute_pairs(reweight_backward(self._back, question.code.program), question.code.program)
-        workers = threads_or_default(threads)
+        workers = useful_threads(threads, graph, len(rows))
         size = part_size(len(rows))
         parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
 
         def run(part: slice) -> Tally:
+            if between is not None:
+                between()
             if hard:
                 return _hard_tally(question, back, rows[part], weights[part])
-            tile = self._tile(question, tile_width(self._places, part.stop - part.start, COUNT_TILE))
+            tile = self._tile(tile_width(self._places, part.stop - part.start, COUNT_TILE))
             tally = _tally(question, back, tile, rows[part], weights[part])
             self._spare.append(tile)
             return tally
@@ -77,13 +88,13 @@ class Expecter:
         tallies = map_threads(run, parts, workers)
         return _read(question, back, tallies, [p.stop - p.start for p in parts])
 
-    def _tile(self, question: Question, width: int) -> Tile:
+    def _tile(self, width: int) -> Tile:
         """A tile of that width; one that was used before, if there is any."""
         try:
             tile = self._spare.pop()
         except IndexError:
-            return new_tile(question.graph, self._places, width)
-        return tile if tile.value.shape[1] == width else self._tile(question, width)
+            return new_tile(self._places, width)
+        return tile if tile.value.shape[1] == width else self._tile(width)
 
 
 def part_size(rows: int) -> int:
@@ -93,7 +104,7 @@ def part_size(rows: int) -> int:
 
 def _tally(question: Question, back: Backward, tile: Tile, rows: Floats, weights: Floats) -> Tally:
     inputs = batch(question, rows, tile.value.shape[1])
-    tally = _empty_tally(question, back.edge.size, inputs.code.shape[1])
+    tally = _empty_tally(question, back.edge.size, inputs.rows)
     program = question.code.program
     sweep_counts(program, back, inputs, tile, _padded_weights(weights, tally.root.size), tally)
     return tally
@@ -103,10 +114,10 @@ def _hard_tally(question: Question, back: Backward, rows: Floats, weights: Float
     program = question.code.program
     width = tile_width(2 * program.kind.size, len(rows))
     inputs = batch(question, rows, width)
-    tally = _empty_tally(question, program.operand.size, inputs.code.shape[1])
-    tile = new_tile(question.graph, program.kind.size, width)
+    tally = _empty_tally(question, program.operand.size, inputs.rows)
+    tile = new_tile(program.kind.size, width)
     padded = _padded_weights(weights, tally.root.size)
-    sweep_hard_counts(program, own_places(program), inputs, tile, padded, tally)
+    sweep_hard_counts(program, inputs, tile, padded, tally)
     return tally._replace(edge=tally.edge[back.edge])
 
 
@@ -177,7 +188,7 @@ def _joint_flows(graph: Graph, dense: Floats) -> tuple[Floats, ...]:
 
 def dense_flows(question: Question, back: Backward, inputs: Inputs, tile: Tile) -> Floats:
     """How much of each row of a batch flows into each leaf over numbers. Shape (dense lines, rows)."""
-    rows = inputs.code.shape[1]
+    rows = inputs.rows
     tally = _empty_tally(question, back.edge.size, rows)
     sweep_counts(question.code.program, back, inputs, tile, np.ones(rows), tally)
     return tally.dense

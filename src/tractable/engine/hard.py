@@ -6,49 +6,58 @@ from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
 from tractable.compiled import njit
 from tractable.engine.counts import Tally
-from tractable.engine.program import DENSE, LOOKUP, Program, ValuePlaces
-from tractable.engine.trace import choose
-from tractable.engine.up import Inputs, Tile, sweep_up
+from tractable.engine.program import DENSE, LOOKUP, Program, own_places
+from tractable.engine.trace import choose_scaled
+from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
 
-@njit(cache=True, nogil=True)
-def sweep_hard_counts(
-    program: Program, layout: ValuePlaces, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally
-) -> None:
+def sweep_hard_counts(program: Program, inputs: Inputs, tile: Tile, weights: Floats, tally: Tally) -> None:
     """Add the counts of a batch to the tally, by the edges of the program. The tile holds all operations."""
-    width, top = tile.value.shape[1], program.kind.size - 1
-    flow = np.zeros((program.kind.size, width))
-    for base in range(0, weights.size, width):
-        sweep_up(program, layout, inputs, base, tile, True, 0, top + 1)
-        for r in range(width):
-            tally.root[base + r] = tile.value[top, r]
-            tally.root_exponent[base + r] = tile.exponent[top, r] if tile.scaled[top] else 0.0
-            flow[top, r] = weights[base + r] if tile.value[top, r] > 0.0 else 0.0
-        for op in range(top, -1, -1):
-            for r in range(width):
-                if flow[op, r] > 0.0:
-                    _hand_down(program, inputs, tile, flow, op, r, base, tally)
-                    flow[op, r] = 0.0
+    width, ops = tile.value.shape[1], program.kind.size
+    flow, places = np.zeros((ops, width)), own_places(program)
+    for first in range(0, inputs.rows, width):
+        here = slice(first, first + width)
+        root = sweep_up(program, places, inputs, tile, Span(first, first + width, 0, ops), True)
+        tally.root[here], tally.root_exponent[here] = root
+        flow[-1] = np.where(root[0] > 0.0, weights[here], 0.0)
+        _hand_down(program, inputs, tile, flow, tally, first, True)
 
 
 @njit(cache=True, nogil=True)
 def _hand_down(
-    program: Program, inputs: Inputs, tile: Tile, flow: Floats, op: int, r: int, base: int, tally: Tally
+    program: Program, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int, best: bool
 ) -> None:
-    kind, amount = program.kind[op], flow[op, r]
-    first, last = program.start[op], program.start[op + 1]
-    leaf_first, leaf_last = program.leaf_start[op], program.leaf_start[op + 1]
-    if kind == SUM:
-        e = choose(program, inputs, tile, op, r, 0.5, True)
-        if e >= 0:
-            tally.edge[e] += amount
-        first, last = (e, e + 1) if e >= 0 else (0, 0)
-        leaf_first, leaf_last = (-1 - e, -e) if e < 0 else (0, 0)
-    elif kind == LOOKUP:
-        tally.entry[inputs.source_offset[op] + tile.code[inputs.source_column[op], r]] += amount
-    elif kind == DENSE:
-        tally.dense[inputs.source_offset[op], base + r] = amount
-    for e in range(first, last):
-        flow[program.operand[e], r] += amount
-    for e in range(leaf_first, leaf_last):
-        tally.leaf_edge[e, min(tile.code[inputs.leaf_column[e], r], 2)] += amount
+    """Hand the flows of a tile down from the root, and take them out of `flow` where they are counted."""
+    kinds, start, operand, weight, weight_exponent, leaf_start = (
+        program.kind, program.start, program.operand, program.weight, program.weight_exponent,
+        program.leaf_start,
+    )  # fmt: skip
+    _, code, column, table, source, offset, _, _, _, _ = inputs
+    (value, exponent, scaled), (edge, leaf_edge, entry, dense, _, _) = tile, tally
+    t = base // flow.shape[1]
+    for op in range(flow.shape[0] - 1, -1, -1):
+        kind = kinds[op]
+        for r in range(flow.shape[1]):
+            amount = flow[op, r]
+            if amount == 0.0:
+                continue
+            flow[op, r] = 0.0
+            first, last = start[op], start[op + 1]
+            leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
+            if kind == SUM:
+                e = choose_scaled(
+                    value, exponent, scaled, op, r, operand, weight, weight_exponent, first, last, code, t,
+                    column, table, leaf, leaf_last, 0.5, best,
+                )  # fmt: skip
+                if e >= 0:
+                    edge[e] += amount
+                first, last = (e, e + 1) if e >= 0 else (0, 0)
+                leaf, leaf_last = (-1 - e, -e) if e < 0 else (0, 0)
+            elif kind == LOOKUP:
+                entry[offset[op] + code[t, source[op], r]] += amount
+            elif kind == DENSE:
+                dense[offset[op], base + r] = amount
+            for e in range(first, last):
+                flow[operand[e], r] += amount
+            for e in range(leaf, leaf_last):
+                leaf_edge[e, min(code[t, column[e], r], 2)] += amount

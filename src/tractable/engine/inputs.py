@@ -134,19 +134,20 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
     column = tables.column if tables.column.size else np.zeros(1, np.int64)
     dense, exponent = _dense_values(question, padded)
     return Inputs(
-        not np.isnan(rows).any(), _codes(question.graph, padded), column[program.leaf].astype(np.uint32),
-        question.leaf_table, column[source], question.source_offset, question.lookup,
-        question.lookup_exponent, dense, exponent,
+        not np.isnan(rows).any(), _codes(question.graph, padded, width),
+        column[program.leaf].astype(np.uint32), question.leaf_table, column[source],
+        question.source_offset, question.lookup, question.lookup_exponent, dense, exponent,
     )  # fmt: skip
 
 
-def _codes(graph: Graph, rows: Floats) -> UInt16s:
-    """States as small numbers, a column a line; a missing cell is one past the last state."""
+def _codes(graph: Graph, rows: Floats, width: int) -> UInt16s:
+    """States as small numbers, one past the last where the cell is missing. (tiles, columns, width)."""
     past = graph.schema.cardinalities.astype(np.float64)
     values = np.where(np.isnan(rows), past, rows) if np.isnan(rows).any() else rows
     if not graph.schema.cardinalities.all():
         values = np.where(graph.schema.cardinalities > 0, values, 0.0)
-    return np.ascontiguousarray(values.T.astype(np.uint16))
+    tiles = values.astype(np.uint16).reshape(len(rows) // width, width, len(graph.schema))
+    return np.ascontiguousarray(tiles.transpose(0, 2, 1))
 
 
 def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:

@@ -8,12 +8,14 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
-from tractable.engine.backward import backward
-from tractable.engine.down import Shares, sweep_posteriors
+from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
+from tractable.engine.down import Collected, Shares, collect_statistics, write_statistics
 from tractable.engine.expectations import dense_flows
+from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.sweep import in_parts, new_tile, tile_width
+from tractable.engine.up import Inputs, Tile
 
 
 def first_statistics(schema: Schema) -> Ints:
@@ -47,14 +49,36 @@ def posteriors(
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
         out = np.empty((part.stop - part.start, first[-1]))
-        tile = new_tile(graph, back.places, width)
-        sweep_posteriors(code.program, back, inputs, shares, tile, rows[part], out)
+        tile = new_tile(back.places, width)
+        _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
         if graph.joints:
             flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
             _mix_numbers(question, shares, flows, rows[part], out)
         return out
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads))
+
+
+def _fill_statistics(
+    question: Question, back: Backward, inputs: Inputs, shares: Shares, tile: Tile, rows: Floats, out: Floats
+) -> None:
+    """Fill in the statistics of the rows of a batch, tile after tile. `out` is (rows, statistics)."""
+    program, width = question.code.program, tile.value.shape[1]
+    exponent = None if program.is_plain else tile.exponent
+    flows = new_flows(back, width)
+    collected = Collected(
+        np.asarray(np.isnan(rows).any(axis=0)),
+        np.empty((out.shape[1] + 1, width)),
+        np.empty((rows.shape[1], width)),
+    )
+    for first, root in sweep_tiles(program, back, inputs, tile):
+        flows.value[back.slot[-1]] = root[0] > 0.0
+        collected.part.fill(0.0)
+        collected.flow.fill(0.0)
+        for stretch in sweep_stretches(program, back, inputs, tile, first):
+            collect_statistics(program, back, inputs, shares, tile, flows, collected, exponent, stretch)
+        here = slice(first, min(first + width, len(rows)))
+        write_statistics(collected.part, root[0], shares, rows[here], out[here])
 
 
 def _shares(question: Question, first: Ints) -> Shares:

@@ -37,6 +37,8 @@ class Program(NamedTuple):
     matrix: (
         Ints  # (ops,) how many sums from here on are a matrix times the operations they share; see blocks.py
     )
+    is_plain: bool  # whether all operations are PLAIN
+    has_matrices: bool
 
 
 class ValuePlaces(NamedTuple):

@@ -1,262 +1,183 @@
-"""Loops over the rows of one tile: the smallest pieces of a sweep, each a line of arithmetic.
+"""Loops over the rows of one tile: the smallest pieces of the upward sweep, each a line of arithmetic.
 
-`value` is (slots, rows): the rows of a slot lie side by side and fill vector lanes. `code` is (columns,
-rows). `table` is (leaf edges, 3): a leaf's value at state 0, at state 1 and where the cell is
-missing, its edge's weight included.
+`value` is (slots, rows): the rows of a slot lie side by side and fill vector lanes. Its last line is ones.
+`code` is (tiles, columns, rows), of which tile `t` is read. `table` is (leaf edges, 3): a leaf's value at
+state 0, at state 1 and where the cell is missing, its edge's weight included.
+
+A loop costs about a tenth of a second to compile in each kernel that it stands in. So there are few of them,
+and an odd number of operands is made even: by the line of ones below a product, by a weight of zero below a
+sum. A function that is `inlined` becomes part of its caller before anything is compiled; it should call no
+other. One that is `merged` is compiled by itself, too: it costs more time once and less at every call, since
+numba counts no references to its arguments.
 """
 
-from tractable.arrays import Floats, Ints, UInt16s, UInt32s
+import numpy as np
+
+from tractable.arrays import Bools, Floats, UInt16s, UInt32s
 from tractable.compiled import njit
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
+POWERS = 2.0 ** (256.0 * np.array([-np.inf, -4, -3, -2, -1, 0, 1, 2]))
+
+inlined = njit(inline="always")
+merged = njit(nogil=True, fastmath=CONTRACT, forceinline=True)
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def leaf_entry(code: int, zero: float, one: float, missing: float) -> float:
-    """The entry of a binary leaf's table."""
-    return zero if code == 0 else (one if code == 1 else missing)
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def out_of_range(value: Floats, o: int) -> bool:
-    """Whether a value is not zero and too small or large to go without exponent."""
-    bad = 0
-    for r in range(value.shape[1]):
-        x = value[o, r]
-        bad |= int((x < LOWEST) & (x > 0.0)) | int(x > HIGHEST)
-    return bad != 0
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def renormalise(value: Floats, exponent: Floats, o: int) -> None:
-    """Bring values that lie within 2**+-900 to within 2**+-128 by steps of the exponent."""
-    for _ in range(3):
-        for r in range(value.shape[1]):
-            x = value[o, r]
-            small = (x < SMALL) & (x > 0.0)
-            large = x > LARGE
-            value[o, r] = x * (STEP_UP if small else (STEP_DOWN if large else 1.0))
-            exponent[o, r] += -1.0 if small else (1.0 if large else 0.0)
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def has_exponent(value: Floats, exponent: Floats, o: int) -> bool:
-    """Whether any row needs its exponent; zeros are given none."""
-    some = 0
-    for r in range(value.shape[1]):
-        if value[o, r] == 0.0:
-            exponent[o, r] = 0.0
-        some |= int(exponent[o, r] != 0.0)
-    return some != 0
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+@inlined
 def power(steps: float) -> float:
     """2**(256 * steps) for the few steps that matter; what is more than four steps smaller counts as nothing.
 
     A term may lie 2**448 above its exponent and what it is added to 2**640 below its own, so four steps do
     matter.
     """
-    if steps == 0.0:
-        return 1.0
-    if steps > 0.0:
-        return STEP_UP if steps == 1.0 else 2.0**512
-    if steps >= -2.0:
-        return STEP_DOWN if steps == -1.0 else 2.0**-512
-    return 2.0**-768 if steps == -3.0 else (2.0**-1024 if steps == -4.0 else 0.0)
+    return POWERS[5 + int(min(max(steps, -5.0), 2.0))]
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
+@inlined
 def multiply_slots(value: Floats, o: int, operand: UInt32s, first: int, last: int) -> None:
     """Set slot `o` to the product of the slots of edges first to last; one where there are none."""
-    width = value.shape[1]
-    if first == last:
-        for r in range(width):
-            value[o, r] = 1.0
-        return
-    a = operand[first]
-    if last - first == 1:
-        for r in range(width):
-            value[o, r] = value[a, r]
-        return
-    b = operand[first + 1]
-    for r in range(width):
+    one = np.uint32(value.shape[0] - 1)
+    a = operand[first] if first < last else one
+    b = operand[first + 1] if first + 1 < last else one
+    for r in range(value.shape[1]):
         value[o, r] = value[a, r] * value[b, r]
-    e = first + 2
-    while e + 1 < last:
-        a, b = operand[e], operand[e + 1]
-        for r in range(width):
-            value[o, r] *= value[a, r] * value[b, r]
-        e += 2
-    if e < last:
+    for e in range(first + 2, last, 2):
         a = operand[e]
-        for r in range(width):
-            value[o, r] *= value[a, r]
+        b = operand[e + 1] if e + 1 < last else one
+        for r in range(value.shape[1]):
+            value[o, r] *= value[a, r] * value[b, r]
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def multiply_seen_leaves(
-    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
+@inlined
+def multiply_leaves(  # noqa: PLR0913, PLR0917
+    value: Floats,
+    o: int,
+    code: UInt16s,
+    t: int,
+    column: UInt32s,
+    table: Floats,
+    first: int,
+    last: int,
+    complete: bool,
 ) -> None:
-    """The same as `multiply_leaves` where no cell is missing: half the work."""
-    width = value.shape[1]
-    e = first
-    while e + 1 < last:
-        c, d = column[e], column[e + 1]
-        c0, c1, d0, d1 = table[e, 0], table[e, 1], table[e + 1, 0], table[e + 1, 1]
-        for r in range(width):
-            value[o, r] *= (c1 if code[c, r] == 1 else c0) * (d1 if code[d, r] == 1 else d0)
-        e += 2
-    if e < last:
-        c = column[e]
-        c0, c1 = table[e, 0], table[e, 1]
-        for r in range(width):
-            value[o, r] *= c1 if code[c, r] == 1 else c0
+    """Multiply slot `o` by the binary leaves of leaf edges first to last; if `complete`, half the work."""
+    for e in range(first, last, 2):
+        f = min(e + 1, last - 1)
+        c, d = column[e], column[f]
+        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
+        d0, d1, d2 = (table[f, 0], table[f, 1], table[f, 2]) if f > e else (1.0, 1.0, 1.0)
+        if complete:
+            for r in range(value.shape[1]):
+                value[o, r] *= (c1 if code[t, c, r] == 1 else c0) * (d1 if code[t, d, r] == 1 else d0)
+        else:
+            for r in range(value.shape[1]):
+                x = c0 if code[t, c, r] == 0 else (c1 if code[t, c, r] == 1 else c2)
+                y = d0 if code[t, d, r] == 0 else (d1 if code[t, d, r] == 1 else d2)
+                value[o, r] *= x * y
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def multiply_leaves(
-    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int
+@inlined
+def add_terms(  # noqa: PLR0913, PLR0917
+    value: Floats,
+    o: int,
+    operand: UInt32s,
+    weight: Floats,
+    first: int,
+    last: int,
+    code: UInt16s,
+    t: int,
+    column: UInt32s,
+    table: Floats,
+    leaf: int,
+    leaf_last: int,
 ) -> None:
-    """Multiply slot `o` by the binary leaves of leaf edges first to last."""
-    width = value.shape[1]
-    e = first
-    while e + 1 < last:
-        c, d = column[e], column[e + 1]
-        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
-        d0, d1, d2 = table[e + 1, 0], table[e + 1, 1], table[e + 1, 2]
-        for r in range(width):
-            value[o, r] *= leaf_entry(code[c, r], c0, c1, c2) * leaf_entry(code[d, r], d0, d1, d2)
-        e += 2
-    if e < last:
-        c = column[e]
-        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
-        for r in range(width):
-            value[o, r] *= leaf_entry(code[c, r], c0, c1, c2)
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def add_slots(value: Floats, o: int, operand: UInt32s, weight: Floats, first: int, last: int) -> None:
-    """Set slot `o` to the weighted sum of the slots of edges first to last; zero where there are none."""
-    width = value.shape[1]
+    """Set slot `o` to the terms of a sum together, of slots and of leaves; zero where there are none."""
     e = first
     if last - first >= 4:
         a, b, c, d = operand[e], operand[e + 1], operand[e + 2], operand[e + 3]
         u, v, w, x = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
-        for r in range(width):
+        for r in range(value.shape[1]):
             value[o, r] = u * value[a, r] + v * value[b, r] + w * value[c, r] + x * value[d, r]
         e += 4
-    elif last - first >= 2:
-        a, b = operand[e], operand[e + 1]
-        u, v = weight[e], weight[e + 1]
-        for r in range(width):
+    else:
+        one = np.uint32(value.shape[0] - 1)
+        a, u = (operand[e], weight[e]) if e < last else (one, 0.0)
+        b, v = (operand[e + 1], weight[e + 1]) if e + 1 < last else (one, 0.0)
+        for r in range(value.shape[1]):
             value[o, r] = u * value[a, r] + v * value[b, r]
         e += 2
-    else:
-        for r in range(width):
-            value[o, r] = 0.0
     while e + 3 < last:
         a, b, c, d = operand[e], operand[e + 1], operand[e + 2], operand[e + 3]
         u, v, w, x = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
-        for r in range(width):
+        for r in range(value.shape[1]):
             value[o, r] += u * value[a, r] + v * value[b, r] + w * value[c, r] + x * value[d, r]
         e += 4
     while e < last:
         a, u = operand[e], weight[e]
-        for r in range(width):
+        for r in range(value.shape[1]):
             value[o, r] += u * value[a, r]
         e += 1
+    for e in range(leaf, leaf_last):
+        f, c0, c1, c2 = column[e], table[e, 0], table[e, 1], table[e, 2]
+        for r in range(value.shape[1]):
+            value[o, r] += c0 if code[t, f, r] == 0 else (c1 if code[t, f, r] == 1 else c2)
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def sum_leaves(
-    value: Floats, o: int, code: UInt16s, column: Ints, table: Floats, first: int, last: int, maximise: bool
+@inlined
+def raise_terms(  # noqa: PLR0913, PLR0917
+    value: Floats,
+    o: int,
+    operand: UInt32s,
+    weight: Floats,
+    first: int,
+    last: int,
+    code: UInt16s,
+    t: int,
+    column: UInt32s,
+    table: Floats,
+    leaf: int,
+    leaf_last: int,
 ) -> None:
-    """Add the binary leaves of leaf edges first to last to slot `o`, or raise it to the largest of them."""
-    width = value.shape[1]
-    for e in range(first, last):
-        c = column[e]
-        c0, c1, c2 = table[e, 0], table[e, 1], table[e, 2]
-        if maximise:
-            for r in range(width):
-                x = leaf_entry(code[c, r], c0, c1, c2)
-                value[o, r] = x if x > value[o, r] else value[o, r]
-        else:
-            for r in range(width):
-                value[o, r] += leaf_entry(code[c, r], c0, c1, c2)
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def add_terms(
-    flow: Floats, o: int, reader: UInt32s, weight: Floats, first: int, last: int, value: Floats, v: int
-) -> None:
-    """Set slot `o` to the weighted sum of the slots of edges first to last, times line `v` of `value`."""
-    width = flow.shape[1]
-    if last - first == 1:
-        a, u = reader[first], weight[first]
-        for r in range(width):
-            flow[o, r] = u * flow[a, r] * value[v, r]
-    elif last - first == 2:
-        a, b, u, w = reader[first], reader[first + 1], weight[first], weight[first + 1]
-        for r in range(width):
-            flow[o, r] = (u * flow[a, r] + w * flow[b, r]) * value[v, r]
-    else:
-        add_slots(flow, o, reader, weight, first, last)
-        for r in range(width):
-            flow[o, r] *= value[v, r]
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def total_slots(value: Floats, o: int, operand: UInt32s, first: int, last: int) -> None:
-    """Set slot `o` to the sum of the slots of edges first to last, of which there is at least one."""
-    width = value.shape[1]
-    e = first
-    if last - first >= 2:
-        a, b = operand[e], operand[e + 1]
-        for r in range(width):
-            value[o, r] = value[a, r] + value[b, r]
-        e += 2
-    else:
-        a = operand[e]
-        for r in range(width):
-            value[o, r] = value[a, r]
-        e += 1
-    while e + 1 < last:
-        a, b = operand[e], operand[e + 1]
-        for r in range(width):
-            value[o, r] += value[a, r] + value[b, r]
-        e += 2
-    if e < last:
-        a = operand[e]
-        for r in range(width):
-            value[o, r] += value[a, r]
-
-
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def raise_slots(value: Floats, o: int, operand: UInt32s, weight: Floats, first: int, last: int) -> None:
-    """Set slot `o` to the largest weighted slot of edges first to last; zero where there are none."""
-    width = value.shape[1]
-    for r in range(width):
+    """Set slot `o` to the largest term of a sum, of slots and of leaves; zero where there are none."""
+    for r in range(value.shape[1]):
         value[o, r] = 0.0
-    e = first
-    while e + 1 < last:
-        a, b = operand[e], operand[e + 1]
-        u, v = weight[e], weight[e + 1]
-        for r in range(width):
-            x, y = u * value[a, r], v * value[b, r]
-            z = x if x > y else y
-            value[o, r] = z if z > value[o, r] else value[o, r]
-        e += 2
-    if e < last:
+    for e in range(first, last):
         a, u = operand[e], weight[e]
-        for r in range(width):
+        for r in range(value.shape[1]):
             x = u * value[a, r]
+            value[o, r] = x if x > value[o, r] else value[o, r]
+    for e in range(leaf, leaf_last):
+        c, c0, c1, c2 = column[e], table[e, 0], table[e, 1], table[e, 2]
+        for r in range(value.shape[1]):
+            x = c0 if code[t, c, r] == 0 else (c1 if code[t, c, r] == 1 else c2)
             value[o, r] = x if x > value[o, r] else value[o, r]
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, forceinline=True)
-def look_up(value: Floats, o: int, code: UInt16s, column: int, table: Floats, offset: int) -> None:
-    """Set slot `o` to the entries of a table that begins at `offset`."""
+@njit(cache=True, nogil=True, fastmath=CONTRACT)
+def settle(value: Floats, exponent: Floats, scaled: Bools, o: int) -> None:
+    """Bring values that lie within 2**+-900 into range by steps of the exponent.
+
+    A slot without exponents is left alone if it needs none. Else its values come to lie within 2**+-128, and
+    zeros are given no exponent.
+    """
+    wide = scaled[o]
+    if not wide:
+        bad = 0
+        for r in range(value.shape[1]):
+            x = value[o, r]
+            bad |= int((x < LOWEST) & (x > 0.0)) | int(x > HIGHEST)
+        if bad == 0:
+            return
+    some = 0
     for r in range(value.shape[1]):
-        value[o, r] = table[offset + code[column, r]]
+        x, k = value[o, r], exponent[o, r] if wide else 0.0
+        for _ in range(3):
+            small = (x < SMALL) & (x > 0.0)
+            large = x > LARGE
+            x *= STEP_UP if small else (STEP_DOWN if large else 1.0)
+            k += -1.0 if small else (1.0 if large else 0.0)
+        k = k if x > 0.0 else 0.0
+        value[o, r], exponent[o, r] = x, k
+        some |= int(k != 0.0)
+    scaled[o] = some != 0

@@ -7,36 +7,47 @@ from tractable.compiled import njit
 from tractable.engine.scaling import SAFE
 
 
-@njit(cache=True, nogil=True)
-def needs(start: Ints, operand: Ints) -> Ints:
-    """The number of values that must be alive at once to evaluate each operation if the circuit were a tree.
+def depth_first(start: Ints, operand: Ints, root: int) -> Ints:
+    """The operations below the root, children before parents, each child's subtree together.
 
-    Children that need most are evaluated first: each one after it holds one more value.
+    Children that need most values at once are evaluated first: each one after it holds one more value.
     """
-    need = np.ones(start.size - 1, dtype=np.int64)
+    ranked = operand.copy()
+    _rank_operands(start, ranked, np.ones(start.size - 1, dtype=np.int64))
+    order, stack = np.empty(start.size - 1, dtype=np.int64), np.empty(start.size, dtype=np.int64)
+    stack[0] = root
+    done = np.zeros(start.size - 1, dtype=np.bool_)
+    return order[: _visit(start, ranked, start[:-1].copy(), stack, done, order)]
+
+
+@njit(cache=True, nogil=True)
+def _rank_operands(start: Ints, ranked: Ints, need: Ints) -> None:
+    """Sort the operands of every operation by how much they need, most first.
+
+    `need` becomes the number of values that must be alive at once to evaluate each operation if the circuit
+    were a tree. Shell's method is short, and fast enough for any number of operands.
+    """
     for op in range(need.size):
         first, last = start[op], start[op + 1]
-        if last - first == 1:
-            need[op] = max(1, need[operand[first]])
-        elif last > first:
-            below = np.sort(need[operand[first:last]])[::-1]
-            for i in range(below.size):
-                need[op] = max(need[op], below[i] + i)
-            need[op] = max(need[op], below.size + 1)
-    return need
+        gap = (last - first) // 2
+        while gap > 0:
+            for e in range(first + gap, last):
+                a, f = ranked[e], e
+                while f >= first + gap and need[ranked[f - gap]] < need[a]:
+                    ranked[f] = ranked[f - gap]
+                    f -= gap
+                ranked[f] = a
+            gap = 0 if gap == 1 else max(gap * 5 // 11, 1)
+        if last - first > 1:
+            need[op] = last - first + 1
+        for e in range(first, last):
+            need[op] = max(need[op], need[ranked[e]] + e - first)
 
 
 @njit(cache=True, nogil=True)
-def depth_first(start: Ints, operand: Ints, need: Ints, root: int) -> Ints:
-    """The operations below the root, children before parents, each child's subtree together."""
-    done = np.zeros(start.size - 1, dtype=np.bool_)
-    order = np.empty(start.size - 1, dtype=np.int64)
-    ranked = np.empty_like(operand)
-    position = start[:-1].copy()
-    stack = np.empty(start.size, dtype=np.int64)
+def _visit(start: Ints, ranked: Ints, position: Ints, stack: Ints, done: Bools, order: Ints) -> int:
+    """Fill in the order of the operations below the one on the stack; the number of them."""
     made, top = 0, 0
-    stack[0] = root
-    _rank(root, start, operand, need, ranked)
     while top >= 0:
         op = stack[top]
         if position[op] == start[op + 1]:
@@ -50,33 +61,26 @@ def depth_first(start: Ints, operand: Ints, need: Ints, root: int) -> Ints:
         if not done[below]:
             top += 1
             stack[top] = below
-            _rank(below, start, operand, need, ranked)
-    return order[:made]
+    return made
 
 
-@njit(cache=True, nogil=True)
-def _rank(op: int, start: Ints, operand: Ints, need: Ints, ranked: Ints) -> None:
-    first, last = start[op], start[op + 1]
-    if last - first > 1:
-        ranked[first:last] = operand[first:last][np.argsort(-need[operand[first:last]])]
-    elif last > first:
-        ranked[first] = operand[first]
-
-
-@njit(cache=True, nogil=True)
-def slots(start: Ints, operand: UInt32s) -> tuple[Ints, int]:
+def slots(start: Ints, operand: UInt32s) -> tuple[UInt32s, int]:
     """Where each value lies, a place being free again after its last reader; and the number of places.
 
     The operations are numbered in the order they run.
     """
     size = start.size - 1
     last_edge = np.full(size, -1, dtype=np.int64)
-    for e in range(operand.size):
-        last_edge[operand[e]] = e
-    slot = np.empty(size, dtype=np.int64)
-    free = np.empty(size, dtype=np.int64)
+    last_edge[operand] = np.arange(operand.size)
+    slot = np.empty(size, dtype=np.uint32)
+    return slot, int(_place(start, operand, last_edge, np.empty(size, dtype=np.uint32), slot))
+
+
+@njit(cache=True, nogil=True)
+def _place(start: Ints, operand: UInt32s, last_edge: Ints, free: UInt32s, slot: UInt32s) -> int:
+    """Fill in the places, given each operation's last edge upwards; the number of them."""
     spare, used = 0, 0
-    for op in range(size):
+    for op in range(slot.size):
         if spare > 0:
             spare -= 1
             slot[op] = free[spare]
@@ -90,7 +94,7 @@ def slots(start: Ints, operand: UInt32s) -> tuple[Ints, int]:
         if last_edge[op] < 0:  # nobody reads it
             free[spare] = slot[op]
             spare += 1
-    return slot, used
+    return used
 
 
 @njit(cache=True, nogil=True)
@@ -111,23 +115,20 @@ def bounds(
     """
     leaf_start, leaf_low, leaf_high = leaf_edges
     for op in range(is_sum.size):
-        first, last = start[op], start[op + 1]
-        leaf_first, leaf_last = leaf_start[op], leaf_start[op + 1]
-        if first == last and leaf_first == leaf_last:
-            continue
+        edges, leaf = start[op + 1] - start[op], leaf_start[op]
+        every = edges + leaf_start[op + 1] - leaf
         lowest, highest = (np.inf, -np.inf) if is_sum[op] else (0.0, 0.0)
-        for e in range(first, last):
-            a, w = operand[e], log_weight[e]
-            lowest, highest = _widen(is_sum[op], lowest, highest, w + low[a], w + high[a])
-            if w <= -SAFE or low[a] <= -SAFE or high[a] >= SAFE:
-                lowest = -np.inf  # what may have an exponent hands it on, even where a weight brings it back
-        for e in range(leaf_first, leaf_last):
-            lowest, highest = _widen(is_sum[op], lowest, highest, leaf_low[e], leaf_high[e])
-        low[op], high[op] = lowest, highest
-
-
-@njit(cache=True, nogil=True)
-def _widen(is_sum: bool, lowest: float, highest: float, low: float, high: float) -> tuple[float, float]:
-    if is_sum:
-        return min(lowest, low), np.logaddexp(highest, high)
-    return lowest + min(low, 0.0), highest + max(high, 0.0)
+        for i in range(every):
+            if i < edges:
+                a, w = operand[start[op] + i], log_weight[start[op] + i]
+                below, above = w + low[a], w + high[a]
+                if w <= -SAFE or low[a] <= -SAFE or high[a] >= SAFE:
+                    lowest = -np.inf  # what may have an exponent hands it on, even where a weight ends it
+            else:
+                below, above = leaf_low[leaf + i - edges], leaf_high[leaf + i - edges]
+            if is_sum[op]:
+                lowest, highest = min(lowest, below), np.logaddexp(highest, above)
+            else:
+                lowest, highest = lowest + min(below, 0.0), highest + max(above, 0.0)
+        if every > 0:
+            low[op], high[op] = lowest, highest

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.graph import PRODUCT, SUM, Graph
+from tractable.circuit.graph import PRODUCT, Graph
 from tractable.compiled import njit
 from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, TO_OPERATION, Bottom
+from tractable.engine.rows import inlined
 
 
 class Operations(NamedTuple):
@@ -42,7 +43,7 @@ def simplify(graph: Graph, bottom: Bottom, merge: bool) -> tuple[Operations, int
 
 
 @njit(cache=True, nogil=True)
-def _simplify(
+def _simplify(  # noqa: C901
     graph: tuple[Bytes, Ints, Ints, Floats],
     refs: tuple[Bytes, Ints, Floats],
     tables: tuple[Ints, Ints, Floats],
@@ -57,60 +58,84 @@ def _simplify(
     weight). Returns the numbers of leaves and operations.
     """
     kind, start = graph[0], graph[1]
+    ref_kind, ref, coefficient = refs
+    op_kind, _, op_start, edge_kind, edge_ref, edge_weight = ops
     made = 0
     for node in range(kind.size):
         if start[node + 1] == start[node]:
             continue
+        first = op_start[made]
         if kind[node] == PRODUCT:
-            made = _product(node, graph, refs, ops, made)
+            last = _gather_factors(node, graph, refs, ops, first)
         else:
-            leaves, made = _sum(node, graph, refs, tables, leaves, ops, made, merge)
+            last = _gather_terms(node, graph, refs, ops, first)
+            if (
+                merge
+                and last - first > 1
+                and _merge(first, last, tables, leaves, edge_kind, edge_ref, edge_weight)
+            ):
+                leaves, last = leaves + 1, first + 1
+            if last > first:
+                top = 0.0
+                if merge or last == first + 1:
+                    top = edge_weight[first]
+                    for e in range(first, last):
+                        top = max(top, edge_weight[e])
+                for e in range(first, last):
+                    edge_weight[e] -= top
+                coefficient[node] = top
+        if last == first:
+            ref_kind[node], ref[node] = TO_CONSTANT, -1
+        elif last == first + 1:
+            ref_kind[node], ref[node] = edge_kind[first], edge_ref[first]
+        else:
+            ref_kind[node], ref[node] = TO_OPERATION, made
+            op_kind[made] = kind[node]
+            made += 1
+            op_start[made] = last
     return leaves, made
 
 
-@njit(cache=True, nogil=True)
-def _product(
+@inlined
+def _gather_factors(
     node: int,
     graph: tuple[Bytes, Ints, Ints, Floats],
     refs: tuple[Bytes, Ints, Floats],
     ops: tuple[Bytes, Ints, Ints, Bytes, Ints, Floats],
-    made: int,
+    first: int,
 ) -> int:
+    """List the edges of a product, without constants, and fill in its coefficient; where the list ends."""
     _, start, child, _ = graph
     ref_kind, ref, coefficient = refs
-    _, origin, op_start, edge_kind, edge_ref, edge_weight = ops
-    first = op_start[made]
-    edge = first
+    _, origin, _, edge_kind, edge_ref, edge_weight = ops
+    last = first
     total = 0.0
     for e in range(start[node], start[node + 1]):
         c = child[e]
         total += coefficient[c]
         if ref_kind[c] != TO_CONSTANT:
-            edge_kind[edge], edge_ref[edge], edge_weight[edge] = ref_kind[c], ref[c], 0.0
-            origin[edge] = e
-            edge += 1
-    if total == -np.inf:
-        edge = first
+            edge_kind[last], edge_ref[last], edge_weight[last], origin[last] = ref_kind[c], ref[c], 0.0, e
+            last += 1
     coefficient[node] = total
-    return _finish(node, PRODUCT, first, edge, refs, ops, made)
+    return first if total == -np.inf else last
 
 
-@njit(cache=True, nogil=True)
-def _sum(
+@inlined
+def _gather_terms(
     node: int,
     graph: tuple[Bytes, Ints, Ints, Floats],
     refs: tuple[Bytes, Ints, Floats],
-    tables: tuple[Ints, Ints, Floats],
-    leaves: int,
     ops: tuple[Bytes, Ints, Ints, Bytes, Ints, Floats],
-    made: int,
-    merge: bool,
-) -> tuple[int, int]:
+    first: int,
+) -> int:
+    """List the edges of a sum that are not zero, constants as one; where the list ends.
+
+    The coefficient is filled in if the list is empty.
+    """
     _, start, child, log_weight = graph
     ref_kind, ref, coefficient = refs
-    _, origin, op_start, edge_kind, edge_ref, edge_weight = ops
-    first = op_start[made]
-    edge = first
+    _, origin, _, edge_kind, edge_ref, edge_weight = ops
+    last = first
     constants = -np.inf
     for e in range(start[node], start[node + 1]):
         c = child[e]
@@ -120,85 +145,45 @@ def _sum(
         if ref_kind[c] == TO_CONSTANT:
             constants = np.logaddexp(constants, weight)
             continue
-        edge_kind[edge], edge_ref[edge], edge_weight[edge] = ref_kind[c], ref[c], weight
-        origin[edge] = e
-        edge += 1
-    if constants > -np.inf:
-        if edge == first:
-            ref_kind[node], ref[node], coefficient[node] = TO_CONSTANT, -1, constants
-            return leaves, made
-        edge_kind[edge], edge_ref[edge], edge_weight[edge] = TO_CONSTANT, -1, constants
-        origin[edge] = -1
-        edge += 1
-    if merge and edge - first > 1:
-        leaves, edge = _merge(first, edge, tables, leaves, edge_kind, edge_ref, edge_weight)
-    top = -np.inf if merge or edge == first + 1 else 0.0
-    for e in range(first, edge):
-        top = max(top, edge_weight[e]) if merge or edge == first + 1 else 0.0
-    for e in range(first, edge):
-        edge_weight[e] -= top
-    coefficient[node] = top if edge > first else -np.inf
-    return leaves, _finish(node, SUM, first, edge, refs, ops, made)
+        edge_kind[last], edge_ref[last], edge_weight[last], origin[last] = ref_kind[c], ref[c], weight, e
+        last += 1
+    coefficient[node] = constants
+    if constants > -np.inf and last > first:
+        edge_kind[last], edge_ref[last], edge_weight[last], origin[last] = TO_CONSTANT, -1, constants, -1
+        last += 1
+    return last
 
 
-@njit(cache=True, nogil=True)
-def _finish(
-    node: int,
-    kind: int,
-    first: int,
-    edge: int,
-    refs: tuple[Bytes, Ints, Floats],
-    ops: tuple[Bytes, Ints, Ints, Bytes, Ints, Floats],
-    made: int,
-) -> int:
-    """The node's reference: nothing, its only child, or an operation of its own."""
-    ref_kind, ref, _ = refs
-    op_kind, _, op_start, edge_kind, edge_ref, _ = ops
-    if edge == first:
-        ref_kind[node], ref[node] = TO_CONSTANT, -1
-        return made
-    if edge == first + 1:
-        ref_kind[node], ref[node] = edge_kind[first], edge_ref[first]
-        return made
-    ref_kind[node], ref[node] = TO_OPERATION, made
-    op_kind[made] = kind
-    op_start[made + 1] = edge
-    return made + 1
-
-
-@njit(cache=True, nogil=True)
+@inlined
 def _merge(
     first: int,
-    edge: int,
+    last: int,
     tables: tuple[Ints, Ints, Floats],
     leaves: int,
     edge_kind: Bytes,
     edge_ref: Ints,
     edge_weight: Floats,
-) -> tuple[int, int]:
-    """Replace all edges of a sum by one when all lead to tables over one column."""
+) -> bool:
+    """Replace all edges of a sum by one if all lead to tables over one column; whether they do."""
     column, offset, log_value = tables
-    c = column[edge_ref[first]] if edge_kind[first] == TO_LEAF else -1
-    if c < 0:
-        return leaves, edge
-    states = offset[edge_ref[first] + 1] - offset[edge_ref[first]]
-    if states == 0:
-        return leaves, edge
-    for e in range(first, edge):
-        if edge_kind[e] != TO_LEAF or column[edge_ref[e]] != c:
-            return leaves, edge
-    base = offset[leaves]
-    if leaves == column.size or base + states > log_value.size:
-        return leaves, edge  # edges that were dropped led to other columns: no room was kept for this sum
-    top = -np.inf
-    for e in range(first, edge):
+    same = edge_kind[first] == TO_LEAF
+    c = column[edge_ref[first]] if same else 0
+    states = offset[edge_ref[first] + 1] - offset[edge_ref[first]] if same else 0
+    same = same and states > 0
+    for e in range(first, last):
+        same = same and edge_kind[e] == TO_LEAF and column[edge_ref[e]] == c
+    # Edges that were dropped may have led to other columns: then no room was kept for this sum.
+    if not same or leaves == column.size or offset[leaves] + states > log_value.size:
+        return False
+    base, top = offset[leaves], edge_weight[first]
+    for e in range(first, last):
         top = max(top, edge_weight[e])
     for s in range(states):
         total = -np.inf
-        for e in range(first, edge):
+        for e in range(first, last):
             total = np.logaddexp(total, edge_weight[e] - top + log_value[offset[edge_ref[e]] + s])
         log_value[base + s] = total
     column[leaves] = c
     offset[leaves + 1] = base + states
     edge_ref[first], edge_weight[first] = leaves, top
-    return leaves + 1, first + 1
+    return True

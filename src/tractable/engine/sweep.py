@@ -10,14 +10,16 @@ from tractable.arrays import Floats
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
+from tractable.engine.program import ValuePlaces
 from tractable.engine.scaling import join
-from tractable.engine.up import Tile, sweep_roots
+from tractable.engine.up import Span, Tile, sweep_up
 from tractable.threads import default_threads
 
 TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache
 SMALL_TILE = 8
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
+THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -26,6 +28,11 @@ T = TypeVar("T")
 def threads_or_default(threads: int | None) -> int:
     """The number of threads to use: as many as asked for, or else the default of `tractable.threads`."""
     return default_threads() if threads is None else max(1, threads)
+
+
+def useful_threads(threads: int | None, graph: Graph, rows: int) -> int:
+    """The number of threads that have enough to do: as many as asked for, and fewer for little work."""
+    return min(threads_or_default(threads), 1 + graph.edges * rows // THREAD_WORK)
 
 
 def log_values(
@@ -52,14 +59,14 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
     code = question.code
     if code.constant or not len(rows):
         return np.full(len(rows), code.log_factor)
-    width = tile_width(code.slots, len(rows))
+    width, ops = tile_width(code.slots, len(rows)), code.program.kind.size
+    places = ValuePlaces(code.program.slot, code.program.operand_slot, False)
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
-        root, exponent = np.empty(inputs.code.shape[1]), np.empty(inputs.code.shape[1])
-        tile = new_tile(question.graph, code.slots, width)
-        sweep_roots(code.program, inputs, tile, maximise, root, exponent)
-        return join(root, exponent)[: part.stop - part.start]
+        tile = new_tile(code.slots, width)
+        root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
+        return join(*root)[: part.stop - part.start]
 
     return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor
 
@@ -82,17 +89,18 @@ def tile_width(slots: int, rows: int, widest: int = TILE) -> int:
     return width
 
 
-def new_tile(graph: Graph, slots: int, width: int) -> Tile:
+def new_tile(slots: int, width: int) -> Tile:
     """Room for the values of a tile."""
-    codes = np.zeros((len(graph.schema), width), dtype=np.uint16)
-    return Tile(codes, np.zeros((slots, width)), np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
+    value = np.zeros((slots + 1, width))
+    value[-1] = 1.0
+    return Tile(value, np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
 
 
 def in_parts(
     run: Callable[[slice], T], question: Question, rows: int, width: int, threads: int | None
 ) -> list[T]:
     """The results of `run` for consecutive slices of the rows, computed by several threads."""
-    workers = threads_or_default(threads)
+    workers = useful_threads(threads, question.graph, rows)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
     size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
     return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)

@@ -14,6 +14,7 @@ from tractable.data.schema import Schema, discrete_schema
 from tractable.formats.ac_features import LONGEST, number, quote_word, read_features
 from tractable.formats.document import Document
 from tractable.leaves import FAMILIES
+from tractable.networks.decimals import text_logs
 from tractable.networks.network import MOST_STATES
 
 _SPACE = np.isin(np.arange(256), list(b" \t\n"))
@@ -108,8 +109,7 @@ class _Lines:
                 f"line {line + 2}: there is no variable {column[~inside][0]} or it lacks that state"
             )
         constant = np.flatnonzero(self.kind == ord("n"))
-        with np.errstate(divide="ignore"):
-            log_values: Floats = np.log(self._constants())[:, None]
+        log_values = self._log_constants()[:, None]
         blocks = (
             LeafBlock(FAMILIES["indicator"], node, column, state[:, None].astype(np.float64)),
             LeafBlock(FAMILIES["constant"], constant, np.full(constant.size, -1), log_values),
@@ -141,8 +141,8 @@ class _Lines:
         text = self.buffer[chosen].tobytes()
         return np.fromstring(text, dtype=np.int64, sep=" ") if of_line.any() else np.zeros(0, dtype=np.int64)
 
-    def _constants(self) -> Floats:
-        """The values of the constants, in order."""
+    def _log_constants(self) -> Floats:
+        """The logarithms of the constants, in order."""
         chosen = np.repeat(self.kind == ord("n"), np.diff(self.starts))
         self._check_bytes(chosen & ~_NUMERIC[self.buffer])
         words = self.buffer[chosen].tobytes().split()
@@ -151,7 +151,7 @@ class _Lines:
         if wrong.size:
             line = int(np.flatnonzero(self.kind == ord("n"))[wrong[0]]) + 2
             raise ValueError(f"line {line}: {quote_word(words[wrong[0]])} is not a finite number from 0 up")
-        return values
+        return text_logs([word.decode("ascii") for word in words], values)
 
     def _check_bytes(self, wrong: Bools) -> None:
         wrong = wrong & ~_SPACE[self.buffer]

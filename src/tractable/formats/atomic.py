@@ -7,26 +7,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tractable.formats.places import name_file_in_errors, require_replaceable, swap_in_one_step
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file by one that holds `data`; when that fails the old file stands as it was.
 
     A link is followed, so that it goes on pointing at the file.
+
+    Raises:
+        FileExistsError: if something else than a regular file stands there, such as a device.
+        OSError: naming the file, if it cannot be written.
     """
+    require_replaceable(path)
     target = Path(os.path.realpath(path))
     beside = _name_beside(target)
-    try:
-        # Opened by hand so that the usual permissions apply, which a temporary file's would not.
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+    with name_file_in_errors(path):
+        try:
+            # Opened by hand so that the usual permissions apply, which a temporary file's would not.
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(beside)
+            raise
     _settle(target.parent)
 
 
@@ -39,6 +47,8 @@ def write_text(path: Path, text: str) -> None:
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill; it takes the place of `path` when the block ends well and vanishes when it does not.
 
+    The old folder is replaced as a whole, so that no file of it is left among the new ones.
+
     Raises:
         FileExistsError: if a file stands there.
     """
@@ -46,20 +56,24 @@ def new_folder(path: Path) -> Iterator[Path]:
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{path} is a file, not a folder")
     beside = _name_beside(target)
-    os.mkdir(beside)
-    try:
-        yield beside
-        _swap(beside, target)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+    with name_file_in_errors(path):
+        os.mkdir(beside)
+        try:
+            yield beside
+            _swap(beside, target)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
     _settle(target.parent)
 
 
 def _swap(new: Path, target: Path) -> None:
-    """Put a folder in another's place; that cannot be done in one step, so the old one steps aside."""
+    """Put a folder in another's place: in one step where the system can, else the old one steps aside."""
     if not target.exists():
         os.rename(new, target)
+        return
+    if swap_in_one_step(new, target):
+        shutil.rmtree(new, ignore_errors=True)
         return
     old = _name_beside(target)
     os.rename(target, old)
@@ -72,7 +86,7 @@ def _swap(new: Path, target: Path) -> None:
 
 
 def _name_beside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    return target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
 
 
 def _settle(folder: Path) -> None:

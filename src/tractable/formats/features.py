@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 
@@ -45,3 +46,6 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
         raise ValueError(f"feature {number} asks for a column or state that there is not")
     if np.isnan(features.log_weight).any() or (features.log_weight == np.inf).any():
         raise ValueError("a feature's log weight is not finite")
+    for place in np.flatnonzero(is_too_large(features.log_weight)).tolist():
+        weight = features.log_weight[place]
+        raise ValueError(f"the log weight of feature {place} is {explain_too_large(weight)}")

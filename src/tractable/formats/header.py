@@ -52,15 +52,24 @@ def plain(value: Any) -> Any:
 
 
 def to_json(value: object) -> str:
-    """The value as JSON on one line.
+    """The value as JSON on one line; text that UTF-8 cannot hold (half a surrogate pair) is escaped.
 
     Raises:
         ValueError: if it holds something that JSON cannot.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, default=_numpy_value)
+        text = json.dumps(value, ensure_ascii=False, default=_numpy_value)
+        return text if _is_utf8(text) else json.dumps(value, default=_numpy_value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"what is known about the circuit cannot be written as JSON: {error}") from None
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _numpy_value(value: object) -> object:

@@ -5,7 +5,8 @@ over all of its columns, if that is not too large. Names of columns and states, 
 from, stand in a comment behind the network of a `.mn` file; a `.uai` file has no room for them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
 from os import PathLike
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, discrete_schema
@@ -21,6 +23,7 @@ from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
 from tractable.formats.header import from_json, plain_schema, schema_from_plain, to_json
 from tractable.networks import (
+    DEFAULT_LIMIT,
     READERS,
     WRITERS,
     FeatureFactor,
@@ -29,10 +32,12 @@ from tractable.networks import (
     TooLargeError,
     compile_network,
 )
+from tractable.progress import Watch
 
 LARGEST_TABLE = 1 << 20  # entries
 MARKOV_SUFFIXES = (".mn", ".uai")  # in which a Markov network is written
 COMMENT = "# tractable "  # what follows is JSON: the schema, and what is known about the network
+LARGER = "; `tractable convert` allows more with --limit and --budget"
 SAMPLING = (
     "; approximate answers come by Gibbs sampling: tr.MarkovNetwork.load(...) in Python, or the option"
     " --approximate of `tractable query` and `tractable marginals`"
@@ -60,10 +65,17 @@ def read_network_document(path: str | PathLike[str]) -> NetworkDocument:
             f"{where}: a network is read from one of {', '.join(READERS)}; a circuit needs no sampling, its"
             " answers are exact"
         )
-    try:
+    with _name_file(where):
         return _read(where)
+
+
+@contextmanager
+def _name_file(path: Path) -> Iterator[None]:
+    """Put the name of the file in front of what is wrong with it."""
+    try:
+        yield
     except ValueError as error:
-        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 
 
 def write_network_document(document: NetworkDocument, path: str | PathLike[str]) -> None:
@@ -77,7 +89,8 @@ def write_network_document(document: NetworkDocument, path: str | PathLike[str])
     suffix = where.suffix.lower()
     if suffix not in MARKOV_SUFFIXES:
         raise ValueError(f"{where}: a Markov network is written as {' or '.join(MARKOV_SUFFIXES)}")
-    text = WRITERS[suffix](document.network)
+    with _name_file(where):
+        text = WRITERS[suffix](document.network)
     write_text(where, text + _comment(document) if suffix == ".mn" else text)
 
 
@@ -87,11 +100,29 @@ def read_network(path: Path) -> Document:
     Raises:
         ValueError: naming the line that is wrong, or how large the circuit would be.
     """
+    return _compile(path, DEFAULT_LIMIT, Watch())
+
+
+def compile_network_file(path: str | PathLike[str], limit: int, watch: Watch) -> Document:
+    """The compiled circuit of a network file, within a limit of table entries and the time of a watch.
+
+    Raises:
+        ValueError: naming the file and the line that is wrong, or how large the circuit would be.
+        OSError: if the file cannot be opened.
+    """
+    where = Path(path)
+    try:
+        return _compile(where, limit, watch)
+    except ValueError as error:
+        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
+
+
+def _compile(path: Path, limit: int, watch: Watch) -> Document:
     document = _read(path)
     try:
-        graph = compile_network(document.network)
+        graph = compile_network(document.network, limit, watch)
     except TooLargeError as error:
-        raise TooLargeError(f"{error}{SAMPLING}") from None
+        raise TooLargeError(f"{error}{LARGER}{SAMPLING}") from None
     return Document(graph, {**document.about, "network": document.network.kind})
 
 
@@ -106,6 +137,7 @@ def write_network(document: Document, path: Path) -> None:
 
 def _read(path: Path) -> NetworkDocument:
     network = READERS[path.suffix.lower()](path)
+    _check_magnitudes(network)
     facts = _facts(path) if path.suffix.lower() == ".mn" else {}
     about = facts.get("about", {})
     if not isinstance(about, dict):
@@ -116,6 +148,17 @@ def _read(path: Path) -> NetworkDocument:
     if not np.array_equal(schema.cardinalities, network.schema.cardinalities):
         raise ValueError("the schema in the comment does not fit the numbers of states in the first line")
     return NetworkDocument(replace(network, schema=schema), about)
+
+
+def _check_magnitudes(network: Network) -> None:
+    """Refuse logarithms that are too large to compute with."""
+    for number, factor in enumerate(network.factors):
+        if isinstance(factor, FeatureFactor):
+            logs = np.array([factor.log_weight])
+        else:
+            logs = factor.log_values if isinstance(factor, TableFactor) else factor.log_prob
+        for wrong in logs[is_too_large(logs)].tolist():
+            raise ValueError(f"a log value of factor {number} is {explain_too_large(wrong)}")
 
 
 def _facts(path: Path) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tractable.circuit.assemble import renumbered_blocks
+from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
@@ -27,6 +28,7 @@ Leaf = tuple[int, int, list[float]]  # node, column, parameters
 
 def write_json(document: Document, path: Path) -> None:
     """Save a circuit as text that a person can read."""
+    check_magnitudes(document.graph)  # what is written can be read
     graph = document.graph
     parts = [
         '"format": "tractable circuit"',

@@ -5,6 +5,7 @@ leaves and one that does not find the same distribution. Where the children have
 separate files would have to repeat, or are very many, the whole circuit becomes one leaf below a sum.
 """
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from tractable.formats.kernels import spread_owners
 from tractable.networks.writing import decimal
 
 MOST_LEAVES = 256
+_OWN_FILE = re.compile(r"spac(\.m|-\d+\.ac)")
 
 
 class _Top(NamedTuple):
@@ -38,15 +40,28 @@ def write_spn(document: Document, path: Path) -> None:
 
     Raises:
         ValueError: if a column is not binary or the circuit is zero everywhere.
+        FileExistsError: if there is a file, or a folder that holds something else than a model.
     """
     graph = document.graph
     for variable in graph.schema:
         if variable.cardinality != 2:
             raise ValueError(f"a .spn has binary columns only; column '{variable.name}' is not binary")
+    require_own_folder(path)
     top = _top(graph)
     with new_folder(path) as folder:
         scopes = [_write_leaf(folder, number, part) for number, part in enumerate(top.parts, start=1)]
         write_text(folder / "spac.m", _tree_text(top, scopes, len(graph.schema)))
+
+
+def require_own_folder(path: Path) -> None:
+    """Refuse a folder that holds something else than a model: it is replaced as a whole.
+
+    Raises:
+        FileExistsError: naming what else it holds.
+    """
+    for file in sorted(path.iterdir()) if path.is_dir() else []:
+        if not _OWN_FILE.fullmatch(file.name):
+            raise FileExistsError(f"'{path}' holds '{file.name}', which is no part of a model: it is kept")
 
 
 def _top(graph: Graph) -> _Top:

@@ -6,6 +6,7 @@ every tensor. Everything is checked on the way in; the checksum comes last, so t
 reported by name.
 """
 
+import json
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from tractable.arrays import AnyArray
+from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph, JointBlock, LeafBlock
 from tractable.formats.atomic import write_bytes
@@ -41,6 +43,7 @@ _FEATURES = {
 
 def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
+    check_magnitudes(document.graph)  # what is written can be read
     tensors = _tensors(document.graph)
     header = to_json(
         {
@@ -54,7 +57,7 @@ def write_tract(document: Document, path: Path) -> None:
         }
     )
     metadata = {"circuit": header, "digest": _digest(header, tensors)}
-    write_bytes(path, save(tensors, metadata=metadata))
+    write_bytes(path, _in_order(save(tensors, metadata=metadata), metadata))
 
 
 def read_tract(path: Path) -> Document:
@@ -91,6 +94,19 @@ def _tensors(graph: Graph) -> Tensors:
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+
+
+def _in_order(data: bytes, metadata: dict[str, str]) -> bytes:
+    """The same file with the metadata in order, which the library writes in another one each time.
+
+    A safetensors file begins with the size of its header as eight bytes. The header is JSON, and spaces make
+    its size a multiple of eight.
+    """
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size]) | {"__metadata__": metadata}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data[8 + size :]
 
 
 def _digest(header: str, tensors: Tensors) -> str:

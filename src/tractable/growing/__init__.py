@@ -13,7 +13,7 @@ from tractable.growing.evaluator import Evaluator, FeatureExpectations
 from tractable.growing.gains import Priors
 from tractable.growing.joint_likelihood import JointLikelihood
 from tractable.growing.objective import Objective, Snapshot
-from tractable.growing.search import SplitSearch
+from tractable.growing.search import SplitSearch, search_splits
 from tractable.growing.structure import Conditions, FeatureStructure, Structure
 from tractable.growing.weights import FitEffort
 
@@ -33,4 +33,5 @@ __all__ = [
     "SplitCosts",
     "SplitSearch",
     "Structure",
+    "search_splits",
 ]

@@ -22,7 +22,7 @@ import numpy as np
 from tractable.arrays import Ints
 from tractable.growing.candidates import CandidateTable
 from tractable.growing.objective import Objective
-from tractable.progress import Watch
+from tractable.progress import State, Watch
 
 LOOK_AHEAD = 4  # costs up to this many times what a candidate can afford are found exactly, for cheaper edges
 FULL = 0.01  # the search ends when less than this part of `max_edges` is left
@@ -73,6 +73,24 @@ class BestFirst:
                     self._split(item, column)
                     return True
         return False
+
+    def state(self) -> State:
+        """The splits that were made, the weights and what is known about candidates."""
+        return {
+            "history": self.structure.history,
+            "weight": self.objective.weights,
+            "memory": self.objective.memory(),
+            "table": self.table.state(),
+            "all_refreshed_at": self._all_refreshed_at,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go to a state that another search was in; the splits that were made already are its first ones."""
+        self.objective.replay(state["history"])
+        self.objective.restore(state["weight"])
+        self.objective.recall(state["memory"])
+        self.table.restore(state["table"])
+        self._all_refreshed_at = state["all_refreshed_at"]
 
     def _add_items(self) -> None:
         """Add the items of the structure that the table lacks; those with little support are never split."""

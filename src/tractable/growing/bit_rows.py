@@ -5,7 +5,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints, Words
-from tractable.compiled import njit
+from tractable.compiled import inner, kernel
 from tractable.data import Table, collapse
 
 RowBits: TypeAlias = Words  # (words,) a set of rows, one bit each
@@ -99,7 +99,7 @@ def _divide_by_column(counts: Floats, states: Ints) -> Floats:
     return np.where(seen > 0, counts / np.maximum(seen, 1e-300), 1 / np.repeat(states, states))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh_intersections(
     literals: Words, bits: RowBits, weights: Floats, group: Ints, answer: Floats
 ) -> None:
@@ -121,7 +121,7 @@ def _weigh_intersections(
         answer[i] = total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _count_ones(word: "np.uint64") -> int:
     """The number of bits that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))

@@ -7,18 +7,17 @@ to any of the 64 counters in about as many steps as a single addition has carrie
 import numpy as np
 
 from tractable.arrays import Ints, Words
-from tractable.compiled import njit
+from tractable.compiled import inner
 
 DIGITS = 48  # binary digits of a counter
 
 
-@njit(cache=True, nogil=True)
 def new_counters(words: int) -> Words:
     """Counters at zero for 64 columns a word. Shape (words, digits)."""
     return np.zeros((words, DIGITS), dtype=np.uint64)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def add_to_counters(counters: Words, word: int, columns: "np.uint64", number: int) -> None:
     """Add a number to the counters of those columns of a word whose bits are set."""
     lowest = 0
@@ -34,12 +33,7 @@ def add_to_counters(counters: Words, word: int, columns: "np.uint64", number: in
         lowest += 1
 
 
-@njit(cache=True, nogil=True)
 def read_counters(counters: Words, columns: int) -> Ints:
     """The counters as numbers. Shape (columns,)."""
-    answer = np.zeros(columns, dtype=np.int64)
-    for column in range(columns):
-        for digit in range(DIGITS):
-            bit = (counters[column >> 6, digit] >> np.uint64(column & 63)) & np.uint64(1)
-            answer[column] |= np.int64(bit) << digit
-    return answer
+    bits = np.unpackbits(counters.view(np.uint8).reshape(*counters.shape, 8), axis=2, bitorder="little")
+    return np.asarray((np.int64(1) << np.arange(DIGITS)) @ bits.astype(np.int64)).ravel()[:columns]

@@ -3,12 +3,14 @@
 import numpy as np
 
 from tractable.arrays import AnyArray, Bools, Floats, Ints
+from tractable.progress import State
 
 TOLERANCE = 0.1  # a candidate counts as best if no other scores more by this part of the best score
 DISCOUNT = 0.7  # the part of an estimated cost that a candidate is taken to cost until it is priced exactly
 GROWTH = 1.25  # estimates are made anew when the circuit has grown by this factor
 LEAST_ESTIMATE = 4.0  # edges that a candidate is taken to cost at least until it is priced exactly
 ESTIMATED, UNKNOWN = -1, -2  # stand in `priced_at` for a cost that was not found exactly
+USUAL = {"_gain": 0, "_edges": LEAST_ESTIMATE, "priced_at": UNKNOWN}  # what most candidates have
 
 
 class CandidateTable:
@@ -41,6 +43,25 @@ class CandidateTable:
         self._gain[new], self._edges[new], self.priced_at[new] = 0, LEAST_ESTIMATE, UNKNOWN
         self._estimated_at[new] = 0.0
         self.refreshed_at[new], self._best[new] = np.iinfo(np.int64).max, -np.inf
+
+    def state(self) -> State:
+        """All that is known about candidates; what most of them have is left out."""
+        lines = {
+            name: getattr(self, name)[: self.items] for name in ("refreshed_at", "_estimated_at", "_best")
+        }
+        return {"edge_cost": self.edge_cost, "lines": lines} | {
+            name: _unusual_entries(getattr(self, name)[: self.items], usual) for name, usual in USUAL.items()
+        }
+
+    def restore(self, state: State) -> None:
+        """Know what a table knew when this was its state; for a table without items."""
+        self.edge_cost = state["edge_cost"]
+        self.add_items(state["lines"]["_best"].size)
+        for name, line in state["lines"].items():
+            getattr(self, name)[: self.items] = line
+        for name in USUAL:
+            where, what = state[name]
+            getattr(self, name)[: self.items].ravel()[where] = what
 
     def set_gains(self, items: Ints, gain: Floats, splits: int) -> None:
         """Set the gains of items, (items, columns), as found after so many splits."""
@@ -132,6 +153,12 @@ class CandidateTable:
 
     def _rank(self, items: Ints) -> None:
         self._best[items] = self._scores(items).max(axis=1) - self._split_cost
+
+
+def _unusual_entries(array: AnyArray, usual: float) -> list[AnyArray]:
+    """The places, in the array as one line, of entries that are not as usual, and these entries."""
+    where = np.flatnonzero(array != usual)
+    return [where, array.ravel()[where]]
 
 
 def _double_rows(array: AnyArray, least: int) -> AnyArray:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.arrays import Bools, Floats, Int32s, Ints, Words
 from tractable.circuit import PRODUCT, SUM
 from tractable.growing.cost_estimates import (
     ColumnSet,
@@ -24,10 +24,8 @@ from tractable.growing.store import (
     copy_in_order,
     ensure_room,
     evaluation_order,
-    new_inner,
-    new_leaf,
     new_store,
-    set_children,
+    write_nodes,
 )
 from tractable.growing.walks import Workspace, new_workspace
 
@@ -58,29 +56,33 @@ class GrowingCircuit:
 
     def _plant(self) -> None:
         """Build the product of all columns, each a sum over its states of indicator times parameter."""
-        s, states = self._store, self.states
-        column = np.repeat(np.arange(states.size), states)
-        bit = np.uint64(1) << (column % 64).astype(np.uint64)
-        leaves = np.array([new_leaf(s, INDICATOR) for _ in column], dtype=np.int32)
-        s.scope[leaves, column // 64] = bit
-        self._param = np.array([new_leaf(s, PARAMETER) for _ in column], dtype=np.int32)
+        states, total = self.states.tolist(), int(self.states.sum())
+        kind, degree = total * [INDICATOR] + total * [PARAMETER], 2 * total * [0]
+        child: list[int] = []
         sums: list[int] = []
-        last = at = 0
-        for many in states.tolist():
-            below = []
-            for _ in range(many):
-                last = new_inner(s, PRODUCT, last)
-                s.scope[last] = s.scope[leaves[at]]
-                set_children(s, last, np.array([leaves[at], self._param[at]], dtype=np.int32), 2)
-                below.append(last)
-                at += 1
-            last = new_inner(s, SUM, last)
-            s.scope[last] = s.scope[leaves[at - 1]]
-            set_children(s, last, np.array(below, dtype=np.int32), many)
-            sums.append(last)
-        root = new_inner(s, PRODUCT, last)
-        s.scope[root] = np.bitwise_or.reduce(s.scope[leaves], axis=0)
-        set_children(s, root, np.array(sums, dtype=np.int32), len(sums))
+        indicator, node = 1, 2 * total + 1
+        for many in states:
+            for state in range(indicator, indicator + many):
+                child += state, total + state
+            child += range(node, node + many)
+            kind += many * [PRODUCT] + [SUM]
+            degree += many * [2] + [many]
+            indicator, node = indicator + many, node + many + 1
+            sums.append(node - 1)
+        shape = np.array([*kind, PRODUCT], dtype=np.uint8), np.array([*degree, len(sums)])
+        write_nodes(
+            self._store, shape[0], self._first_scopes(), shape[1], np.array(child + sums, dtype=np.int32)
+        )
+        self._param = np.arange(total + 1, 2 * total + 1, dtype=np.int32)
+
+    def _first_scopes(self) -> Words:
+        """The scopes of the nodes that `_plant` makes, in their order."""
+        states, column = self.states, np.arange(self.states.size)
+        bits = np.zeros((column.size, self._store.scope.shape[1]), dtype=np.uint64)
+        bits[column, column // 64] = np.uint64(1) << (column % 64).astype(np.uint64)
+        leaves = np.repeat(bits, states, axis=0)
+        root = np.bitwise_or.reduce(bits, axis=0, keepdims=True)
+        return np.concatenate([leaves, np.zeros_like(leaves), np.repeat(bits, states + 1, axis=0), root])
 
     @property
     def edges(self) -> int:
@@ -136,7 +138,8 @@ class GrowingCircuit:
         pending, walks = self._pending, self._walks()
         if pending is None or not pending.is_of(params, column, replace, walks):
             first, states = int(self.first_indicator[column]), int(self.states[column])
-            plan = plan_split(self._store, walks, self._param[params], column, first, states, replace, limit)
+            indicators = range(first, first + states)
+            plan = plan_split(self._store, walks, self._param[params], column, indicators, replace, limit)
             pending = _PendingSplit(params, column, replace, int(walks.round[0]), plan)
             self._pending = pending if plan.edges != NEVER else None
         return pending.plan
@@ -166,9 +169,8 @@ class GrowingCircuit:
             return
         order, leaves = self._evaluation_order(), 1 + np.arange(self.states.sum(), dtype=np.int32)
         leaves = np.concatenate([leaves, self._param])
-        number = np.zeros(old.kind.size, dtype=np.int32)
         new = new_store(old.kind.size, old.child.size, old.scope.shape[1])
-        copy_in_order(old, leaves, order, number, new)
+        number = copy_in_order(old, leaves, order, new)
         self._store, self._workspace, self._order = new, None, None
         self._param = number[self._param]
         self._ordered_slots = max(1000, int(new.used[SLOTS]))

@@ -15,9 +15,9 @@ import numpy as np
 
 from tractable.arrays import Bools, Int32s, Ints, Words
 from tractable.circuit import PRODUCT, SUM
-from tractable.compiled import njit
+from tractable.compiled import inner
 from tractable.growing.bit_sliced import add_to_counters, new_counters, read_counters
-from tractable.growing.store import INDICATOR, NODES, Store
+from tractable.growing.store import INDICATOR, NODES, TRIAL, Store
 from tractable.growing.walks import Workspace
 
 
@@ -29,29 +29,34 @@ class PossibleStates(NamedTuple):
     copied: Words  # the columns for which a split must copy the node for several states
 
 
-@njit(cache=True, nogil=True)
 def find_possible_states(s: Store, order: Int32s, first_indicator: Ints) -> PossibleStates:
     """Find the states that columns can have below each node, given the nodes of their first states."""
     nodes, words = s.used[NODES], s.scope.shape[1]
     first, other, copied = np.zeros((3, nodes, words), dtype=np.uint64)
-    for node in range(nodes):
-        if s.kind[node] == INDICATOR:
-            other[node] = s.scope[node]
-    for column in range(first_indicator.size):
-        node = first_indicator[column]
-        first[node], other[node] = s.scope[node], 0
+    indicators = np.flatnonzero(s.kind[:nodes] == INDICATOR)
+    other[indicators] = s.scope[indicators]
+    other[first_indicator] = 0
+    first[first_indicator] = s.scope[first_indicator]
+    fold_states(s, order, first, other, copied)
+    return PossibleStates(first, other, copied)
+
+
+@TRIAL.kernel
+def fold_states(s: Store, order: Int32s, first: Words, other: Words, copied: Words) -> None:
+    """Fill in the possible states of the inner nodes from those of the leaves."""
     for i in range(order.size):
         node = order[i]
+        is_sum = s.kind[node] == SUM
         for slot in range(s.first[node], s.first[node] + s.degree[node]):
             below = s.child[slot]
-            for word in range(words):
+            for word in range(first.shape[1]):
                 first[node, word] |= first[below, word]
                 other[node, word] |= other[below, word]
-                if s.kind[node] == SUM:  # a sum over the column's own states is divided, not copied
+                if is_sum:  # a sum over the column's own states is divided, not copied
                     copied[node, word] |= first[below, word] & other[below, word]
-        if s.kind[node] == PRODUCT:
-            copied[node] = first[node] & other[node]
-    return PossibleStates(first, other, copied)
+        if not is_sum:
+            for word in range(first.shape[1]):
+                copied[node, word] = first[node, word] & other[node, word]
 
 
 class ColumnSet(NamedTuple):
@@ -69,7 +74,6 @@ class ColumnSet(NamedTuple):
         return cls(np.flatnonzero(bits), bits)
 
 
-@njit(cache=True, nogil=True)
 def count_copied_edges(
     s: Store, w: Workspace, params: Int32s, possible: PossibleStates, asked: ColumnSet, columns: int
 ) -> Ints:
@@ -78,36 +82,22 @@ def count_copied_edges(
     A column that can have several of its other states, but not the first, counts as having one of them.
     The answer has shape (columns,) and is zero for columns that are not asked about.
     """
-    w.round[0] += 1
-    many = _list_ancestors(s, w, params)
-    copied = new_counters(s.scope.shape[1])
+    counters = new_counters(s.scope.shape[1])
+    many = list_ancestors(s, w, params)
     # States that columns can have beside the paths up from each node; the last line is for the node at hand.
-    first, other = np.zeros((2, many + 1, asked.words.size), dtype=np.uint64)
-    for i in range(many):
-        node = w.inside[i]
-        for k in range(asked.words.size):
-            word = asked.words[k]
-            bits = first[i, k] & other[i, k] & ~s.scope[node, word] & asked.bits[word]
-            add_to_counters(copied, word, bits, s.degree[node])
-            first[many, k], other[many, k] = first[i, k], other[i, k]
-        if s.kind[node] == PRODUCT:
-            _add_states_beside(s, w, node, possible, asked, first[many], other[many])
-            _count_edges_beside(s, w, node, possible, asked, copied)
-        for slot in range(s.first[node], s.first[node] + s.degree[node]):
-            below = s.child[slot]
-            if w.mark[below] == w.round[0] and s.degree[below] > 0:
-                for k in range(asked.words.size):
-                    first[w.place[below], k] |= first[many, k]
-                    other[w.place[below], k] |= other[many, k]
-    return read_counters(copied, columns)
+    beside = np.zeros((2, many + 1, asked.words.size), dtype=np.uint64)
+    add_copied_edges(s, w, possible, asked, beside, counters)
+    return read_counters(counters, columns)
 
 
-@njit(cache=True, nogil=True)
-def _list_ancestors(s: Store, w: Workspace, params: Int32s) -> int:
+@TRIAL.kernel
+def list_ancestors(s: Store, w: Workspace, params: Int32s) -> int:
     """List the nodes above the parameters, parents before their children, and answer with their number."""
+    w.round[0] += 1
     now = w.round[0]
-    w.stack[: params.size] = params
     high, many = params.size, 0
+    for i in range(high):
+        w.stack[i] = params[i]
     while high > 0:
         node = w.stack[high - 1]
         if node < 0:  # the complement of a node: everything above it is listed
@@ -128,45 +118,59 @@ def _list_ancestors(s: Store, w: Workspace, params: Int32s) -> int:
     return many
 
 
-@njit(cache=True, nogil=True)
-def _add_states_beside(
-    s: Store, w: Workspace, node: int, possible: PossibleStates, asked: ColumnSet, first: Words, other: Words
+@TRIAL.kernel
+def add_copied_edges(
+    s: Store, w: Workspace, possible: PossibleStates, asked: ColumnSet, beside: Words, counters: Words
 ) -> None:
-    """Add the states that columns can have below those children of a product that lack the parameters."""
-    for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        below = s.child[slot]
-        if w.mark[below] != w.round[0]:
-            for k in range(asked.words.size):
-                first[k] |= possible.first[below, asked.words[k]]
-                other[k] |= possible.other[below, asked.words[k]]
+    """Add the edges that splits on the columns asked about copy to the counters, over all nodes listed."""
+    first, other = beside[0], beside[1]
+    many, words, now = len(first) - 1, asked.words, w.round[0]
+    for i in range(many):
+        node = w.inside[i]
+        start, stop = s.first[node], s.first[node] + s.degree[node]
+        for k in range(words.size):
+            bits = first[i, k] & other[i, k] & ~s.scope[node, words[k]] & asked.bits[words[k]]
+            add_to_counters(counters, words[k], bits, s.degree[node] + 0)
+            first[many, k], other[many, k] = first[i, k], other[i, k]
+        if s.kind[node] == PRODUCT:
+            for slot in range(start, stop):
+                below = s.child[slot]
+                if w.mark[below] != now:  # a child that lacks the parameters
+                    for k in range(words.size):
+                        first[many, k] |= possible.first[below, words[k]]
+                        other[many, k] |= possible.other[below, words[k]]
+            _count_edges_beside(s, w, node, possible, asked, counters)
+        for slot in range(start, stop):
+            below = s.child[slot]
+            if w.mark[below] == now and s.degree[below] > 0:
+                for k in range(words.size):
+                    first[w.place[below], k] |= first[many, k]
+                    other[w.place[below], k] |= other[many, k]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_edges_beside(
-    s: Store, w: Workspace, node: int, possible: PossibleStates, asked: ColumnSet, copied: Words
+    s: Store, w: Workspace, node: int, possible: PossibleStates, asked: ColumnSet, counters: Words
 ) -> None:
     """Count the edges below those children, for the columns that can have several states there."""
-    high = _push_children(s, w, node, 0)
+    now = w.round[0]
+    w.stack[0] = node
+    high = 1
+    top = True
     while high > 0:
         high -= 1
-        node = w.stack[high]
-        if s.degree[node] > 0:
-            some = False
-            for word in asked.words:
-                bits = possible.copied[node, word] & asked.bits[word]
+        some = top  # the first node is the product itself, which is not counted
+        here = w.stack[high]
+        if not top and s.degree[here] > 0:
+            for k in range(asked.words.size):
+                word = asked.words[k]
+                bits = possible.copied[here, word] & asked.bits[word]
                 some = some or bits != 0
-                add_to_counters(copied, word, bits, s.degree[node])
-            if some:  # a node that is copied for no column has no such node below it
-                high = _push_children(s, w, node, high)
-
-
-@njit(cache=True, nogil=True)
-def _push_children(s: Store, w: Workspace, node: int, high: int) -> int:
-    """Push the children that no walk has met yet onto the stack, and answer with its new height."""
-    now = w.round[0]
-    for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        below = s.child[slot]
-        if w.mark[below] != now and w.seen[below] != now:
-            w.seen[below], w.stack[high] = now, below
-            high += 1
-    return high
+                add_to_counters(counters, word, bits, s.degree[here] + 0)
+        top = False
+        if some:  # a node that is copied for no column has no such node below it
+            for slot in range(s.first[here], s.first[here] + s.degree[here]):
+                below = s.child[slot]
+                if w.mark[below] != now and w.seen[below] != now:
+                    w.seen[below], w.stack[high] = now, below
+                    high += 1

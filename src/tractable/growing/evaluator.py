@@ -48,7 +48,7 @@ class Evaluator:
         value[1 : len(allowed) + 1] = allowed
         value[params] = np.exp(log_weight)[:, None]
         upward_lanes(order, s.kind, s.first, s.degree, s.child, value)
-        downward_lanes(order, s.kind, s.first, s.degree, s.child, value, flow)
+        downward_lanes(order, s.kind, s.first, s.degree, s.child, value, flow, np.empty(allowed.shape[1]))
         return flow[1 : len(allowed) + 1].copy()
 
     def _values_and_flows(self, lanes: int) -> tuple[Floats, Floats]:

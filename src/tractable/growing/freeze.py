@@ -9,6 +9,7 @@ from tractable.circuit import LEAF, PRODUCT, FeatureTable, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, state_leaves
 from tractable.data import Schema
 from tractable.growing.circuit import GrowingCircuit
+from tractable.growing.store import edge_slots
 
 
 def freeze_circuit(
@@ -31,9 +32,8 @@ def freeze_circuit(
     number[order] = factor + 1 + np.arange(inner)
     root = factor + 1 + inner
     degree = store.degree[order].astype(np.int64)
-    slot = np.repeat(store.first[order] - np.cumsum(degree) + degree, degree) + np.arange(degree.sum())
     parent = np.concatenate([np.repeat(number[order], degree), [root, root]])
-    child = np.concatenate([number[store.child[slot]], [factor, root - 1]])
+    child = np.concatenate([number[store.child[edge_slots(store, order)]], [factor, root - 1]])
     kind = np.concatenate([np.full(factor + 1, LEAF), store.kind[order], [PRODUCT]])
     blocks = state_leaves(circuit.states, np.append(log_weight, log_factor))
     features = None if conditions is None else _feature_table(conditions, blocks[1])

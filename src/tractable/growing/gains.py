@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.compiled import njit
+from tractable.compiled import inner, kernel
 
 ROUNDS = 50  # of coordinate ascent over the states of a column, at most
 STEPS = 60  # of Newton's method for one weight, at most
@@ -29,7 +29,7 @@ class Priors(NamedTuple):
         return float(self.l1 * np.abs(weight).sum() + (weight @ weight) / (2 * self.variance))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_gains(
     total: float, model: Floats, data: Floats, states: Ints, priors: Priors, least: Floats, gain: Floats,
     weight: Floats,
@@ -44,14 +44,15 @@ def split_gains(
     for column in range(states.size):
         last = first + states[column]
         p, q, d = model[first:last], data[first:last], weight[first:last]
-        d[:] = 0.0
+        for k in range(d.size):
+            d[k] = 0.0
         gain[column] = 0.0
         if total * _chi_square(p, q) > least[column] and total * _divergence(p, q) > least[column]:
             gain[column] = _best_weights(total, p, q, priors, d)
         first = last
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _chi_square(p: Floats, q: Floats) -> float:
     """The chi-square divergence of rows from model: a bound of `_divergence` without logarithms."""
     rest_p, rest_q, apart = 1.0, 1.0, 0.0
@@ -62,7 +63,7 @@ def _chi_square(p: Floats, q: Floats) -> float:
     return float(apart + (rest_q - rest_p) ** 2 / max(rest_p, 1e-12))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _divergence(p: Floats, q: Floats) -> float:
     """The Kullback-Leibler divergence of rows from model: the most that a row gains, without priors."""
     rest_p, rest_q, apart = 1.0, 1.0, 0.0
@@ -76,7 +77,7 @@ def _divergence(p: Floats, q: Floats) -> float:
     return float(apart)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_weights(total: float, p: Floats, q: Floats, priors: Priors, d: Floats) -> float:
     """Fill in the best weights, one after the other until none changes, and answer with the gain."""
     scale = 1.0
@@ -98,7 +99,7 @@ def _best_weights(total: float, p: Floats, q: Floats, priors: Priors, d: Floats)
     return float(total * (gained - np.log(scale)) - priors.l1 * size - square / (2 * priors.variance))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_weight(total: float, p: float, q: float, rest: float, priors: Priors, d: float) -> float:
     """The d with the largest total (q d - log(rest + p exp(d))) less priors, by bounded Newton steps."""
     slope = total * (q - p / (rest + p))

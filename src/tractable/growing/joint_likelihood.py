@@ -12,6 +12,7 @@ from tractable.growing.gains import Priors, split_gains
 from tractable.growing.objective import Objective, Snapshot
 from tractable.growing.structure import FeatureStructure
 from tractable.growing.weights import FitEffort, FitTarget, WeightFitter, WeightState
+from tractable.progress import State, Watch
 
 LEAST_SMOOTHING = 1e-9  # the least pseudo-count of a column, so that no state has probability zero
 DEFAULT_EFFORT = FitEffort(10, 1e-5)  # of the fit after each split
@@ -111,10 +112,26 @@ class JointLikelihood(Objective):
         self.prior_mean = np.concatenate([self.prior_mean, zeros if prior_mean is None else prior_mean])
         self.state = self.state._replace(weight=np.concatenate([self.weights, weight]))
 
-    def fit(self, effort: FitEffort | None = None) -> None:
-        """Fit all weights together, with another effort than after a split if it is given."""
+    def fit(self, effort: FitEffort | None = None, watch: Watch | None = None) -> None:
+        """Fit all weights together, with another effort than after a split if it is given.
+
+        With a watch the fit ends when it must, and has checkpoints.
+        """
         state = self._fitter.evaluate(self.weights, self._target)
-        self.state = self._fitter.fit(state, self._target, self._effort if effort is None else effort)
+        self.state = self._fitter.fit(state, self._target, self._effort if effort is None else effort, watch)
+
+    def memory(self) -> State:
+        """The frequencies, as they were found, and what the fit remembers."""
+        held_out = None if self._valid is None else self._valid.values
+        return {"frequencies": [self.frequencies.values, held_out], "fit": self._fitter.memory()}
+
+    def recall(self, memory: State) -> None:
+        """Take frequencies and what the fit remembers."""
+        self.frequencies.values, held_out = memory["frequencies"]
+        if self._valid is not None:
+            self._valid.values = held_out
+        self._fitter.restore(memory["fit"])
+        self.state = self._fitter.evaluate(self.weights, self._target)
 
     def restore(self, weights: Floats) -> None:
         """Take weights of a snapshot. The fit starts afresh if splits were undone."""

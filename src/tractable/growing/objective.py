@@ -12,6 +12,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.growing.structure import Structure
+from tractable.progress import State
 
 
 class Snapshot(NamedTuple):
@@ -87,3 +88,19 @@ class Objective(ABC):
 
         What is known about features that the structure no longer has is forgotten.
         """
+
+    def replay(self, history: Ints) -> None:
+        """Make those splits of a history that were not made yet; the others are its beginning.
+
+        Weights and memory of the run that made them are restored afterwards.
+        """
+        for item, column in history[self.structure.splits :].tolist():
+            self.structure.repeat(item, column)
+            self.add_split(item, column)
+
+    def memory(self) -> State:
+        """What the search depends on beside the structure and the weights, for checkpoints."""
+        return None
+
+    def recall(self, memory: State) -> None:  # noqa: B027 - most objectives have no memory
+        """Take what `memory` returned, after the structure and the weights were restored."""

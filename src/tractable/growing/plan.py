@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Int32s
+from tractable.arrays import Int32s
 from tractable.circuit import PRODUCT
-from tractable.compiled import njit
-from tractable.growing.store import INDICATOR, NODES, Store
-from tractable.growing.walks import INSIDE, SPLIT, Workspace, children_of_tops, walk_down, walk_up
+from tractable.compiled import inner
+from tractable.growing.store import INDICATOR, NODES, TRIAL, Store
+from tractable.growing.walks import INSIDE, SPLIT, Workspace, find_parts
 
 NEVER = 1 << 60  # a number of edges above every limit
 
@@ -32,108 +32,120 @@ class SplitPlan(NamedTuple):
     )
     nodes: int  # an upper bound of the new nodes, without the new parameters
     slots: int  # an upper bound of the new slots
-    below_top: Int32s  # (tops, 2) the child of each top that has the column, and the one with the parameters
+    tops: int  # the number of tops
     given: Int32s  # (within, states) what each node becomes given a state of the column; -1 if it is zero
     copy: Int32s  # (inside, states) the copy of each node for a state of the column; -1 if it needs none
 
 
-@njit(cache=True, nogil=True)
+class SplitQuestion(NamedTuple):
+    """What is asked about the split of parameters on a column."""
+
+    indicator: int  # the node of the column's first state
+    base: int  # the number that the first new node gets; the new parameters come before it
+    replace: bool  # whether new parameters take the place of the old ones
+    limit: int  # of the edges that may be added
+
+
 def plan_split(
-    s: Store,
-    w: Workspace,
-    params: Int32s,
-    column: int,
-    indicator: int,
-    states: int,
-    replace: bool,
-    limit: int,
+    s: Store, w: Workspace, params: Int32s, column: int, indicators: range, replace: bool, limit: int
 ) -> SplitPlan:
     """Plan the split of parameters, one of which is in every product that they are about, on a column.
 
-    `indicator` is the node of the column's first state. With `replace` the new parameters take the place of
-    the old ones. The plan is given up when it would add more than `limit` edges.
+    `indicators` are the nodes of the column's states. With `replace` the new parameters take the place of the
+    old ones. The plan is given up when it would add more than `limit` edges.
     """
-    inside, tops = walk_up(s, w, params, column)
-    below_top = children_of_tops(s, w, tops, column)
-    within = walk_down(s, w, below_top, column)
-    base = s.used[NODES] + params.size * states  # new parameters are numbered before other new nodes
-    given, is_new, copied, edges = _condition_on_states(s, w, within, indicator, states, base, limit)
-    nothing = np.empty((0, states), dtype=np.int32)
+    inside, tops, within = find_parts(s, w, params, column)
+    states = len(indicators)
+    given = np.empty((within, states), dtype=np.int32)
+    copy = np.empty((inside, states), dtype=np.int32)
+    counts = np.empty((1 + states) * within, dtype=np.int32)
+    base = int(s.used[NODES]) + params.size * states
+    question = SplitQuestion(indicators.start, base, replace, limit)
+    edges, nodes, slots = fill_plan(s, w, tops, question, given, copy, counts)
+    return SplitPlan(edges, nodes, slots, tops, given, copy)
+
+
+@TRIAL.kernel
+def fill_plan(
+    s: Store, w: Workspace, tops: int, q: SplitQuestion, given: Int32s, copy: Int32s, counts: Int32s
+) -> tuple[int, int, int]:
+    """Fill in `given` and `copy`, and answer with the new edges, nodes and slots; `counts` is memory.
+
+    The edges are NEVER if they exceed the limit, and then the plan is not complete.
+    """
+    within, states = given.shape
+    copied, edges = _condition_on_states(s, w, q, given)
     if edges == NEVER:
-        return SplitPlan(NEVER, 0, 0, below_top, given, nothing)
-    nodes, slots = copied, edges
-    need = _copies_needed(s, w, inside, below_top, given)
-    freed, extra, new = _changes_at_tops(s, w, below_top, given, is_new, base, copied, replace)
-    edges += extra - freed
-    slots += 4 * states * tops
+        return NEVER, 0, 0
+    slots = edges + 4 * states * tops
+    refs, fresh = counts[:within], counts[within:]
+    _count_references(s, w, q.base, given, refs, fresh)
+    _count_references_of_tops(w, tops, q.base, given, refs, fresh)
+    edges -= _freed_edges(s, w, refs)
+    extra, nodes = _changes_at_tops(s, w, tops, q, given, refs, fresh)
+    edges += extra
     for t in range(tops):
         slots += s.degree[w.tops[t]] + 1
     for i in range(within):  # products that get one more factor may move to new slots
         slots += states * (s.degree[w.within[i]] + 1)
-    nodes += new
-    copy = np.full((inside, states), -1, dtype=np.int32)
-    number = base + copied
-    for i in range(inside):
+    _mark_copies(s, w, tops, given, copy)
+    number = q.base + copied
+    for i in range(len(copy)):
         node = w.inside[i]
         times = 0
         for v in range(states):
-            if need[i, v]:
+            if copy[i, v] >= 0:
                 copy[i, v] = node if times == 0 else number
                 number += times > 0
                 times += 1
-        added = times if w.holds[node] and not replace else 0
-        edges += (times - 1) * s.degree[node] + added
+        edges += (times - 1) * s.degree[node]
+        if w.holds[node] and not q.replace:
+            edges += times
         slots += times * (s.degree[node] + 1)
         nodes += times - 1
-    return SplitPlan(edges if edges <= limit else NEVER, nodes, slots, below_top, given, copy)
+    return edges if edges <= q.limit else NEVER, nodes + copied, slots
 
 
-@njit(cache=True, nogil=True)
-def _condition_on_states(
-    s: Store, w: Workspace, within: int, indicator: int, states: int, base: int, limit: int
-) -> tuple[Int32s, Bools, int, int]:
+@inner
+def _condition_on_states(s: Store, w: Workspace, q: SplitQuestion, given: Int32s) -> tuple[int, int]:
     """What each node with the column becomes given each state: itself, another, a new one, or -1 for zero.
 
-    Answers also with which of them are new, how many these are, and how many edges they have. A node below
-    which the column has one state only stays as it is for that state, so that nothing is copied needlessly.
+    Answers with how many are new, and how many edges these have. A node below which the column has one state
+    only stays as it is for that state, so that nothing is copied needlessly.
     """
-    given = np.empty((within, states), dtype=np.int32)
-    is_new = np.zeros((within, states), dtype=np.bool_)
-    number, edges, passed = base, 0, 0
-    for i in range(within):
+    number, edges, passed = q.base, 0, 0
+    for i in range(len(given)):
         node = w.within[i]
-        if s.kind[node] == INDICATOR:
-            for v in range(states):
-                given[i, v] = node if node == indicator + v else -1
-            continue
+        is_product = s.kind[node] == PRODUCT
         passed += s.degree[node]
-        for v in range(states):
+        for v in range(given.shape[1]):
+            if s.kind[node] == INDICATOR:
+                given[i, v] = node if node == q.indicator + v else -1
+                continue
             alive, same, last = _children_given(s, w, node, v, given)
             if alive == 0:
                 given[i, v] = -1
             elif same:
                 given[i, v] = node
-            elif s.kind[node] != PRODUCT and alive == 1:
+            elif alive == 1 and not is_product:
                 given[i, v] = last
             else:
                 given[i, v] = number
-                is_new[i, v] = True
                 number += 1
-                edges += s.degree[node] if s.kind[node] == PRODUCT else alive
-        if edges - passed > limit:  # at most the edges of the nodes passed can be freed
-            return given, is_new, 0, NEVER
-    return given, is_new, number - base, edges
+                edges += s.degree[node] if is_product else alive
+        if edges - passed > q.limit:  # at most the edges of the nodes passed can be freed
+            return 0, NEVER
+    return number - q.base, edges
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _children_given(s: Store, w: Workspace, node: int, v: int, given: Int32s) -> tuple[int, bool, int]:
     """How many children with the column are not zero given a state, whether all stay, and the last."""
-    child, seen, rank, now = s.child, w.seen, w.rank, w.round[0]
-    alive, same, last = 0, True, -1
+    now, alive, same, last = w.round[0], 0, True, -1
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        below = child[slot]
-        if seen[below] == now:
-            through = given[rank[below], v]
+        below = s.child[slot]
+        if w.seen[below] == now:
+            through = given[w.rank[below], v]
             same &= through == below
             if through >= 0:
                 alive += 1
@@ -141,109 +153,37 @@ def _children_given(s: Store, w: Workspace, node: int, v: int, given: Int32s) ->
     return alive, same, last
 
 
-@njit(cache=True, nogil=True)
-def _copies_needed(s: Store, w: Workspace, inside: int, below_top: Int32s, given: Int32s) -> Bools:
-    """For which states each node above the parameters needs a copy. Shape (inside, states)."""
-    now, states = w.round[0], given.shape[1]
-    need = np.zeros((inside, states), dtype=np.bool_)
-    if _has_all_states(w, below_top, given):
-        need[:] = True
-        return need
-    for v in range(states):
-        high = 0
-        for t in range(len(below_top)):
-            node = below_top[t, 1]
-            if (
-                w.role[node] == INSIDE
-                and given[w.rank[below_top[t, 0]], v] >= 0
-                and not need[w.place[node], v]
-            ):
-                need[w.place[node], v] = True
-                w.stack[high] = node
-                high += 1
-        while high > 0:
-            high -= 1
-            node = w.stack[high]
-            for slot in range(s.first[node], s.first[node] + s.degree[node]):
-                below = s.child[slot]
-                if w.mark[below] == now and w.role[below] == INSIDE and not need[w.place[below], v]:
-                    need[w.place[below], v] = True
-                    w.stack[high] = below
-                    high += 1
-    return need
+@inner
+def _count_references(s: Store, w: Workspace, base: int, given: Int32s, refs: Int32s, fresh: Int32s) -> None:
+    """Fill in how many edges lead to each node with the column, and to each new product, but from the tops.
 
-
-@njit(cache=True, nogil=True)
-def _has_all_states(w: Workspace, below_top: Int32s, given: Int32s) -> bool:
-    """Whether the column can have every one of its states below every top."""
-    for t in range(len(below_top)):
-        for v in range(given.shape[1]):
-            if given[w.rank[below_top[t, 0]], v] < 0:
-                return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _changes_at_tops(
-    s: Store,
-    w: Workspace,
-    below_top: Int32s,
-    given: Int32s,
-    is_new: Bools,
-    base: int,
-    copied: int,
-    replace: bool,
-) -> tuple[int, int, int]:
-    """The edges that are freed below the tops, and the edges and nodes that are added at the tops."""
-    refs, fresh = _count_references(s, w, below_top, given, is_new, base, copied)
-    freed = _freed_edges(s, w, refs)
-    edges, nodes = 0, 0
-    for t in range(len(below_top)):
-        rank = w.rank[below_top[t, 0]]
-        direct = w.role[below_top[t, 1]] == SPLIT
-        alive = 0
-        for v in range(given.shape[1]):
-            alive += given[rank, v] >= 0
-        if alive < 2:
-            edges += direct and not replace
-            continue
-        taken = 1 if direct and not replace else 2
-        edges += alive - taken
-        if s.degree[w.tops[t]] > taken:  # the top has other children, so the sum becomes a node of its own
-            edges += 1
-            nodes += 1
-        for v in range(given.shape[1]):
-            node = given[rank, v]
-            if node >= base:
-                grows = fresh[node - base] == 1
-            else:
-                grows = node >= 0 and s.kind[node] == PRODUCT and refs[w.rank[node]] == 1
-            if node >= 0:
-                edges += 1 if grows else 2
-                nodes += 0 if grows else 1
-    return freed, edges, nodes
-
-
-@njit(cache=True, nogil=True)
-def _count_references(
-    s: Store, w: Workspace, below_top: Int32s, given: Int32s, is_new: Bools, base: int, copied: int
-) -> tuple[Int32s, Int32s]:
-    """How many edges will lead to each node with the column, before any is freed, and to each new product.
-
-    New sums count as shared by several parents, so that no factor is added to them.
+    Edges that are freed later still count. New sums count as shared by several parents, so that no factor is
+    added to them.
     """
-    within = len(given)
-    refs = np.empty(within, dtype=np.int32)
-    fresh = np.zeros(copied, dtype=np.int32)
+    within, states, now, number = len(given), given.shape[1], w.round[0], base
     for i in range(within):
         refs[i] = s.refs[w.within[i]]
+    for i in range(fresh.size):
+        fresh[i] = 0
     for i in range(within):
-        for v in range(given.shape[1]):
-            if is_new[i, v]:
-                fresh[given[i, v] - base] += 0 if s.kind[w.within[i]] == PRODUCT else 2
-                _count_children(s, w, w.within[i], v, given, base, refs, fresh)
-    for t in range(len(below_top)):
-        rank = w.rank[below_top[t, 0]]
+        node = w.within[i]
+        for v in range(states):
+            if given[i, v] == number:  # new nodes were numbered in this very order
+                fresh[number - base] += 0 if s.kind[node] == PRODUCT else 2
+                number += 1
+                for slot in range(s.first[node], s.first[node] + s.degree[node]):
+                    below = s.child[slot]
+                    if w.seen[below] == now:
+                        _count_reference(w, given[w.rank[below], v], base, refs, fresh)
+
+
+@inner
+def _count_references_of_tops(
+    w: Workspace, tops: int, base: int, given: Int32s, refs: Int32s, fresh: Int32s
+) -> None:
+    """Count the edges of the sums over the column's states, which take the place of the column's part."""
+    for t in range(tops):
+        rank = w.rank[w.column_part[t]]
         alive = 0
         for v in range(given.shape[1]):
             alive += given[rank, v] >= 0
@@ -251,21 +191,9 @@ def _count_references(
             refs[rank] -= 1
             for v in range(given.shape[1]):
                 _count_reference(w, given[rank, v], base, refs, fresh)
-    return refs, fresh
 
 
-@njit(cache=True, nogil=True)
-def _count_children(
-    s: Store, w: Workspace, node: int, v: int, given: Int32s, base: int, refs: Int32s, fresh: Int32s
-) -> None:
-    """Count the edges that the copy of a node for a state will have."""
-    for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        below = s.child[slot]
-        if w.seen[below] == w.round[0]:
-            _count_reference(w, given[w.rank[below], v], base, refs, fresh)
-
-
-@njit(cache=True, nogil=True)
+@inner
 def _count_reference(w: Workspace, node: int, base: int, refs: Int32s, fresh: Int32s) -> None:
     """Count an edge to a node, which may be new or zero."""
     if node >= base:
@@ -274,7 +202,7 @@ def _count_reference(w: Workspace, node: int, base: int, refs: Int32s, fresh: In
         refs[w.rank[node]] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _freed_edges(s: Store, w: Workspace, refs: Int32s) -> int:
     """The edges of nodes that will have no parent; `refs` is lowered for the children of these."""
     now = w.round[0]
@@ -287,3 +215,62 @@ def _freed_edges(s: Store, w: Workspace, refs: Int32s) -> int:
                 if w.seen[s.child[slot]] == now:
                     refs[w.rank[s.child[slot]]] -= 1
     return edges
+
+
+@inner
+def _changes_at_tops(
+    s: Store, w: Workspace, tops: int, q: SplitQuestion, given: Int32s, refs: Int32s, fresh: Int32s
+) -> tuple[int, int]:
+    """The edges and nodes that are added at the tops."""
+    edges, nodes = 0, 0
+    for t in range(tops):
+        rank = w.rank[w.column_part[t]]
+        alive, kept = 0, 0  # states that are possible, and whether the parameter itself stays a child
+        if w.role[w.param_part[t]] == SPLIT and not q.replace:
+            kept = 1
+        for v in range(given.shape[1]):
+            alive += given[rank, v] >= 0
+        if alive < 2:
+            edges += kept
+            continue
+        edges += alive + kept - 2
+        if s.degree[w.tops[t]] + kept > 2:  # the top has other children: the sum becomes a node of its own
+            edges += 1
+            nodes += 1
+        for v in range(given.shape[1]):
+            node = given[rank, v]
+            if node >= q.base:
+                grows = fresh[node - q.base] == 1
+            else:
+                grows = node >= 0 and s.kind[node] == PRODUCT and refs[w.rank[node]] == 1
+            if node >= 0:
+                edges += 1 if grows else 2
+                nodes += 0 if grows else 1
+    return edges, nodes
+
+
+@inner
+def _mark_copies(s: Store, w: Workspace, tops: int, given: Int32s, copy: Int32s) -> None:
+    """Fill in 0 for the states for which a node above the parameters needs a copy, and -1 for the others."""
+    now = w.round[0]
+    for v in range(copy.shape[1]):
+        impossible, high = 0, 0
+        for t in range(tops):
+            impossible += given[w.rank[w.column_part[t]], v] < 0
+        for i in range(len(copy)):
+            copy[i, v] = -1 if impossible > 0 else 0
+        for t in range(tops):
+            node, is_possible = w.param_part[t], given[w.rank[w.column_part[t]], v] >= 0
+            if w.role[node] == INSIDE and is_possible and copy[w.place[node], v] < 0:
+                copy[w.place[node], v] = 0
+                w.stack[high] = node
+                high += 1
+        while high > 0:
+            high -= 1
+            node = w.stack[high]
+            for slot in range(s.first[node], s.first[node] + s.degree[node]):
+                below = s.child[slot]
+                if w.mark[below] == now and w.role[below] == INSIDE and copy[w.place[below], v] < 0:
+                    copy[w.place[below], v] = 0
+                    w.stack[high] = below
+                    high += 1

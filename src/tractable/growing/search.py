@@ -1,62 +1,84 @@
 """The search for splits from beginning to end, with early stopping and checkpoints."""
 
-from functools import partial
-from io import BytesIO
-
-import numpy as np
-
-from tractable.growing.best_first import BestFirst
-from tractable.growing.objective import Snapshot
+from tractable.growing.best_first import BestFirst, SplitCosts
+from tractable.growing.objective import Objective, Snapshot
+from tractable.progress import Form, State, Watch
 
 
 class SplitSearch(BestFirst):
     """Splits the structure of an objective until nothing is worth it, and returns to the best model."""
+
+    def __init__(self, objective: Objective, costs: SplitCosts, watch: Watch) -> None:
+        super().__init__(objective, costs, watch)
+        self._best: Snapshot | None = None
+        self._reported: list[float | None] = []  # the scores of all reports
+        self._planted = self.splits  # before the search began
+
+    def resume(self) -> bool:
+        """Go to the last checkpoint of an earlier run; false if there is none.
+
+        The reports of that run are repeated, as those who follow them may decide by them.
+        """
+        saved = self.watch.checkpoint()
+        if saved is None:
+            return False
+        splits, weights, score = saved["best"]
+        self._best = Snapshot(splits, weights, score)
+        for done, each in enumerate(saved["reported"]):
+            self.objective.replay(saved["history"][: self._planted + done])
+            self._report(each)
+        self.restore(saved)
+        return True
 
     def run(self, patience: int) -> None:
         """Split until nothing is worth it, or the model has not improved for `patience` splits.
 
         The structure and its objective end as they were when the model was best.
         """
-        objective, watch = self.objective, self.watch
-        best = self._restore_checkpoint(watch.checkpoint()) or objective.snapshot()
-        self._report()
+        objective = self.objective
+        if self._best is None and not self.resume():
+            self._best = objective.snapshot()
+            self._report(objective.reported_score)
+        assert self._best is not None
         while self.advance():
-            if objective.improves_on(best):
-                best = objective.snapshot()
-            elif self.splits - best.splits >= patience:
+            if objective.improves_on(self._best):
+                self._best = objective.snapshot()
+            elif self.splits - self._best.splits >= patience:
                 break
-            self._report()
-            watch.save_checkpoint(partial(self._make_checkpoint, best))
-        if best.splits < self.splits:
-            self.structure.undo(best.splits)
-            objective.restore(best.weights)
+            self._report(objective.reported_score)
+            self.watch.save_checkpoint(self._search_state)
+        if self._best.splits < self.splits:
+            self.structure.undo(self._best.splits)
+            objective.restore(self._best.weights)
 
-    def _report(self) -> None:
-        edges, score = self.structure.edges, self.objective.reported_score
-        self.watch.report(f"{edges:,} edges, splits", self.splits, None, score)
+    def _report(self, score: float | None) -> None:
+        self._reported.append(score)
+        self.watch.report(f"{self.structure.edges:,} edges, splits", self.splits, None, score)
 
-    def _make_checkpoint(self, best: Snapshot) -> bytes:
-        """The splits and weights of the present model and of the best one."""
-        checkpoint = BytesIO()
-        np.savez(
-            checkpoint,
-            history=self.structure.history,
-            weight=self.objective.weights,
-            edge_cost=self.table.edge_cost,
-            splits=best.splits,
-            best=best.weights,
-            score=best.score,
-        )
-        return checkpoint.getvalue()
+    def _search_state(self) -> State:
+        assert self._best is not None
+        return self.state() | {"best": list(self._best), "reported": self._reported}
 
-    def _restore_checkpoint(self, checkpoint: bytes | None) -> Snapshot | None:
-        """Continue from a checkpoint, if there is one, and answer with the best model that it has."""
-        if checkpoint is None:
-            return None
-        with np.load(BytesIO(checkpoint)) as saved:
-            for item, column in saved["history"][self.splits :].tolist():
-                self.structure.split(item, column)
-                self.objective.add_split(item, column)
-            self.objective.restore(saved["weight"])
-            self.table.edge_cost = float(saved["edge_cost"])
-            return Snapshot(int(saved["splits"]), saved["best"], float(saved["score"]))
+
+def search_splits(objective: Objective, costs: SplitCosts, patience: int, watch: Watch) -> None:
+    """Search for splits, or repeat those that an earlier run has found; the objective ends at its best."""
+
+    def search(part: Watch) -> None:
+        SplitSearch(objective, costs, part).run(patience)
+
+    watch.remember("search", search, model_form(objective))
+
+
+def model_form(objective: Objective) -> Form[None]:
+    """How the structure and the weights of an objective are saved; they are restored in the objective."""
+
+    def to_state(_: None) -> State:
+        return [objective.structure.history, objective.weights, objective.memory()]
+
+    def from_state(state: State) -> None:
+        history, weights, memory = state
+        objective.replay(history)
+        objective.restore(weights)
+        objective.recall(memory)
+
+    return Form(to_state, from_state)

@@ -4,6 +4,9 @@ The edges of a node occupy `degree[node]` consecutive slots that begin at `first
 to the same child form a doubly linked list, so that the parents of a node can be visited. Inner nodes form
 another doubly linked list, in which children come before their parents: this is the order of evaluation.
 Node 0 is not a node of the circuit; it is the head of that list.
+
+Whole circuits are written by numpy; the compiled functions here change one node at a time, for those of
+`split.py`. Numbers of nodes are int64 in all their arguments, so that each is compiled once.
 """
 
 from typing import Any, NamedTuple
@@ -12,11 +15,15 @@ import numpy as np
 
 from tractable.arrays import Bytes, Int32s, Ints, Words
 from tractable.circuit import PRODUCT, SUM
-from tractable.compiled import njit
+from tractable.compiled import Trial, inner
 
 # Kinds of nodes, beside PRODUCT and SUM: two kinds of leaves, and nodes that were removed.
 INDICATOR, PARAMETER, REMOVED = 3, 4, 5
 NODES, SLOTS, EDGES, INNER = 0, 1, 2, 3  # positions in `Store.used`
+
+TRIAL = Trial(
+    uncached=4.0, cached=0.5
+)  # compiling the kernels of this room takes about 8 s, loading them 1 s
 
 
 class Store(NamedTuple):
@@ -65,30 +72,95 @@ def copy_arrays(source: Any, target: Any) -> None:
         new[: len(old)] = old
 
 
-@njit(cache=True, nogil=True, inline="always")
-def is_inner(kind: int) -> bool:
-    """Whether nodes of this kind have children."""
-    return kind == PRODUCT or kind == SUM  # noqa: PLR1714 - compiles to faster code than a tuple
+def write_nodes(s: Store, kind: Bytes, scope: Words, degree: Ints, child: Int32s) -> None:
+    """Fill an empty store: leaves first, then inner nodes in the order of evaluation, the root last.
+
+    Shapes are (nodes,), (nodes, words), (nodes,) and (edges,). The first node is number 1.
+    """
+    nodes, edges = kind.size, child.size
+    own = slice(1, nodes + 1)
+    s.kind[own], s.scope[own], s.degree[own] = kind, scope, degree
+    s.first[own] = np.cumsum(degree) - degree
+    s.child[:edges] = child
+    s.owner[:edges] = np.repeat(np.arange(1, nodes + 1), degree)
+    inner_nodes = 1 + np.flatnonzero((kind == PRODUCT) | (kind == SUM))
+    s.after[np.append(0, inner_nodes)] = np.append(inner_nodes, 0)
+    s.before[np.append(inner_nodes, 0)] = np.append(0, inner_nodes)
+    s.refs[: nodes + 1] = np.bincount(child, minlength=nodes + 1)
+    list_parents(s.child[:edges], s.head, s.up, s.down)
+    s.used[:] = nodes + 1, edges, edges, inner_nodes.size
 
 
-@njit(cache=True, nogil=True)
-def new_leaf(s: Store, kind: int) -> int:
-    """Allocate a node that is not in the order of evaluation."""
-    node = s.used[NODES]
-    s.used[NODES] += 1
-    s.kind[node] = kind
-    return int(node)
+@TRIAL.kernel
+def list_parents(child: Int32s, head: Int32s, up: Int32s, down: Int32s) -> None:
+    """Link the slots that lead to the same child, the last one first; the lists are empty before."""
+    for slot in range(child.size):
+        below = child[slot]
+        old = head[below]
+        up[slot], down[slot], head[below] = old, -1, slot
+        if old >= 0:
+            down[old] = slot
 
 
-@njit(cache=True, nogil=True)
-def new_inner(s: Store, kind: int, earlier: int) -> int:
-    """Allocate an inner node that follows `earlier` in the order of evaluation; it has no edges yet."""
-    node = new_leaf(s, kind)
-    link_after(s, node, earlier)
-    return node
+def edge_slots(s: Store, order: Int32s) -> Ints:
+    """The slots of all edges of the given nodes, one node after the other."""
+    degree = s.degree[order].astype(np.int64)
+    return np.repeat(s.first[order] - np.cumsum(degree) + degree, degree) + np.arange(degree.sum())
 
 
-@njit(cache=True, nogil=True)
+def copy_in_order(s: Store, leaves: Int32s, order: Int32s, into: Store) -> Int32s:
+    """Copy a circuit to an empty store: first the given leaves, then the inner nodes in the given order.
+
+    Answers with the new number of each copied node; it is zero for the others.
+    """
+    number, nodes = np.zeros(s.kind.size, dtype=np.int32), np.concatenate([leaves, order])
+    number[nodes] = np.arange(1, nodes.size + 1)
+    copy_nodes(s, nodes, leaves.size, number, into)
+    edges = int(s.used[EDGES])
+    list_parents(into.child[:edges], into.head, into.up, into.down)
+    into.used[:] = nodes.size + 1, edges, edges, order.size
+    return number
+
+
+@TRIAL.kernel
+def copy_nodes(s: Store, nodes: Int32s, leaves: int, number: Int32s, into: Store) -> None:
+    """Copy nodes, the leaves first, with their edges and their order, but not the lists of parents."""
+    slot, last = 0, 0
+    for i in range(nodes.size):
+        old, new = nodes[i], i + 1
+        into.kind[new] = s.kind[old]
+        for word in range(s.scope.shape[1]):
+            into.scope[new, word] = s.scope[old, word]
+        if i < leaves:
+            continue
+        into.first[new], into.degree[new] = slot, s.degree[old]
+        for at in range(s.first[old], s.first[old] + s.degree[old]):
+            below = number[s.child[at]]
+            into.child[slot], into.owner[slot] = below, new
+            into.refs[below] += 1
+            slot += 1
+        into.after[last], into.before[new] = new, last
+        last = new
+    into.after[last], into.before[0] = 0, last
+
+
+@TRIAL.kernel
+def list_in_order(after: Int32s, order: Int32s) -> None:
+    """Fill in the inner nodes, children before their parents. Shape (inner nodes,)."""
+    node = after[0]
+    for i in range(order.size):
+        order[i] = node
+        node = after[node]
+
+
+def evaluation_order(s: Store) -> Int32s:
+    """The inner nodes, children before their parents. Shape (inner nodes,)."""
+    order = np.empty(s.used[INNER], dtype=np.int32)
+    list_in_order(s.after, order)
+    return order
+
+
+@inner
 def link_after(s: Store, node: int, earlier: int) -> None:
     """Insert an inner node into the order of evaluation, just after `earlier`."""
     later = s.after[earlier]
@@ -97,7 +169,7 @@ def link_after(s: Store, node: int, earlier: int) -> None:
     s.used[INNER] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def unlink(s: Store, node: int) -> None:
     """Remove an inner node from the order of evaluation."""
     s.after[s.before[node]] = s.after[node]
@@ -105,7 +177,22 @@ def unlink(s: Store, node: int) -> None:
     s.used[INNER] -= 1
 
 
-@njit(cache=True, nogil=True)
+@inner
+def new_inner(s: Store, like: int, earlier: int) -> int:
+    """Allocate a node of the same kind and scope as another, after `earlier` in the order of evaluation.
+
+    It has no edges yet.
+    """
+    node = s.used[NODES]
+    s.used[NODES] += 1
+    s.kind[node] = s.kind[like]
+    for word in range(s.scope.shape[1]):
+        s.scope[node, word] = s.scope[like, word]
+    link_after(s, node, earlier)
+    return int(node)
+
+
+@inner
 def set_children(s: Store, node: int, children: Int32s, size: int) -> None:
     """Replace the children of a node by the first `size` of `children`, in its old slots if these suffice."""
     clear_children(s, node)
@@ -115,62 +202,26 @@ def set_children(s: Store, node: int, children: Int32s, size: int) -> None:
     s.degree[node] = size
     s.used[EDGES] += size
     first = s.first[node]
-    child, owner, up, down, head, refs = s.child, s.owner, s.up, s.down, s.head, s.refs
     for i in range(size):
         slot, below = first + i, children[i]
-        child[slot], owner[slot] = below, node
-        old = head[below]
-        up[slot], down[slot], head[below] = old, -1, slot
+        s.child[slot], s.owner[slot] = below, node
+        old = s.head[below]
+        s.up[slot], s.down[slot], s.head[below] = old, -1, slot
         if old >= 0:
-            down[old] = slot
-        refs[below] += 1
+            s.down[old] = slot
+        s.refs[below] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def clear_children(s: Store, node: int) -> None:
     """Remove the edges of a node from the lists of its children. Its slots and its degree stay."""
-    child, up, down, head, refs = s.child, s.up, s.down, s.head, s.refs
     for slot in range(s.first[node], s.first[node] + s.degree[node]):
-        below, later, earlier = child[slot], up[slot], down[slot]
+        below, later, earlier = s.child[slot], s.up[slot], s.down[slot]
         if earlier >= 0:
-            up[earlier] = later
+            s.up[earlier] = later
         else:
-            head[below] = later
+            s.head[below] = later
         if later >= 0:
-            down[later] = earlier
-        refs[below] -= 1
+            s.down[later] = earlier
+        s.refs[below] -= 1
     s.used[EDGES] -= s.degree[node]
-
-
-@njit(cache=True, nogil=True)
-def evaluation_order(s: Store) -> Int32s:
-    """The inner nodes, children before their parents. Shape (inner nodes,)."""
-    answer = np.empty(s.used[INNER], dtype=np.int32)
-    after = s.after
-    node = after[0]
-    for i in range(answer.size):
-        answer[i] = node
-        node = after[node]
-    return answer
-
-
-@njit(cache=True, nogil=True)
-def copy_in_order(s: Store, leaves: Int32s, order: Int32s, number: Int32s, into: Store) -> None:
-    """Copy a circuit to an empty store: first the given leaves, then the inner nodes in the given order.
-
-    `number` is filled with the new number of each copied node, and is not changed for the others.
-    """
-    for i in range(leaves.size):
-        node = new_leaf(into, s.kind[leaves[i]])
-        into.scope[node] = s.scope[leaves[i]]
-        number[leaves[i]] = node
-    below = np.empty(max(1, s.degree.max()), dtype=np.int32)
-    last = 0
-    for i in range(order.size):
-        old = order[i]
-        last = new_inner(into, s.kind[old], last)
-        into.scope[last] = s.scope[old]
-        number[old] = last
-        for j in range(s.degree[old]):
-            below[j] = number[s.child[s.first[old] + j]]
-        set_children(into, last, below, s.degree[old])

@@ -80,6 +80,10 @@ class Structure(ABC):
         self._grow(item, column)
         return range(first, self.items)
 
+    def repeat(self, item: int, column: int) -> None:
+        """Make a split that an earlier run has made; what it knew is restored when all are repeated."""
+        self.split(item, column)
+
     def replay(self, history: Ints) -> None:
         """Make those splits of a history that were not made yet; the others are its beginning."""
         for item, column in history[self.splits :].tolist():

@@ -5,14 +5,12 @@ source for both, inlined into two kernels, gives the same bits, but takes a thir
 because running sums and products are then kept in memory instead of a register.
 """
 
-import numpy as np
-
 from tractable.arrays import Bytes, Floats, Int32s
 from tractable.circuit import PRODUCT
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel, kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def upward(order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats) -> None:
     """Fill in the values of the inner nodes; those of the leaves are filled in already. Shape (nodes,)."""
     for i in range(order.size):
@@ -28,7 +26,7 @@ def upward(order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int
         value[node] = x
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def downward(
     order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats, flow: Floats
 ) -> None:
@@ -47,7 +45,7 @@ def downward(
                 flow[child[slot]] += x * value[child[slot]]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@fused_kernel
 def upward_lanes(
     order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats
 ) -> None:
@@ -70,14 +68,18 @@ def upward_lanes(
                     x[lane] += below[lane]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@fused_kernel
 def downward_lanes(
-    order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats, flow: Floats
-) -> None:
-    """Do the same as `downward` for several assignments side by side: both arrays are (nodes, lanes)."""
-    lanes = value.shape[1]
-    share = np.empty(lanes)
-    flow[order[order.size - 1]] = 1.0
+    order: Int32s, kind: Bytes, first: Int32s, degree: Int32s, child: Int32s, value: Floats, flow: Floats,
+    share: Floats,
+) -> None:  # fmt: skip
+    """Do the same as `downward` for several assignments side by side: values and flows are (nodes, lanes).
+
+    `share`, (lanes,), is memory.
+    """
+    lanes, last = value.shape[1], order[order.size - 1]
+    for lane in range(lanes):
+        flow[last, lane] = 1.0
     for i in range(order.size - 1, -1, -1):
         node = order[i]
         start = first[node]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Bytes, Int32s, Ints
-from tractable.compiled import njit
-from tractable.growing.store import INDICATOR, Store
+from tractable.compiled import inner
+from tractable.growing.store import INDICATOR, TRIAL, Store
 
 INSIDE, TOP, SPLIT = 1, 2, 3  # roles of the nodes that the walk up meets: below a top, a top, a parameter
 
@@ -30,6 +30,8 @@ class Workspace(NamedTuple):
     holds: Bools  # (nodes,) whether a node of role INSIDE is a parent of a parameter
     inside: Int32s  # (nodes,) the nodes between the parameters and the tops
     tops: Int32s  # (nodes,) the lowest products above both the parameters and the column
+    column_part: Int32s  # (nodes,) the child of each top that has the column
+    param_part: Int32s  # (nodes,) the child of each top that has the parameters
     seen: Int32s  # (nodes,) the round in which the walk down met a node
     rank: Int32s  # (nodes,) the position of the node in `within`
     within: Int32s  # (nodes,) the nodes between the tops and the column, children first
@@ -40,15 +42,28 @@ def new_workspace(store: Store) -> Workspace:
     """Scratch memory for walks through a store of this size."""
     nodes = store.kind.size
     role, holds = np.zeros(nodes, dtype=np.uint8), np.zeros(nodes, dtype=np.bool_)
-    mark, place, inside, tops, seen, rank, within = np.zeros((7, nodes), dtype=np.int32)
+    mark, place, *lists, seen, rank, within = np.zeros((9, nodes), dtype=np.int32)
     stack = np.zeros(nodes + store.child.size, dtype=np.int32)
+    inside, tops, column_part, param_part = lists
     return Workspace(
-        np.zeros(1, dtype=np.int64), mark, role, place, holds, inside, tops, seen, rank, within, stack
-    )
+        np.zeros(1, dtype=np.int64), mark, role, place, holds, inside, tops, column_part, param_part, seen,
+        rank, within, stack,
+    )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
-def walk_up(s: Store, w: Workspace, params: Int32s, column: int) -> tuple[int, int]:
+@TRIAL.kernel
+def find_parts(s: Store, w: Workspace, params: Int32s, column: int) -> tuple[int, int, int]:
+    """Fill the workspace for the split of parameters on a column.
+
+    Answers with the numbers of nodes in `inside`, in `tops` and in `within`.
+    """
+    inside, tops = _walk_up(s, w, params, column)
+    _children_of_tops(s, w, tops, column)
+    return inside, tops, _walk_down(s, w, tops, column)
+
+
+@inner
+def _walk_up(s: Store, w: Workspace, params: Int32s, column: int) -> tuple[int, int]:
     """List the nodes above the parameters that lack the column, and the tops. Answers with both numbers.
 
     Every path upwards meets exactly one top, because no product has a parameter below two of its children.
@@ -81,33 +96,31 @@ def walk_up(s: Store, w: Workspace, params: Int32s, column: int) -> tuple[int, i
     return many, found
 
 
-@njit(cache=True, nogil=True)
-def children_of_tops(s: Store, w: Workspace, tops: int, column: int) -> Int32s:
-    """The child of each top that has the column, and the one that has the parameters. Shape (tops, 2)."""
+@inner
+def _children_of_tops(s: Store, w: Workspace, tops: int, column: int) -> None:
+    """Fill in the child of each top that has the column, and the one that has the parameters."""
     word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
-    answer = np.empty((tops, 2), dtype=np.int32)
     now = w.round[0]
     for t in range(tops):
         node = w.tops[t]
         for slot in range(s.first[node], s.first[node] + s.degree[node]):
             below = s.child[slot]
             if s.scope[below, word] & bit:
-                answer[t, 0] = below
+                w.column_part[t] = below
             elif w.mark[below] == now:
-                answer[t, 1] = below
-    return answer
+                w.param_part[t] = below
 
 
-@njit(cache=True, nogil=True)
-def walk_down(s: Store, w: Workspace, below_top: Int32s, column: int) -> int:
+@inner
+def _walk_down(s: Store, w: Workspace, tops: int, column: int) -> int:
     """List the nodes between the tops and the indicators, children first, and answer with their number."""
     word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
     kind, first, count, child, scope = s.kind, s.first, s.degree, s.child, s.scope
     seen, rank, within, stack = w.seen, w.rank, w.within, w.stack
     now = w.round[0]
     many = 0
-    for t in range(len(below_top)):
-        stack[0] = below_top[t, 0]
+    for t in range(tops):
+        stack[0] = w.column_part[t]
         high = 1
         while high > 0:
             node = stack[high - 1]

@@ -6,6 +6,7 @@ feature.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.growing.evaluator import FeatureExpectations
 from tractable.growing.gains import Priors
+from tractable.progress import State, Watch
 
 MEMORY = 8  # steps that are remembered
 SHRINK = 0.5  # the factor by which a step that went too far is shortened
@@ -62,16 +64,40 @@ class WeightFitter:
         fit = self._total * (expectations.log_partition - float(weight @ target.frequency))
         return WeightState(weight, expectations, fit + self._priors.cost(weight - target.prior_mean))
 
-    def fit(self, state: WeightState, target: FitTarget, effort: FitEffort) -> WeightState:
-        """The state that the fit reaches from another one."""
-        for _ in range(effort.steps):
+    def memory(self) -> State:
+        """The curvature that is remembered."""
+        return [self._steps, self._turns]
+
+    def restore(self, memory: State) -> None:
+        """Remember the curvature that a fitter remembered when this was its memory."""
+        self._steps, self._turns = memory
+
+    def fit(
+        self, state: WeightState, target: FitTarget, effort: FitEffort, watch: Watch | None = None
+    ) -> WeightState:
+        """The state that the fit reaches from another one, or until the watch must stop.
+
+        Each step of a fit with a watch may be a checkpoint.
+        """
+        watch = watch or Watch()
+        saved = watch.checkpoint()
+        if saved is not None:
+            self.restore(saved["memory"])
+            state = self.evaluate(saved["weight"], target)
+        for step in range(0 if saved is None else saved["step"], effort.steps):
+            if watch.must_stop():
+                break
             after = self._step(state, target)
             if after is None:
                 break
             gained, state = state.loss - after.loss, after
             if gained < effort.tolerance * abs(state.loss):
                 break
+            watch.save_checkpoint(partial(self._state, step + 1, state.weight))
         return state
+
+    def _state(self, step: int, weight: Floats) -> State:
+        return {"step": step, "weight": weight, "memory": self.memory()}
 
     def _gradient(self, state: WeightState, target: FitTarget) -> Floats:
         """The gradient of the smooth part of the loss."""

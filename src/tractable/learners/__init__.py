@@ -27,12 +27,14 @@ LEARNERS: Registry[Learner] = Registry(
         "mixture-of-trees": Home(
             "tractable.learners.mixtures.mixture_of_trees", "MixtureOfTreesLearner", "MixtureOfTrees"
         ),
+        "cutset": Home("tractable.learners.cutset.learner", "CutsetLearner", "CutsetNetwork"),
         "bayesian-network": Home(
             "tractable.learners.bayesian.network", "BayesianNetworkLearner", "BayesianNetwork"
         ),
         "acbn": Home("tractable.learners.bayesian.acbn", "ACBNLearner", "ACBN"),
         "acmn": Home("tractable.learners.markov.acmn", "ACMNLearner", "ACMN"),
         "eacmn": Home("tractable.learners.markov.eacmn", "EACMNLearner", "EACMN"),
+        "selective": Home("tractable.learners.selective.learner", "SelectiveLearner", "SelectiveSPN"),
         "idspn": Home("tractable.learners.idspn.learner", "IDSPNLearner", "IDSPN"),
     },
 )

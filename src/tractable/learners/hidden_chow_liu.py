@@ -5,6 +5,7 @@ Regularization of Probabilistic Circuits», NeurIPS 2021.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -12,12 +13,13 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
+from tractable.circuit.states import graph_form
 from tractable.data import Schema, Table
 from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
-from tractable.parameters import fit
+from tractable.parameters import Method, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.online_em import OnlineEM
+from tractable.parameters.online_em import OnlineEM, pass_length
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.count_updates import refit_counts
@@ -103,17 +105,20 @@ class HiddenChowLiuLearner(Learner):
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         seeds = rng.integers(2**63, size=self.trees)
         states, first = self._best_states(table, int(seeds[0]), valid, watch)
-        others = (
-            self._tree(table, states, int(s), valid, watch) for s in seeds[1:] if not watch.should_stop()
-        )
-        grown = [first, *others]
+        grown = [first]
+        for number, seed in enumerate(seeds[1:].tolist(), start=2):
+            if watch.should_stop():
+                break
+            work = partial(self._tree, table, states, seed, valid)
+            grown.append(watch.remember(f"tree {number}", work, graph_form(table.schema)))
         return Learned(grown[0] if len(grown) == 1 else mixture(grown))
 
     def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:
         """The number of states whose tree scores best on the validation rows, and that tree."""
         best: tuple[float, int, Graph] | None = None
         for states in self.states if valid is not None else self.states[:1]:
-            graph = self._tree(table, states, seed, valid, watch)
+            work = partial(self._tree, table, states, seed, valid)
+            graph = watch.remember(f"{states} states", work, graph_form(table.schema))
             score = 0.0 if valid is None else mean_log_prob(graph, valid)
             if best is None or score > best[0]:
                 best = (score, states, graph)
@@ -131,13 +136,11 @@ class HiddenChowLiuLearner(Learner):
         graph = hidden_tree(encoding, forest, states, self.initial_persistence, rng)
         if not encoding.total:
             return graph  # there are no rows to fit to
-        graph = fit(
-            graph, sample, self._online(encoding.total, table.schema), rng, valid=valid, watch=watch
-        ).graph
-        if self.steps and not watch.should_stop():
-            graph = fit(
-                graph, sample, self._whole(encoding.total, table.schema), rng, valid=valid, watch=watch
-            ).graph
+        for how in (self._online(encoding.total, table.schema), self._whole(encoding.total, table.schema)):
+            if how.name == "cccp" and (not self.steps or watch.should_stop()):
+                break
+            work = partial(_fit, graph, sample, how, rng, valid)
+            graph = watch.remember(how.name, work, graph_form(table.schema), rng)
         return refit_counts(graph, encoding.table, self._smoothing(table.schema))
 
     def _smoothing(self, schema: Schema) -> float:
@@ -172,16 +175,27 @@ class HiddenChowLiuLearner(Learner):
         )
 
 
+def _fit(
+    graph: Graph, table: Table, how: Method, rng: np.random.Generator, valid: Table | None, watch: Watch
+) -> Graph:
+    return fit(graph, table, how, rng, valid=valid, watch=watch).graph
+
+
 def has_numbers(schema: Schema) -> bool:
     """Whether any column is numeric."""
     return any(not variable.is_categorical for variable in schema)
 
 
 def _draw_rows(table: Table, rng: np.random.Generator) -> Table:
-    """As many rows as the table has, drawn with replacement."""
-    weights = table.row_weights
-    count = rng.multinomial(round(weights.sum()), weights / weights.sum())
-    return Table(table.schema, table.values[count > 0], count[count > 0].astype(np.float64))
+    """As many rows as the table has, drawn with replacement.
+
+    Where weights are large, fewer are drawn, and each stands for several.
+    """
+    total = table.row_weights.sum()
+    draws = max(1, round(pass_length(total, len(table))))
+    count = rng.multinomial(draws, table.row_weights / total)
+    weights = count[count > 0] * (total / draws if draws < round(total) else 1.0)
+    return Table(table.schema, table.values[count > 0], weights)
 
 
 def hidden_tree(

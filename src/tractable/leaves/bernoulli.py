@@ -3,7 +3,6 @@
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import entr
 
 from tractable.arrays import Floats
 from tractable.data.regions import Region
@@ -16,7 +15,7 @@ from tractable.leaves.categorical import (
     log_prob_of_states,
 )
 from tractable.leaves.family import Family
-from tractable.leaves.finite import log_total, quiet_log, restrict_states
+from tractable.leaves.finite import log_total, quiet_log, restrict_states, state_entropy
 
 
 @final
@@ -74,7 +73,7 @@ class Bernoulli(Family):
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy of the two states."""
-        return entr(np.exp(both_states(params))).sum(axis=1)
+        return state_entropy(both_states(params))
 
 
 def both_states(params: Floats) -> Floats:

@@ -4,7 +4,6 @@ from math import exp
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import entr
 
 from tractable.arrays import Bools, Floats
 from tractable.data.regions import Region, States
@@ -17,6 +16,7 @@ from tractable.leaves.finite import (
     restrict_states,
     shares,
     smooth_counts,
+    state_entropy,
     state_weights,
 )
 
@@ -84,7 +84,7 @@ class Categorical(Family):
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy of the states."""
-        return entr(np.exp(params)).sum(axis=1)
+        return state_entropy(params)
 
 
 def allowed_states(region: Region | None) -> Bools | None:

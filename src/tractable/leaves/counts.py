@@ -1,9 +1,9 @@
 """Sums over whole numbers within limits, weighted by how probable a Poisson leaf takes them to be."""
 
 import numpy as np
-from scipy.special import gammaln
 
 from tractable.arrays import Floats
+from tractable.late import special
 from tractable.leaves.finite import quiet_log, shares
 from tractable.leaves.intervals import NEGLIGIBLE
 
@@ -80,7 +80,7 @@ def _log_ratio(log_rate: Floats, nearest: Floats, step: Floats) -> Floats:
     rate, near = np.maximum(log_rate, LEAST_LOG_RATE)[:, None], nearest[:, None]
     step = np.maximum(step, -near)
     small, large = np.minimum(near, LARGE), np.maximum(near, LARGE)
-    gamma = gammaln(np.maximum(small + step, 0.0) + 1) - gammaln(small + 1)
+    gamma = special.gammaln(np.maximum(small + step, 0.0) + 1) - special.gammaln(small + 1)
     away = large + step
     stirling = (away + 0.5) * np.log1p(step / large) - step + (1 / away - 1 / large) / 12
     with np.errstate(over="ignore"):

@@ -8,9 +8,9 @@ together, by the rule of `pseudo_rows`.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma
 
 from tractable.arrays import Floats, Ints
+from tractable.late import special
 from tractable.leaves.finite import overall_shares, quiet_log, state_weights
 from tractable.leaves.overdispersed import log_probability
 from tractable.leaves.poisson import MAX_LOG_RATE, Poisson
@@ -153,4 +153,6 @@ def _digamma_difference(x: Floats, r: Floats) -> Floats:
     small, large = np.minimum(r, LARGE), np.maximum(r, LARGE)
     a, b = 1 / large, 1 / (large + x)
     series = np.log1p(x / large) + (a - b) / 2 + (a**2 - b**2) / 12 - (a**4 - b**4) / 120
-    return np.where(r < LARGE, digamma(x + small) - digamma(small), series + (a**6 - b**6) / 252)
+    return np.where(
+        r < LARGE, special.digamma(x + small) - special.digamma(small), series + (a**6 - b**6) / 252
+    )

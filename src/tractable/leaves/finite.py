@@ -1,9 +1,9 @@
 """Distributions over a few states, as blocks of log-probabilities: what several families are made of."""
 
 import numpy as np
-from scipy import sparse
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.late import sparse
 
 
 def quiet_log(x: Floats) -> Floats:
@@ -53,6 +53,15 @@ def shares(log_p: Floats) -> Floats:
     p = _scale_lines(log_p)[1]
     total = p.sum(axis=1, keepdims=True)
     return p / np.where(total == 0, 1.0, total)
+
+
+def state_entropy(log_p: Floats) -> Floats:
+    """The entropy of each line, from its logarithms alone, so that near certainty is told from it.
+
+    Shape (leaves,).
+    """
+    possible = log_p > -np.inf
+    return -np.sum(np.exp(log_p) * np.where(possible, log_p, 0.0), axis=1) + 0.0
 
 
 def pick(log_p: Floats, uniform: Floats) -> tuple[Ints, Floats]:

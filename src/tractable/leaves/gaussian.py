@@ -4,11 +4,11 @@ from math import e, log, pi, tau
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
+from tractable.late import special
 from tractable.leaves.family import Density
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
@@ -95,7 +95,7 @@ class Gaussian(Density):
         uniform = np.clip(uniform, FIRST_UNIFORM, 1 - FIRST_UNIFORM)
         with np.errstate(over="ignore"):
             if region is None:
-                return params[:, 0] + np.exp(params[:, 1]) * ndtri(uniform)
+                return params[:, 0] + np.exp(params[:, 1]) * special.ndtri(uniform)
             return _draw_within(params, uniform, *limits(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
@@ -214,9 +214,9 @@ def _draw_within(params: Floats, uniform: Floats, low: float, high: float) -> Fl
 def _steps(out: Floats, first: Floats, last: Floats, uniform: Floats) -> Floats:
     """Quantiles between two limits, in sd from the anchor, which lies `out` <= 0 sd above the mean."""
     near = np.maximum(out, -FAR)  # those further out are drawn another way
-    below = log_ndtr(near + first) + np.log1p(-uniform)
-    above = log_ndtr(near + last) + np.log(uniform)
-    return ndtri_exp(np.logaddexp(below, above)) - near
+    below = special.log_ndtr(near + first) + np.log1p(-uniform)
+    above = special.log_ndtr(near + last) + np.log(uniform)
+    return special.ndtri_exp(np.logaddexp(below, above)) - near
 
 
 def _straight_steps(out: Floats, length: Floats, uniform: Floats) -> Floats:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from tractable.arrays import Floats
+from tractable.late import special
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES
 
 MAX_SD_OUT = 1e300  # stands for an overflow
@@ -106,7 +106,7 @@ def _piece_integrals(out: Floats, start: Floats, end: Floats) -> tuple[Floats, F
     few = [(share * step**power).sum(axis=-1) for power in (0, 1, 2)]
     near = np.clip(out, -30.0, 30.0)  # a window further out is short
     side = np.where(near + start > 0, -1.0, 1.0)  # a right tail is a left one, mirrored
-    upper, lower = ndtr(side * (near + end)), ndtr(side * (near + start))
+    upper, lower = special.ndtr(side * (near + end)), special.ndtr(side * (near + start))
     mass = np.sqrt(2 * np.pi) * side * (upper - lower) * np.exp(0.5 * near**2)
     left, right = _density(near, start), _density(near, end)
     first = left - right - near * mass

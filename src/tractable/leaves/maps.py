@@ -10,9 +10,9 @@ from math import prod
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import exprel
 
 from tractable.arrays import Floats, Ints
+from tractable.late import special
 from tractable.leaves.map_moments import piece_moments, quadrature_moments
 
 LARGEST = 1e300  # stands for a number that is too large for a double
@@ -164,7 +164,7 @@ def _exponent(params: Floats, side: Floats) -> Floats:
 def _power(size: Floats | float, exponent: Floats) -> Floats:
     """((1 + size)^exponent - 1) / exponent, and the logarithm of 1 + size where the exponent is zero."""
     log = np.log1p(size)
-    return np.asarray(log * exprel(exponent * log))
+    return np.asarray(log * special.exprel(exponent * log))
 
 
 def _root(size: Floats, exponent: Floats) -> Floats:

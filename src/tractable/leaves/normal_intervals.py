@@ -3,9 +3,9 @@
 from math import log, tau
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from tractable.arrays import Floats
+from tractable.late import special
 from tractable.leaves.finite import quiet_log
 
 BRIEF = 0.5  # an interval this long, in sd and in lengths over which a tail falls, is integrated by a rule
@@ -40,7 +40,7 @@ def _log_brief_mass(first: Floats, length: Floats) -> Floats:
 
 def _log_difference(first: Floats, last: Floats) -> Floats:
     """The log-mass of longer intervals, in sd, which lie more to the left. Shape (intervals,)."""
-    above, below = log_ndtr(last), log_ndtr(first)
+    above, below = special.log_ndtr(last), special.log_ndtr(first)
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.log(-np.expm1(np.minimum(below - above, 0.0)))
         return np.where(np.isneginf(above), -np.inf, above + inside)

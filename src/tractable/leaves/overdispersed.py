@@ -5,9 +5,9 @@ or (leaves, points).
 """
 
 import numpy as np
-from scipy.special import betainc, betaincc, expit, gammaln
 
 from tractable.arrays import Floats
+from tractable.late import special
 from tractable.leaves.finite import quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES
 
@@ -50,7 +50,7 @@ def _stirling_error(x: Floats) -> Floats:
     square = (1 / calm) ** 2
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / calm
     small = np.minimum(x, CALM)
-    exact = gammaln(small + 1) - (small + 0.5) * np.log(small) + small - HALF_LOG_TAU
+    exact = special.gammaln(small + 1) - (small + 0.5) * np.log(small) + small - HALF_LOG_TAU
     return np.where(x > CALM, series, exact)
 
 
@@ -81,8 +81,8 @@ def _log_tails(log_mean: Floats, log_r: Floats, split: Floats) -> tuple[Floats, 
     moderate = r < MODERATE
     a, b, rare = at, np.where(moderate, r, 1.0), odds < 0
     one, other = np.where(rare, a, b), np.where(rare, b, a)  # the argument is the lesser probability
-    less = expit(-np.abs(odds))
-    found, rest = betainc(one, other, less), betaincc(one, other, less)
+    less = special.expit(-np.abs(odds))
+    found, rest = special.betainc(one, other, less), special.betaincc(one, other, less)
     below, above = quiet_log(np.where(rare, rest, found)), quiet_log(np.where(rare, found, rest))
     right = np.where(moderate, above < below, at > np.exp(log_mean))
     lost = ~moderate | (np.where(right, above, below) < np.log(VISIBLE))
@@ -117,7 +117,7 @@ def _fall(s: Floats, r: Floats, odds: Floats, split: Floats, sign: Floats) -> Fl
 
 def _log_mean_power(odds: Floats, power: Floats) -> Floats:
     """log(1 - p + p exp(power)) for the probability p of the log odds."""
-    small = np.log1p(expit(odds) * np.expm1(np.clip(power, -1.0, 1.0)))
+    small = np.log1p(special.expit(odds) * np.expm1(np.clip(power, -1.0, 1.0)))
     large = np.logaddexp(0.0, odds + power) - np.logaddexp(0.0, odds)
     return np.where(np.abs(power) < 1, small, large)
 
@@ -128,13 +128,13 @@ def _tail_reach(r: Floats, odds: Floats, split: Floats, sign: Floats) -> Floats:
     The start is beyond the answer by three bounds, and the fall is convex, so that Newton's steps stay there.
     """
     with np.errstate(over="ignore", divide="ignore"):
-        slope = np.abs(split * expit(-odds) - r * expit(odds))
+        slope = np.abs(split * special.expit(-odds) - r * special.expit(odds))
         ahead = np.logaddexp(0.0, -sign * odds) + 1 + NEGLIGIBLE / np.where(sign < 0, split, r)
-        bend = np.sqrt(2 * np.e * NEGLIGIBLE / ((split + r) * expit(odds) * expit(-odds)))
+        bend = np.sqrt(2 * np.e * NEGLIGIBLE / ((split + r) * special.expit(odds) * special.expit(-odds)))
         s = np.minimum(ahead, NEGLIGIBLE / slope)
     s = np.where(bend < 1, np.minimum(s, bend), s)
     for _ in range(8):
-        steep = sign * (r * expit(odds + sign * s) - split * expit(-odds - sign * s))
+        steep = sign * (r * special.expit(odds + sign * s) - split * special.expit(-odds - sign * s))
         surplus = np.maximum(_fall(s, r, odds, split, sign) - NEGLIGIBLE, 0.0)
         s = s - surplus / np.maximum(steep, np.finfo(float).tiny)
     return s

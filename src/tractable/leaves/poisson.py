@@ -1,14 +1,15 @@
 """A leaf over whole numbers from zero up."""
 
+from functools import cache
 from math import e, log, pi
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import gammaln, pdtr, pdtrik
 
 from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
+from tractable.late import special
 from tractable.leaves.counts import LARGE, LEAST_LOG_RATE, TINY, far_from, moments_within
 from tractable.leaves.family import Family
 from tractable.leaves.finite import overall_shares, quiet_log
@@ -20,7 +21,12 @@ LAST_UNIFORM = 1 - 2.0**-40  # nearer to one, rounding decides where the distrib
 BUSY = 1e4  # a rate from which on scipy's inverse is not to be trusted
 MANY = 200.0  # a rate from which on the entropy's expansion has all the digits that count
 LARGEST = 1e100  # stands for an infinite count
-LOG_FACTORIAL: Floats = gammaln(np.arange(LARGE + 1) + 1)  # of 0, 1, ..., LARGE
+
+
+@cache
+def _log_factorials() -> Floats:
+    """The logarithms of the factorials of 0, 1, ..., LARGE."""
+    return np.asarray(special.gammaln(np.arange(LARGE + 1) + 1))
 
 
 @final
@@ -111,7 +117,7 @@ def _log_prob(params: Floats, count: Floats) -> Floats:
     seen = np.maximum(count, 0.0)
     log_rate = np.maximum(params, LEAST_LOG_RATE)
     with np.errstate(over="ignore"):
-        log_p = seen * log_rate - np.exp(params) - LOG_FACTORIAL[np.minimum(seen, LARGE).astype(np.int64)]
+        log_p = seen * log_rate - np.exp(params) - _log_factorials()[np.minimum(seen, LARGE).astype(np.int64)]
     if (seen > LARGE).any():
         log_p = np.where(seen > LARGE, _log_prob_of_large(params, seen), log_p)
     impossible = (count < 0) | ((seen > 0) & (params == -np.inf))
@@ -182,9 +188,9 @@ def _draw(params: Floats, uniform: Floats) -> Floats:
     rate = np.exp(params[:, 0])
     busy = rate > BUSY
     calm = np.where(busy, 1.0, rate)
-    count = np.maximum(np.ceil(pdtrik(uniform, calm)), 0.0)
+    count = np.maximum(np.ceil(special.pdtrik(uniform, calm)), 0.0)
     below = np.maximum(count - 1, 0.0)
-    count = np.where(pdtr(below, calm) > uniform, below, count)
+    count = np.where(special.pdtr(below, calm) > uniform, below, count)
     count[busy] = _draw_within(params[busy], uniform[busy], 0.0, np.inf)
     return count
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tractable.networks.bif import read_bif
-from tractable.networks.compilation import DEFAULT_LIMIT, compile_network
-from tractable.networks.compile_limit import TooLargeError
+from tractable.networks.compiling import DEFAULT_LIMIT, TooLargeError, compile_network
 from tractable.networks.libra import read_libra
 from tractable.networks.likelihood import log_prob_of_rows
 from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor

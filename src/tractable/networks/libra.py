@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tractable.data.schema import Schema, discrete_schema
+from tractable.networks.decimals import normalise_log_table
 from tractable.networks.libra_trees import LibraTree, child_tree, path_features
 from tractable.networks.network import (
     MOST_STATES,
@@ -21,7 +22,6 @@ from tractable.networks.network import (
     Network,
     TableFactor,
     TreeFactor,
-    normalise_table,
 )
 from tractable.networks.tables import feature_table
 from tractable.networks.tokens import Tokens, file_text
@@ -212,4 +212,4 @@ def _conditional_table(
         features = [f for f in factors if isinstance(f, FeatureFactor)]
         others = tuple(dict.fromkeys(c for f in features for c in f.columns if c != child))
         values = feature_table(features, (child, *others), schema).log_values
-    return TableFactor((child, *others), normalise_table(np.exp(values)))
+    return TableFactor((child, *others), normalise_log_table(values))

@@ -9,7 +9,8 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats
 from tractable.data.schema import Schema
-from tractable.networks.network import FeatureFactor, TreeFactor, normalise_table
+from tractable.networks.decimals import normalise_log_table
+from tractable.networks.network import FeatureFactor, TreeFactor
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ def child_tree(tree: LibraTree, child: int, schema: Schema) -> TreeFactor:
         at = [_settle(tree, node, known, (child, k)) for k, node in enumerate(at)]
         asking = next((node for node in at if tree.column[node] >= 0), None)
         if asking is None:
-            leaves.append(normalise_table(np.exp([tree.value[node] for node in at])))
+            leaves.append(normalise_log_table(np.array([tree.value[node] for node in at])))
             lines.append([-1, 0, 0, 0])
             continue
         column, state = tree.column[asking], tree.state[asking]

@@ -1,15 +1,9 @@
-"""Features and trees as diagrams, without ever writing out their tables.
-
-Both are lists of disjoint boxes of states with a value each. Going down the columns, what still matters is
-which boxes can yet hold; those sets are the nodes of a level.
-"""
+"""Features and trees as boxes of states, without ever writing out their tables."""
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
+from tractable.arrays import Bools
 from tractable.data.schema import Schema
-from tractable.networks.compile_limit import CompileLimit
-from tractable.networks.diagram import Diagram, reduce_diagram
 from tractable.networks.network import FeatureFactor, TreeFactor
 
 Box = dict[int, Bools]  # the states that each constrained column may take
@@ -45,34 +39,3 @@ def _constrain(box: Box, schema: Schema, column: int, condition: tuple[int, bool
     state, equals = condition
     allowed = (np.arange(schema[column].cardinality) == state) == equals
     box[column] = box[column] & allowed if column in box else allowed
-
-
-def from_boxes(
-    columns: tuple[int, ...], schema: Schema, boxes: list[Box], value: Ints, limit: CompileLimit
-) -> Diagram:
-    """The diagram over `columns` (root first) that is the term `value[i]` in box i and `value[-1]` in none.
-
-    Boxes are disjoint; `value` is one line longer than they are.
-    """
-    alive: dict[int, int] = {(1 << len(boxes)) - 1: 0}
-    levels: list[Ints] = []
-    for column in columns:
-        allowed = _allowed_masks(column, schema[column].cardinality, boxes)
-        following: dict[int, int] = {}
-        lines = [[following.setdefault(m & a, len(following)) for a in allowed] for m in alive]
-        limit.spend(len(lines) * len(allowed))
-        levels.append(np.array(lines, dtype=np.int64))
-        alive = following
-    ends = np.array([m.bit_length() - 1 for m in alive], dtype=np.int64)
-    return reduce_diagram(columns, levels, value[ends])
-
-
-def _allowed_masks(column: int, states: int, boxes: list[Box]) -> list[int]:
-    """For each state of a column, the boxes that it leaves possible, as bits."""
-    masks = [0] * states
-    for number, box in enumerate(boxes):
-        allowed = box.get(column)
-        for state in range(states):
-            if allowed is None or allowed[state]:
-                masks[state] |= 1 << number
-    return masks

@@ -8,6 +8,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
+from tractable.networks.decimals import SMALLEST, text_logs
 from tractable.networks.network import MOST_STATES, Network, TableFactor, normalise_table
 from tractable.networks.tokens import file_text
 
@@ -46,15 +47,19 @@ def _factor(words: "_WordReader", schema: Schema, scope: tuple[int, ...], kind: 
     size = prod(shape)
     if words.whole(0) != size:
         words.fail(f"a table over {len(scope)} variables has {size} entries, not {words.words[words.at - 1]}")
+    start = words.at
     values = words.numbers(size).reshape(shape)
+    logs = text_logs(words.words[start : words.at], values.ravel()).reshape(shape)
     if kind == "MARKOV":
-        with np.errstate(divide="ignore"):
-            return TableFactor(scope, np.log(values))
+        return TableFactor(scope, logs)
     if not scope:
         words.fail("a factor of a Bayesian network has a child")
     try:
-        # The child stands last in the file and first in our factors.
-        return TableFactor((scope[-1], *scope[:-1]), normalise_table(np.moveaxis(values, -1, 0)))
+        # The child stands last in the file and first in our factors. Numbers too small for a double keep
+        # their own logarithms: what the sum is divided by is next to one.
+        normal = normalise_table(np.moveaxis(values, -1, 0))
+        tiny = np.moveaxis(values, -1, 0) < SMALLEST
+        return TableFactor((scope[-1], *scope[:-1]), np.where(tiny, np.moveaxis(logs, -1, 0), normal))
     except ValueError as error:
         return words.fail(f"variable {scope[-1]}: {error}")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tractable.data.schema import Schema
+from tractable.networks.decimals import exp_text
 from tractable.networks.network import FeatureFactor, Network, TableFactor, TreeFactor
 from tractable.networks.tables import feature_table, tree_table
 
@@ -44,7 +45,7 @@ def uai_text(network: Network) -> str:
     for table in values:
         if table.max() > 709:
             raise ValueError(f"a number with logarithm {table.max():g} does not fit a .uai file")
-        lines += ["", str(table.size), " ".join(decimal(x) for x in np.exp(table).ravel().tolist())]
+        lines += ["", str(table.size), " ".join(_number(x) for x in table.ravel().tolist())]
     return "\n".join([*lines, ""])
 
 
@@ -87,6 +88,11 @@ def _tree_text(tree: TreeFactor, schema: Schema) -> str:
             for state in range(len(others) - 1, -1, -1):
                 text[node] = f"(v{tree.child}_{state} {others[state]} {text[node]})"
     return text[0]
+
+
+def _number(log: float) -> str:
+    """The number with a logarithm, as `decimal` writes it."""
+    return _BARE_EXPONENT.sub(r"\1.0", exp_text(log))
 
 
 def decimal(value: float) -> str:

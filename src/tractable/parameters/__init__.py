@@ -3,7 +3,9 @@
 To add a method: a file with a class, and a line in the table below.
 """
 
+from contextlib import suppress
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.parameters.method import Course, Fitted, Method, WeightedRows, is_over
 from tractable.parameters.start import randomise
-from tractable.progress import Watch
+from tractable.progress import Stopped, Watch
 from tractable.settings import Home, Registry
 
 METHODS: Registry[Method] = Registry(
@@ -49,20 +51,36 @@ def fit(
             raise ValueError(f"the {name} table has another schema than the circuit")
     rows, held_out = _weighted_rows(table), None if valid is None else _weighted_rows(valid)
     start = how.prepare(graph, table)
-    course = Course()
     with watch or Watch() as watching:
-        for done, step in enumerate(how.steps(start, rows, rng)):
+        course = _follow(start, rows, held_out, how, rng, watching)
+    found = how.finish(start if course.best is None else course.best)
+    check_graph(found)  # the steps before it were not checked
+    return Fitted(found, course.train, course.valid)
+
+
+def _follow(
+    start: Graph,
+    rows: WeightedRows,
+    held_out: WeightedRows | None,
+    how: Method,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Course:
+    """The steps of a method until they are over, from those on that an earlier run has made."""
+    course, last, saved = Course(), None, watch.checkpoint()
+    if saved is not None:
+        course, last = Course.from_state(saved, start)
+    with suppress(Stopped):
+        for step in islice(how.run(start, rows, rng, watch, last), 0 if last is None else 1, None):
             score = (
                 None if held_out is None else held_out.mean_log_likelihood(partial(log_values, step.graph))
             )
             course.record(step, score)
-            watching.report(how.title, done, how.iterations, step.train if score is None else score)
-            if done >= how.iterations or is_over(course, how, watching):
+            watch.report(how.title, course.done, how.iterations, step.train if score is None else score)
+            if course.done >= how.iterations or is_over(course, how, watch):
                 break
-    assert course.best is not None
-    found = how.finish(course.best)
-    check_graph(found)  # the steps before it were not checked
-    return Fitted(found, course.train, course.valid)
+            watch.save_checkpoint(partial(course.state, step))
+    return course
 
 
 def _weighted_rows(table: Table) -> WeightedRows:

@@ -14,6 +14,7 @@ from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights, sum_edges
+from tractable.progress import Watch
 from tractable.settings import redeclare, setting
 
 DRAWS = 4  # copies that are drawn of each softened row, once for all steps
@@ -53,12 +54,26 @@ class ExpectationMaximisation(Method):
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits after one E step and one M step each."""
+        return self.run(graph, rows, rng, Watch())
+
+    def run(
+        self,
+        graph: Graph,
+        rows: WeightedRows,
+        rng: np.random.Generator,
+        watch: Watch,
+        after: Step | None = None,
+    ) -> Iterator[Step]:
+        """The same steps, broken off when `watch` says so; noisy rows are drawn as in the first run."""
         expecter = Expecter(graph)
         rows = soften(rows, graph.schema, self.softness, rng, DRAWS)
         price = self.entropy * rows.total
         anchored = np.where(sum_edges(graph), self.anchor * np.exp(graph.log_weight), 0.0)
+        graph = graph if after is None else after.graph
         while True:
-            expected = expecter.expectations(graph, rows.values, rows.weights, hard=self.hard)
+            expected = expecter.expectations(
+                graph, rows.values, rows.weights, hard=self.hard, between=watch.break_off
+            )
             yield Step(graph, rows.mean(expected.log_value))
             held = expected._replace(edge=expected.edge + anchored)
             counts = spread_counts(graph, held, price, self.smoothing, self.leaf_smoothing)

@@ -9,8 +9,9 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph
+from tractable.circuit.states import parameter_state, with_parameter_state
 from tractable.data import Table
-from tractable.progress import Watch
+from tractable.progress import State, Watch
 from tractable.settings import Configurable, setting
 
 
@@ -45,6 +46,7 @@ class Step(NamedTuple):
 
     graph: Graph
     train: float
+    memory: State = None  # what else the next step depends on
 
 
 class Fitted(NamedTuple):
@@ -84,6 +86,21 @@ class Method(Configurable, ABC):
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits with better and better parameters, without end; the first one is equal to `graph`."""
 
+    def run(
+        self,
+        graph: Graph,
+        rows: WeightedRows,
+        rng: np.random.Generator,
+        watch: Watch,
+        after: Step | None = None,
+    ) -> Iterator[Step]:
+        """The same steps; those from `after` on, which an earlier run has come to, if it is given.
+
+        A method whose steps depend on more than the circuit before, or take long, does this itself. It may
+        break off a step by `watch`.
+        """
+        return self.steps(graph if after is None else after.graph, rows, rng)
+
     def finish(self, graph: Graph) -> Graph:
         """The circuit in the form that users get."""
         return graph
@@ -98,6 +115,28 @@ class Course:
     best: Graph | None = None
     best_score: float = -np.inf
     since_best: int = 0
+
+    @property
+    def done(self) -> int:
+        """The number of the last step; the first one is step 0."""
+        return len(self.train) - 1
+
+    def state(self, last: Step) -> State:
+        """The run so far, with its last step."""
+        assert self.best is not None
+        return {
+            "scores": [self.train, self.valid],
+            "best": [parameter_state(self.best), self.best_score, self.since_best],
+            "last": [parameter_state(last.graph), last.train, last.memory],
+        }
+
+    @classmethod
+    def from_state(cls, state: State, start: Graph) -> tuple["Course", Step]:
+        """The run that a state describes, on the structure of `start`, and its last step."""
+        (train, valid), (best, best_score, since_best) = state["scores"], state["best"]
+        last, score, memory = state["last"]
+        course = cls(train, valid, with_parameter_state(start, best), best_score, since_best)
+        return course, Step(with_parameter_state(start, last), score, memory)
 
     def record(self, step: Step, valid: float | None) -> None:
         """Take in the scores of a step; without validation rows the last step is the best."""

@@ -15,9 +15,11 @@ from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights
+from tractable.progress import State, Watch, generator_state, restore_generator
 from tractable.settings import redeclare, setting
 
-MOST_REPEATED = 10_000_000  # rows that are repeated by their weights in order to be shuffled
+MOST_TIMES = 32  # rows of a pass for each distinct row, at most
+SHORT_PASS = 8192  # rows of a pass that are never too many
 
 
 @final
@@ -67,15 +69,32 @@ class OnlineEM(Method):
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits after one pass over all rows each; a mini-batch is scored before the step it leads to."""
+        return self.run(graph, rows, rng, Watch())
+
+    def run(
+        self,
+        graph: Graph,
+        rows: WeightedRows,
+        rng: np.random.Generator,
+        watch: Watch,
+        after: Step | None = None,
+    ) -> Iterator[Step]:
+        """The same steps, broken off between mini-batches when `watch` says so."""
         expecter = Expecter(graph)
         price = self.entropy * rows.total
         running: Expectations | None = None
-        yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))
         done = 0
+        if after is None:
+            yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)), _memory(0, None, rng))
+        else:
+            graph, done, running = after.graph, after.memory["done"], _running_counts(after.memory)
+            restore_generator(rng, after.memory["rng"])
+            yield after
         while True:
             parts = _batches(rows, self.batch, rng)
             score = 0.0
             for i, (part, times) in enumerate(parts):
+                watch.break_off()
                 batch = WeightedRows(rows.values[part], times)
                 values, weights = soften(batch, graph.schema, self.softness, rng)
                 expected = expecter.expectations(graph, values, weights)
@@ -90,7 +109,8 @@ class OnlineEM(Method):
                     joints=refit_joints(graph, counts, values, self.leaf_smoothing, pace),
                 )
             done += 1
-            yield Step(graph, score / sum(float(times.sum()) for _, times in parts))
+            mean = score / sum(float(times.sum()) for _, times in parts)
+            yield Step(graph, mean, _memory(done, running, rng))
 
     def _step(self, way: float) -> float:
         fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
@@ -111,19 +131,43 @@ class OnlineEM(Method):
         )
 
 
+def _memory(done: int, running: Expectations | None, rng: np.random.Generator) -> State:
+    """What the next pass depends on beside the circuit; flows of single rows are never used again."""
+    counts = None if running is None else [running.edge, *(leaf.states for leaf in running.leaves)]
+    return {"done": done, "counts": counts, "rng": generator_state(rng)}
+
+
+def _running_counts(memory: State) -> Expectations | None:
+    if memory["counts"] is None:
+        return None
+    edge, *states = memory["counts"]
+    return Expectations(np.zeros(0), edge, tuple(LeafCounts(s, np.zeros((len(s), 0))) for s in states))
+
+
+def pass_length(total: float, distinct: int) -> float:
+    """The rows of one pass over a table of this total weight and number of distinct rows."""
+    return float(min(max(total, distinct), max(SHORT_PASS, MOST_TIMES * distinct)))
+
+
 def _batches(rows: WeightedRows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
     """All rows in random order as mini-batches: which distinct rows each one has, and how often.
 
-    Where weights are no whole numbers, rows are drawn in proportion to them. A distinct row of large weight
-    must be able to occur in every mini-batch, so that distinct rows alone cannot be divided among them.
+    Rows are drawn in proportion to their weights where these are no whole numbers, or where a pass over all
+    would be long: its cost depends on the number of distinct rows, however large their weights are. A
+    distinct row of large weight must be able to occur in every mini-batch, so that distinct rows alone cannot
+    be divided among them.
     """
-    count = max(1, round(rows.total / size))
-    if rows.total <= MOST_REPEATED and (rows.weights == np.rint(rows.weights)).all():
+    length = pass_length(rows.total, rows.weights.size)
+    count = max(1, round(length / size))
+    if length == rows.total and (rows.weights == np.rint(rows.weights)).all():
         order = rng.permutation(np.repeat(np.arange(rows.weights.size), rows.weights.astype(np.int64)))
-        found = (np.unique(part, return_counts=True) for part in np.array_split(order, count))
-        return [(part, times.astype(np.float64)) for part, times in found]
-    drawn = rng.multinomial(max(1, round(rows.total / count)), rows.weights / rows.total, size=count)
-    return [(np.flatnonzero(times), times[times > 0].astype(np.float64)) for times in drawn]
+        parts = np.array_split(order, count)
+    else:
+        upper = np.cumsum(rows.weights / rows.total)
+        draws = (rng.random(max(1, round(length / count))) * upper[-1] for _ in range(count))
+        parts = [np.searchsorted(upper[:-1], draw, side="right") for draw in draws]
+    found = (np.unique(part, return_counts=True) for part in parts)
+    return [(part, times.astype(np.float64)) for part, times in found]
 
 
 def _scale(expected: Expectations, factor: float) -> Expectations:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Self
 
-from tractable.progress.watch import Progress, Watch
+from tractable.progress.watch import Progress, Watch, join_path
 
 
 class InnerWatch(Watch):
@@ -13,7 +13,7 @@ class InnerWatch(Watch):
     `stop` is a reason of its own: the part ends as soon as it answers true, and the outer work goes on.
     `seconds` is a time budget in place of what is left of the outer one; `inf` means as long as it takes.
     Reports go to `on_progress`, or, where that is not given, to the outer watch as they are. Ctrl-C is left
-    to the outer watch.
+    to the outer watch. Checkpoints are those of the outer watch, or of a part of it that `part` names.
     """
 
     def __init__(
@@ -23,9 +23,15 @@ class InnerWatch(Watch):
         *,
         stop: Callable[[], bool] | None = None,
         seconds: float | None = None,
+        part: str = "",
     ) -> None:
         budget = outer.left if seconds is None else seconds
-        super().__init__(on_progress or self._pass_on, seconds=None if budget == inf else budget)
+        super().__init__(
+            on_progress or self._pass_on,
+            seconds=None if budget == inf else budget,
+            checkpoints=outer._checkpoints,
+        )
+        self._path = join_path(outer._path, part) if part else outer._path
         self._outer = outer
         self._stop = stop
 
@@ -36,6 +42,11 @@ class InnerWatch(Watch):
     def gives_up(self) -> bool:
         """Whether this part, or work around it, has a reason of its own to stop."""
         return (self._stop is not None and self._stop()) or self._outer.gives_up()
+
+    def told_at(self) -> float:
+        """When it was noticed that this part, or the work around it, was told to stop."""
+        own = super().told_at()
+        return min(own, self._outer.told_at()) if self._outer.was_told_to_stop() else own
 
     def __enter__(self) -> Self:
         return self

@@ -15,14 +15,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 
+from tractable.progress.checkpoints import Checkpoints, Saved
 from tractable.progress.inner import InnerWatch
-from tractable.progress.switchboard import INTERRUPT, Address, Switchboard
-from tractable.progress.watch import Progress, Watch
+from tractable.progress.states import State
+from tractable.progress.switchboard import INTERRUPT, Address, SavedPart, Switchboard
+from tractable.progress.watch import Progress, Watch, join_path
 
 REPORT_SECONDS = 0.1  # that pass between two reports of a process, at least
 LISTEN_SECONDS = 0.05  # that pass between two looks at what the parent says
@@ -37,6 +39,14 @@ class SharedWatch:
     address: Address | None  # where its process listens; None if it cannot
     key: bytes = field(repr=False)  # proves that a process was given this
     until: float | None  # the time of day at which the budget is used up
+    path: str = ""  # of the part of the work that the watch is of
+    saved: Saved | None = field(default=None, repr=False)  # of that part; None without checkpoints
+
+    def part_only(self, name: str) -> "SharedWatch":
+        """The same with no more than what was saved of one part, as there is no need to send the rest."""
+        if self.saved is None:
+            return self
+        return replace(self, saved=self.saved.below(join_path(self.path, name)))
 
     @contextmanager
     def connect(self) -> Iterator[Watch]:
@@ -49,7 +59,7 @@ class SharedWatch:
             yield InnerWatch(own)
             return
         left = None if self.until is None else self.until - time.time()
-        with closing(_Line(self)) as line, _LineWatch(line, left) as watch:
+        with closing(_Line(self)) as line, _LineWatch(line, left, self) as watch:
             yield watch
 
 
@@ -63,7 +73,7 @@ def share(watch: Watch) -> Iterator[SharedWatch]:
     with Switchboard(watch) as board:
         _own[board.key] = (os.getpid(), watch)
         try:
-            yield SharedWatch(board.address, board.key, until)
+            yield SharedWatch(board.address, board.key, until, watch.path, watch.saved)
         finally:
             del _own[board.key]
 
@@ -92,6 +102,12 @@ class _Line:
                 self._reported_at = time.monotonic()
                 connection.send(tuple(progress))
 
+    def save(self, part: SavedPart) -> None:
+        """Send what was saved of a part."""
+        with self._open_connection() as connection:
+            if connection is not None:
+                connection.send(part)
+
     def is_interrupted(self) -> bool:
         """Whether the other process has said that the work was interrupted."""
         if self._interrupted or time.monotonic() - self._listened_at < LISTEN_SECONDS:
@@ -119,12 +135,28 @@ class _Line:
                 self.close()
 
 
+class _LineCheckpoints(Checkpoints):
+    """Checkpoints that go to the process that shares a watch as soon as they are made."""
+
+    def __init__(self, line: _Line, saved: Saved) -> None:
+        super().__init__(saved, None)
+        self._line = line
+
+    def _changed(self, path: str, state: State, finished: bool) -> None:
+        self._line.save(SavedPart(path, state, finished))
+
+    def write_if_due(self) -> None:
+        """Do nothing, as everything was sent."""
+
+
 class _LineWatch(Watch):
     """The watch of a process that works for another one."""
 
-    def __init__(self, line: _Line, seconds: float | None) -> None:
-        super().__init__(line.report, seconds=seconds)
+    def __init__(self, line: _Line, seconds: float | None, shared: SharedWatch) -> None:
+        checkpoints = None if shared.saved is None else _LineCheckpoints(line, shared.saved)
+        super().__init__(line.report, seconds=seconds, checkpoints=checkpoints)
         self._line = line
+        self._path = shared.path
 
     def is_interrupted_elsewhere(self) -> bool:
         """Whether the work was interrupted in the process that it is for."""

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
+from tractable.progress.states import State
 from tractable.progress.watch import Watch
 
 Address: TypeAlias = str | tuple[str, int]
@@ -18,6 +19,14 @@ INTERRUPT = "interrupt"  # what processes are told when the work is interrupted
 POLL_SECONDS = 0.05  # that pass between two looks at whether it is
 JOIN_SECONDS = 1.0  # that threads have to end
 BACKLOG = 64  # processes that may call at the same moment
+
+
+class SavedPart(NamedTuple):
+    """What another process saved of a part of the work."""
+
+    path: str
+    state: State
+    finished: bool
 
 
 class Switchboard:
@@ -79,16 +88,20 @@ class Switchboard:
         with suppress(OSError, EOFError), connection:
             while True:
                 if connection.poll(POLL_SECONDS):
-                    self._report(connection.recv())
+                    self._take(connection.recv())
                 elif self._closing:
                     return
                 if not told and (self._watch.interrupted or self._fault is not None):
                     connection.send(INTERRUPT)
                     told = True
 
-    def _report(self, progress: Any) -> None:
+    def _take(self, message: Any) -> None:
+        """Pass on a report, or what was saved of a part."""
         try:
-            self._watch.report(*progress)
+            if isinstance(message, SavedPart):
+                self._watch.take_saved(*message)
+            else:
+                self._watch.report(*message)
         except Exception as fault:  # it belongs to the thread that shares the watch
             self._fault = self._fault or fault
 

@@ -17,11 +17,12 @@ from tractable.queries.information import Estimate, entropy, mutual_information
 from tractable.queries.marginals import expected_cells, joint_marginal, marginals
 from tractable.queries.moments import Moments, moments
 from tractable.queries.mpe import Completion, most_probable
-from tractable.queries.probability import evidence_log_prob, log_conditional, log_prob
+from tractable.queries.probability import FAR_OUT, evidence_log_prob, log_conditional, log_prob
 from tractable.queries.requirements import require_distribution, require_possible
 from tractable.queries.sampling import impute, sample
 
 __all__ = [
+    "FAR_OUT",
     "AnswerKind",
     "CellLogs",
     "ColumnScore",

@@ -13,8 +13,9 @@ from tractable.queries.information import (
     InformationMethod,
     count_states,
     estimate_mean,
+    expected_difference,
 )
-from tractable.queries.marginals import joint_marginal
+from tractable.queries.marginals import joint_log_marginal
 from tractable.queries.probability import log_prob
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import sample
@@ -38,9 +39,8 @@ def divergence(graph: Graph, other: Graph, method: InformationMethod = "exact", 
         return _estimate_divergence(log_prob(graph, rows), log_prob(other, rows))
     columns = range(len(graph.schema))
     if count_states(graph, columns) <= MOST_STATES:
-        return Estimate(
-            _table_divergence(*(joint_marginal(g, columns, nothing).ravel() for g in (graph, other)))
-        )
+        log_p, log_q = (joint_log_marginal(g, columns, nothing) for g in (graph, other))
+        return Estimate(max(0.0, expected_difference(log_p, log_q)))
     if same_structure(graph, other):
         return Estimate(structured_divergence(graph, other))
     raise ValueError(
@@ -52,9 +52,3 @@ def divergence(graph: Graph, other: Graph, method: InformationMethod = "exact", 
 def _estimate_divergence(log_p: Floats, log_q: Floats) -> Estimate:
     """The estimate from draws; a draw that the other circuit rules out settles it."""
     return Estimate(np.inf) if np.isneginf(log_q).any() else estimate_mean(log_p - log_q)
-
-
-def _table_divergence(p: Floats, q: Floats) -> float:
-    seen = p > 0
-    with np.errstate(divide="ignore"):
-        return max(0.0, float(np.sum(p[seen] * (np.log(p[seen]) - np.log(q[seen])))))

@@ -10,7 +10,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, explain_deterministic, is_deterministic
 from tractable.data import Evidence
 from tractable.queries.closed_form import deterministic_entropy
-from tractable.queries.marginals import joint_marginal
+from tractable.queries.marginals import joint_log_marginal
 from tractable.queries.probability import log_prob
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import sample
@@ -46,7 +46,7 @@ def entropy(
     if method == "sample":
         return estimate_mean(-_part_log_prob(graph, given, columns, sample(graph, DRAWS, given, seed)))
     if count_states(graph, columns) <= MOST_STATES:
-        return Estimate(_table_entropy(joint_marginal(graph, columns, given)))
+        return Estimate(_table_entropy(joint_log_marginal(graph, columns, given)))
     everything = len(columns) == len(graph.schema) and not given.columns
     if everything and is_deterministic(graph):
         return Estimate(deterministic_entropy(graph))
@@ -80,10 +80,10 @@ def mutual_information(
         return estimate_mean(joint - first - second)
     if count_states(graph, together) > MOST_STATES:
         raise ValueError("those columns have too many combinations of values; method='sample' estimates it")
-    table = joint_marginal(graph, together, given)
-    sides = tuple(range(len(one))), tuple(range(len(one), len(together)))
-    parts = [_table_entropy(table.sum(axis=side)) for side in sides]
-    return Estimate(max(0.0, sum(parts) - _table_entropy(table)))
+    table = joint_log_marginal(graph, together, given)
+    sides = tuple(range(len(one), len(together))), tuple(range(len(one)))
+    first, second = (np.logaddexp.reduce(table, axis=side, keepdims=True) for side in sides)
+    return Estimate(max(0.0, expected_difference(table, first, second)))
 
 
 def count_states(graph: Graph, columns: Sequence[int]) -> float:
@@ -97,9 +97,23 @@ def estimate_mean(values: Floats) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)), exact=False)
 
 
-def _table_entropy(p: Floats) -> float:
-    seen = p[p > 0]
-    return float(-np.sum(seen * np.log(seen)))
+def expected_difference(log_p: Floats, *log_q: Floats) -> float:
+    """The expectation under `log_p` of its logarithm less those of others, which are broadcast to its shape.
+
+    Infinite where another rules out what `log_p` allows. Nothing leaves the logarithms but the weight of each
+    term, so that a probability too small for a number still counts as what it is.
+    """
+    seen = log_p > -np.inf
+    logs = log_p[seen]
+    for other in log_q:
+        logs = logs - np.broadcast_to(other, log_p.shape)[seen]
+    if (logs == np.inf).any():
+        return np.inf
+    return float(np.sum(np.exp(log_p[seen]) * logs))
+
+
+def _table_entropy(log_p: Floats) -> float:
+    return -expected_difference(log_p) + 0.0  # so that certainty has no entropy rather than minus nothing
 
 
 def _part_log_prob(graph: Graph, given: Evidence, columns: Sequence[int], rows: Floats) -> Floats:

@@ -71,6 +71,11 @@ def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Flo
     Raises:
         ValueError: if a column is not categorical, there are too many combinations, or `given` is impossible.
     """
+    return np.exp(joint_log_marginal(graph, columns, given))
+
+
+def joint_log_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Floats:
+    """The logarithms of `joint_marginal`, also of probabilities that are too small for a number."""
     _check_table(graph, columns)
     shape = tuple(graph.schema[c].cardinality for c in columns)
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
@@ -79,7 +84,7 @@ def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Flo
     part = _part(graph, columns, given)
     size = prod(shape)
     tables = [
-        np.exp(_state_logs(part, columns, given, range(first, min(first + TOGETHER, size))) - below[0])
+        _state_logs(part, columns, given, range(first, min(first + TOGETHER, size))) - below[0]
         for first in range(0, size, TOGETHER)
     ]
     return np.concatenate(tables).reshape(shape)

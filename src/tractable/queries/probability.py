@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.circuit import Graph
+from tractable.circuit import Graph, condition
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import join_evidence
 from tractable.engine import Regions, log_partition_function, log_values
 from tractable.queries.requirements import require_distribution, require_possible, require_valid
 
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
+FAR_OUT = 1e6  # the logarithm of evidence from which differences of logarithms lose more than ten digits
 SAMPLE = 10_000  # rows among which repeated ones are looked for first
 
 
@@ -83,6 +84,29 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
     """
     both = join_evidence(query, given, graph.schema)
     below, above = _evidence_values(graph, given, both)
+    require_possible(np.array([below]))
+    if both is not None and abs(below) > FAR_OUT and not np.isnan(given.row).all():
+        return _far_out_log_prob(graph, both, given, above - below)
+    return above - below
+
+
+def _far_out_log_prob(graph: Graph, both: Evidence, given: Evidence, difference: float) -> float:
+    """log P(both | given) where the logarithms of both are too large for the digits of their difference.
+
+    The values that are given become a circuit over the other columns, whose own weights take up the large
+    numbers. Where there is no such circuit the difference has to do.
+    """
+    try:
+        rest = condition(graph, given.row, normalised=True)
+    except ValueError:
+        return difference
+    kept = graph.schema.columns(rest.schema.names)
+
+    def part(evidence: Evidence) -> Evidence:
+        regions = {i: evidence.regions[c] for i, c in enumerate(kept) if c in evidence.regions}
+        return Evidence(evidence.row[kept], regions)
+
+    below, above = _evidence_values(rest, part(given), part(both))
     require_possible(np.array([below]))
     return above - below
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remember
+from tractable.circuit.check import LARGEST_LOG, explain_too_large
 from tractable.circuit.scopes import root_columns
 from tractable.engine import log_partition_function
 
@@ -28,11 +29,15 @@ def require_distribution(graph: Graph) -> None:
     """Refuse a circuit that cannot be normalised.
 
     Raises:
-        ValueError: if the circuit is zero everywhere, or naming what keeps it from being summed out.
+        ValueError: if the circuit is zero everywhere or its partition function is too large or small to
+            divide by, or naming what keeps it from being summed out.
     """
     require_valid(graph)
-    if log_partition_function(graph) == -np.inf:
+    total = log_partition_function(graph)
+    if total == -np.inf:
         raise ValueError("the circuit is zero for every row")
+    if abs(total) > LARGEST_LOG:
+        raise ValueError(f"the logarithm of the partition function is {explain_too_large(total)}")
 
 
 def require_possible(log_evidence: Floats) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 
-def to_json(facts: dict[str, Any]) -> str:
+def to_json(facts: dict[str, Any], *, ascii_only: bool = False) -> str:
     """Facts as JSON on one line; a number that JSON lacks (the logarithm of zero) becomes null."""
-    return json.dumps(plain(facts), ensure_ascii=False, allow_nan=False)
+    return json.dumps(plain(facts), ensure_ascii=ascii_only, allow_nan=False)
 
 
 def plain(value: Any) -> Any:

@@ -6,11 +6,13 @@ towards the one that is pooled within all components.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.leaves import FAMILIES
+from tractable.progress import Form, State, Watch
 from tractable.statistics.count_leaves import shared_count_params
 from tractable.statistics.gaussian_sums import (
     Conditionals,
@@ -54,6 +56,18 @@ class MixtureFit:
 
     def __len__(self) -> int:
         return self.log_weight.size
+
+
+FIT_FORM = Form[MixtureFit](
+    lambda fit: [
+        fit.log_weight,
+        [fit.gaussians.mean, fit.gaussians.covariance],
+        fit.log_state,
+        fit.rate,
+        fit.log_r,
+    ],
+    lambda state: MixtureFit(state[0], Gaussians(*state[1]), *state[2:]),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,17 +232,36 @@ def responsibilities(
 
 
 def iterate_em(
-    data: EMRows, fit: MixtureFit, prior: Prior, *, background: float, steps: int, tolerance: float
+    data: EMRows,
+    fit: MixtureFit,
+    prior: Prior,
+    *,
+    background: float,
+    steps: int,
+    tolerance: float,
+    watch: Watch | None = None,
 ) -> MixtureFit:
-    """The parameters after EM, which ends when a step gains less than `tolerance` nats a row."""
-    before = -np.inf
-    for _ in range(steps):
+    """The parameters after EM, which ends when a step gains less than `tolerance` nats a row.
+
+    With a watch it ends when it must, and goes on from the step that an earlier run has come to.
+    """
+    watch = watch or Watch()
+    before, done = -np.inf, 0
+    saved = watch.checkpoint()
+    if saved is not None:
+        done, before, fit = saved[0], saved[1], FIT_FORM.from_state(saved[2])
+    for step in range(done, steps):
         given = conditionals(data.patterns, fit.gaussians)
         share, now = responsibilities(data, fit, background, given)
-        if now - before < tolerance:
+        if now - before < tolerance or watch.must_stop():
             break
         fit, before = estimate(data, share, given, prior), now
+        watch.save_checkpoint(partial(_em_state, step + 1, before, fit))
     return fit
+
+
+def _em_state(done: int, before: float, fit: MixtureFit) -> State:
+    return [done, before, FIT_FORM.to_state(fit)]
 
 
 def labels_as_shares(label: Ints, size: int) -> Floats:

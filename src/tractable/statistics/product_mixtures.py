@@ -5,7 +5,9 @@ increases `objective`: the log-likelihood of the rows plus that of the pseudo-co
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Builder
-from tractable.progress import Watch
+from tractable.progress import Form, State, Stopped, Watch, generator_state, restore_generator
 from tractable.statistics.encoding import Encoding, Matrix
 from tractable.statistics.estimates import (
     LEAST_SMOOTHING,
@@ -52,26 +54,50 @@ class Mixture(NamedTuple):
         return log_shares(self.sums)
 
 
+MIXTURE_FORM = Form[Mixture](list, lambda state: Mixture(*state))
+
+
 def fit_mixture(
     encoding: Encoding, components: int, rng: np.random.Generator, how: ProductEM, watch: Watch | None = None
 ) -> Mixture:
     """The best of several mixtures fitted from random rows; distinct rows limit the components."""
     watch = watch or Watch()
     size = max(1, min(components, len(encoding.weights)))
+    saved = watch.checkpoint()
+    if saved is not None:
+        restore_generator(rng, saved["rng"])
+        return _converge(encoding, Mixture(*saved["mixture"]), rng, how, watch, saved["step"])
     best = _best_start(encoding, size, rng, how, watch)
-    return best if size == 1 else _converge(encoding, best, how, watch)
+    return best if size == 1 else _converge(encoding, best, rng, how, watch)
 
 
-def _converge(encoding: Encoding, best: Mixture, how: ProductEM, watch: Watch) -> Mixture:
-    """The mixture after EM has converged."""
+def _converge(
+    encoding: Encoding,
+    best: Mixture,
+    rng: np.random.Generator,
+    how: ProductEM,
+    watch: Watch,
+    done: int = 0,
+) -> Mixture:
+    """The mixture after EM has converged, from the one that so many iterations have led to.
+
+    It draws nothing; where `rng` is belongs to its checkpoints.
+    """
     size = best.sums.shape[1]
-    for step, mixture in enumerate(islice(iterate_em(encoding, best.sums, how), 1, how.steps + 1)):
-        gained = mixture.objective - best.objective
-        best = mixture
-        watch.report(f"{size} components", step + 1, how.steps, best.log_likelihood / encoding.rows)
-        if gained < how.tolerance * encoding.total or watch.should_stop():
-            break
+    steps = islice(iterate_em(encoding, best.sums, how, watch), 1, how.steps - done + 1)
+    with suppress(Stopped):
+        for step, mixture in enumerate(steps, start=done + 1):
+            gained = mixture.objective - best.objective
+            best = mixture
+            watch.report(f"{size} components", step, how.steps, best.log_likelihood / encoding.rows)
+            if gained < how.tolerance * encoding.total or watch.should_stop():
+                break
+            watch.save_checkpoint(partial(_state, step, mixture, rng))
     return best
+
+
+def _state(step: int, mixture: Mixture, rng: np.random.Generator) -> State:
+    return {"step": step, "mixture": list(mixture), "rng": generator_state(rng)}
 
 
 def _best_start(
@@ -80,16 +106,32 @@ def _best_start(
     """The best mixture after a few iterations from each of several random starting points."""
     steps = max(1, how.trial_steps) if size > 1 else 1  # one iteration fits a single component
     begun: list[Mixture] = []
-    for _ in range(max(1, how.restarts) if size > 1 else 1):
-        *_, reached = islice(iterate_em(encoding, initial_sums(encoding, size, rng), how), steps + 1)
-        begun.append(reached)
+    for number in range(max(1, how.restarts) if size > 1 else 1):
+        work = partial(_start, encoding, initial_sums(encoding, size, rng), how, steps)
+        begun.append(watch.remember(f"start {number}", work, MIXTURE_FORM))
         if watch.should_stop():
             break
     return max(begun, key=lambda mixture: mixture.objective)
 
 
-def iterate_em(encoding: Encoding, sums: Floats, how: ProductEM) -> Iterator[Mixture]:
-    """The mixture of the given statistics, and after each further iteration of EM, without end."""
+def _start(encoding: Encoding, sums: Floats, how: ProductEM, steps: int, watch: Watch) -> Mixture:
+    """The mixture after some iterations, or fewer if there is no time for them."""
+    reached = Mixture(sums, -np.inf, -np.inf)
+    with suppress(Stopped):
+        for mixture in islice(iterate_em(encoding, sums, how, watch), steps + 1):
+            reached = mixture
+    return reached
+
+
+def iterate_em(
+    encoding: Encoding, sums: Floats, how: ProductEM, watch: Watch | None = None
+) -> Iterator[Mixture]:
+    """The mixture of the given statistics, and after each further iteration of EM, without end.
+
+    Raises:
+        Stopped: if the watch says so.
+    """
+    watch = watch or Watch()
     smoothing = max(how.smoothing, LEAST_SMOOTHING)
     parts = _parts(encoding, sums.shape[1])
     added = pseudo_counts(encoding, sums, smoothing)
@@ -98,6 +140,7 @@ def iterate_em(encoding: Encoding, sums: Floats, how: ProductEM) -> Iterator[Mix
         gathered = np.zeros_like(sums)
         log_likelihood = 0.0
         for matrix, weights, constant in parts:
+            watch.break_off()
             share, logs = responsibilities(matrix, weighed)
             log_likelihood += float(weights @ (logs + constant))
             share *= weights[:, None]

@@ -1,6 +1,6 @@
 """One way to learn a model, and to record where it comes from."""
 
-from tractable.training.checkpoint import CheckpointFile
+from tractable.training.checkpoint import CheckpointFile, CheckpointWarning
 from tractable.training.fit import fit_parameters, refit
 from tractable.training.lookup import find_circuit_learner, find_learner, make_learner
 from tractable.training.provenance import fingerprint, is_finished, provenance
@@ -8,6 +8,7 @@ from tractable.training.train import Trained, train, train_network
 
 __all__ = [
     "CheckpointFile",
+    "CheckpointWarning",
     "Trained",
     "find_circuit_learner",
     "find_learner",

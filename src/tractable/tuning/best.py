@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tractable.circuit import Graph
+from tractable.formats.rescue import save_or_rescue
 from tractable.model import Circuit, load
 from tractable.training import provenance
 from tractable.tuning.problem import Problem
@@ -20,6 +21,7 @@ class Best:
         self._place = place
         self.trial = trial
         self.circuit = None if trial is None else self._kept(trial)
+        self._is_saved = True
 
     def offer(self, trial: Trial, graph: Graph) -> None:
         """Keep a trial's model if it is better than the best so far."""
@@ -31,7 +33,20 @@ class Best:
         self.trial = trial
         self.circuit = Circuit(graph, self._about(trial))
         if self._place is not None:
-            self.circuit.save(self._place)
+            self._is_saved = False
+            with suppress(OSError):  # a full disk is no reason to end the search: see `save_again`
+                self.circuit.save(self._place)
+                self._is_saved = True
+
+    def save_again(self) -> None:
+        """Save the best model if that could not be done when it was found.
+
+        Raises:
+            OSError: if it still cannot be; it says where else the model is, if it could be saved.
+        """
+        if not self._is_saved and self.circuit is not None and self._place is not None:
+            save_or_rescue(self.circuit.save, self._place)
+            self._is_saved = True
 
     def _kept(self, trial: Trial) -> Circuit | None:
         """The model of a trial, if an earlier run has left just that in the file."""

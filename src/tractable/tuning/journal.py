@@ -9,11 +9,13 @@ import os
 from dataclasses import asdict
 from math import inf, isfinite
 from pathlib import Path
+from sys import float_info
 from types import TracebackType
 from typing import Any, Self
 
 from tractable.formats.atomic import write_text
 from tractable.formats.locks import lock
+from tractable.formats.places import name_file_in_errors
 from tractable.tuning.trial import Trial
 
 FORMAT = "tractable study 1"
@@ -25,6 +27,15 @@ DIFFERENCES = {
     "seed": "another seed ({theirs}, not {mine})",
     "train": "other training rows",
     "valid": "other validation rows",
+}
+
+TYPES = {
+    "number": int,
+    "settings": dict,
+    "seconds": int | float,
+    "edges": int,
+    "finished": bool,
+    "fault": str,
 }
 
 
@@ -51,9 +62,10 @@ class Journal:
     def add(self, trial: Trial) -> None:
         """Append a trial to the file; it survives a crash once this returns."""
         facts = asdict(trial) | {"score": trial.score if isfinite(trial.score) else None}
-        self._file.write(_line(facts).encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with name_file_in_errors(self._path):
+            self._file.write(_line(facts).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self.trials.append(trial)
 
     def __enter__(self) -> Self:
@@ -95,7 +107,7 @@ def _parse(line: bytes) -> Any:
     """The value of a line of JSON; None if it is none."""
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -103,9 +115,18 @@ def _trial(facts: Any) -> Trial | None:
     """The trial that a line of the file stands for; None if it stands for none."""
     if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
         return None
+    if not all(isinstance(facts[name], kind) for name, kind in TYPES.items()):
+        return None
+    if not _is_number(facts["seconds"]) or not (facts["score"] is None or _is_number(facts["score"])):
+        return None
     settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
-    score = -inf if facts["score"] is None else facts["score"]
+    score = -inf if facts["score"] is None else float(facts["score"])
     return Trial(**facts | {"settings": settings, "score": score})
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that a double can hold; whole numbers of JSON have any size."""
+    return isinstance(value, int | float) and abs(value) <= float_info.max
 
 
 def _as_tuple(value: Any) -> Any:

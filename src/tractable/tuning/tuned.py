@@ -29,6 +29,7 @@ class Tuned:
     circuit: Circuit
     settings: dict[str, Any]  # all settings of the learner
     trials: tuple[Trial, ...]  # by number; the first has the learner's defaults
+    interrupted: bool = False  # whether Ctrl-C ended the search
 
     @property
     def best(self) -> Trial:
@@ -130,9 +131,10 @@ def _search(
     best = Best(problem, frame, place, best_of(known))
     search = TrialSearch(problem, best, journal, watch, plan)
     search.run()
+    best.save_again()
     assert best.circuit is not None
     assert best.trial is not None
-    return Tuned(best.circuit, best.circuit.about["settings"], tuple(search.trials))
+    return Tuned(best.circuit, best.circuit.about["settings"], tuple(search.trials), watch.interrupted)
 
 
 def _place(output: File | None, storage: File | None) -> Path | None:

@@ -3,6 +3,7 @@
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -16,8 +17,11 @@ from tractable.approximate.pseudo_likelihood.weights import l1_penalties, log_we
 from tractable.arrays import Floats, Int32s, Ints
 from tractable.data import Table
 from tractable.networks import FeatureFactor, Network
-from tractable.progress import Watch
+from tractable.progress import PLAIN, Watch
 from tractable.settings import setting
+
+LINES = 1000  # conjunctions whose support is counted at a time
+LEAST_SUPPORT = 1e-300  # of a conjunction: it has been counted and met in some row
 
 
 @final
@@ -64,40 +68,45 @@ class GSSLLearner(NetworkLearner):
     steps: int = setting(200, "Maximum number of L-BFGS iterations for each penalty.", at_least=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Network:
-        features = self._features(table, rng)
+        features = self._features(table, rng, watch)
         watch.report("features", len(features))
-        objective, start = PseudoLikelihood(features, table), log_weights(features)
+        objective = PseudoLikelihood(features, table)
         held_out = None if valid is None else PseudoLikelihood(features, valid)
 
-        def fit(penalty: float) -> Floats:
-            nonlocal start  # the next penalty starts where this one ends
-            start = maximise(objective, start, l1_penalties(features, penalty), self.l2, self.steps)
-            return start
+        def fit(penalty: float, start: Floats, part: Watch) -> Floats:
+            return maximise(objective, start, l1_penalties(features, penalty), self.l2, self.steps, part)
 
         path = penalty_path(self.penalty, valid)
-        best = choose_penalty(path, fit, None if held_out is None else held_out.mean, watch, "weights")
+        score = None if held_out is None else held_out.mean
+        best = choose_penalty(path, log_weights(features), fit, score, watch)
         return Network(table.schema, tuple(reweight(features, best)), "markov")
 
-    def _features(self, table: Table, rng: np.random.Generator) -> list[FeatureFactor]:
+    def _features(self, table: Table, rng: np.random.Generator, watch: Watch) -> list[FeatureFactor]:
         """One for each state of a column but its most frequent one, and the conjunctions."""
         indicators = state_indicators(table, without_most_frequent=True)
         alone = [indicators.feature([i], w) for i, w in enumerate(indicators.log_odds().tolist())]
-        return [*alone, *self._conjunctions(indicators, rng)]
+        chosen: Int32s = watch.remember(
+            "conjunctions", partial(self._conjunctions, indicators, rng), PLAIN, rng
+        )
+        return [*alone, *(indicators.feature([i for i in line if i >= 0], 0.0) for line in chosen.tolist())]
 
-    def _conjunctions(self, indicators: StateIndicators, rng: np.random.Generator) -> list[FeatureFactor]:
+    def _conjunctions(self, indicators: StateIndicators, rng: np.random.Generator, watch: Watch) -> Int32s:
+        """The indicators of each conjunction, (conjunctions, most conditions), -1 behind the last."""
         start, literal = indicators.by_row()
         if start.size == 1:
-            return []
+            return np.zeros((0, self.max_length), dtype=np.int32)
         drawn: Int32s = np.empty((self.candidates, self.max_length), dtype=np.int32)
         generalise(start, literal, drawn, rng.integers(0, 2**64, 1, dtype=np.uint64))
         distinct, times = _distinct(drawn[drawn[:, 1] >= 0])
-        support = supports(
-            indicators.occurrences, indicators.codes, indicators.column, indicators.state, distinct
-        )
-        frequent = support >= self.min_support
+        where = (indicators.occurrences, indicators.codes, indicators.column, indicators.state)
+        support = np.zeros(len(distinct))
+        for at in range(0, len(distinct), LINES):
+            if watch.should_stop():  # those that were not counted are left out
+                break
+            support[at : at + LINES] = supports(*where, distinct[at : at + LINES])
+        frequent = support >= max(self.min_support, LEAST_SUPPORT)
         distinct, times = distinct[frequent], times[frequent]
-        chosen = distinct[np.argsort(-times, kind="stable")[: self.max_features]]
-        return [indicators.feature([i for i in line if i >= 0], 0.0) for line in chosen.tolist()]
+        return distinct[np.argsort(-times, kind="stable")[: self.max_features]]
 
 
 def _distinct(lines: Int32s) -> tuple[Int32s, Ints]:

@@ -12,41 +12,44 @@ from tractable.compiled import njit
 
 LEAST_CURVE = 1e-5  # of a row's second derivative: certain rows must not divide by nothing
 LONGEST = 3.0  # step of a coefficient, while the approximation is good
-ROUNDS = 30  # of the quadratic approximation, at most
 PASSES = 50  # over the coefficients within a round, at most
 
 
 @njit(cache=True, nogil=True)
-def regress(
-    states: Occurrences, usable: Bools, target: Int32s, penalty: float, tolerance: float, coefficient: Floats
-) -> None:
-    """Fit `coefficient` (classes, 1 + states), the constant first, from where it stands.
+def regress_once(
+    states: Occurrences,
+    usable: Bools,
+    target: Int32s,
+    penalty: float,
+    tolerance: float,
+    coefficient: Floats,
+    score: Floats,
+) -> float:
+    """Improve `coefficient` (classes, 1 + states), the constant first, by one round of approximation.
 
     `target` is the class of each row, -1 where it is missing. One class is the probability of 1 against 0;
-    of several, each has a score of its own. Ends when no coefficient moves by more than `tolerance` nats.
+    of several, each has a score of its own. `score` (rows, classes) follows the coefficients. Answers with
+    the nats that the largest step of the round's first passes was worth.
     """
-    score = _scores(states, coefficient, target.size)
     slope, curve, change = np.empty(target.size), np.empty(target.size), np.empty(target.size)
-    for _ in range(ROUNDS):
-        largest = 0.0
-        for c in range(coefficient.shape[0]):
-            _approximate(states.weight, target, score, c, slope, curve)
-            change[:] = 0.0
-            bend = _bends(states, usable, curve)
-            first = _pass(states, usable, penalty, coefficient[c], bend, slope, curve, change)
-            moved, passes = first, 0
-            while moved > tolerance and passes < PASSES:
-                alive = usable & (coefficient[c, 1:] != 0)
-                moved = _pass(states, alive, penalty, coefficient[c], bend, slope, curve, change)
-                passes += 1
-            score[:, c] += change
-            largest = max(largest, first)
-        if largest <= tolerance:
-            break
+    largest = 0.0
+    for c in range(coefficient.shape[0]):
+        _approximate(states.weight, target, score, c, slope, curve)
+        change[:] = 0.0
+        bend = _bends(states, usable, curve)
+        first = _pass(states, usable, penalty, coefficient[c], bend, slope, curve, change)
+        moved, passes = first, 0
+        while moved > tolerance and passes < PASSES:
+            alive = usable & (coefficient[c, 1:] != 0)
+            moved = _pass(states, alive, penalty, coefficient[c], bend, slope, curve, change)
+            passes += 1
+        score[:, c] += change
+        largest = max(largest, first)
+    return largest
 
 
 @njit(cache=True, nogil=True)
-def _scores(states: Occurrences, coefficient: Floats, rows: int) -> Floats:
+def row_scores(states: Occurrences, coefficient: Floats, rows: int) -> Floats:
     """The scores of all rows. Shape (rows, classes)."""
     score = np.zeros((rows, coefficient.shape[0]))
     for c in range(coefficient.shape[0]):

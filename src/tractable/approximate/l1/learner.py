@@ -2,13 +2,14 @@
 Regression», 2010: each column regressed on all others gives the pairs of a Markov network.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from tractable.approximate.indicators import state_indicators
-from tractable.approximate.l1.kernels import regress
+from tractable.approximate.l1.regression import regress
 from tractable.approximate.learner import NetworkLearner
 from tractable.approximate.penalties import choose_penalty, penalty_path
 from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
@@ -17,7 +18,7 @@ from tractable.arrays import Bools, Floats
 from tractable.data import Table
 from tractable.engine.sweep import map_threads, threads_or_default
 from tractable.networks import FeatureFactor, Network
-from tractable.progress import Watch
+from tractable.progress import Stopped, Watch
 from tractable.settings import setting
 
 
@@ -50,17 +51,17 @@ class L1MarkovLearner(NetworkLearner):
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Network:
         regressions = _Regressions(table)
 
-        def fit(penalty: float) -> list[FeatureFactor]:
-            regressions.fit(penalty, self.tolerance)
-            return regressions.features()
+        def fit(penalty: float, start: list[Floats], part: Watch) -> list[Floats]:
+            return regressions.fit(penalty, self.tolerance, start, part)
 
-        def score(features: list[FeatureFactor]) -> float:
+        def score(coefficients: list[Floats]) -> float:
             assert valid is not None
+            features = regressions.features(coefficients)
             return PseudoLikelihood(features, valid).mean(log_weights(features))
 
         path = penalty_path(self.penalty, valid)
-        best = choose_penalty(path, fit, None if valid is None else score, watch, "regressions")
-        return Network(table.schema, tuple(best), "markov")
+        best = choose_penalty(path, regressions.zeros(), fit, None if valid is None else score, watch)
+        return Network(table.schema, tuple(regressions.features(best)), "markov")
 
 
 class _Regressions:
@@ -69,27 +70,35 @@ class _Regressions:
     def __init__(self, table: Table) -> None:
         self.indicators = state_indicators(table, without_most_frequent=False)
         self.owned = np.bincount(self.indicators.column, minlength=len(table.schema))  # of each column
-        width = 1 + self.indicators.column.size
-        self.coefficients = [np.zeros((k, width)) for k in self.owned.tolist()]
 
-    def fit(self, penalty: float, tolerance: float) -> None:
-        """Fit all of them, from where they stand."""
+    def zeros(self) -> list[Floats]:
+        """Coefficients of zero for each regression, (classes, 1 + indicators)."""
+        return [np.zeros((k, 1 + self.indicators.column.size)) for k in self.owned.tolist()]
+
+    def fit(self, penalty: float, tolerance: float, start: list[Floats], watch: Watch) -> list[Floats]:
+        """The coefficients of all of them, fitted from a start; some remain unfitted when time is over."""
+        finished: list[Floats | None] = watch.checkpoint() or [None] * len(start)
+        answer = [old.copy() if known is None else known for old, known in zip(start, finished, strict=True)]
 
         def run(column: int) -> None:
             target = np.ascontiguousarray(self.indicators.codes[:, column])
             usable: Bools = self.indicators.column != column
-            regress(
-                self.indicators.occurrences, usable, target, penalty, tolerance, self.coefficients[column]
-            )
+            states = self.indicators.occurrences
+            with suppress(Stopped):
+                regress(states, usable, target, penalty, tolerance, answer[column], watch.break_off)
+                finished[column] = answer[column]
+                watch.save_checkpoint(lambda: list(finished))
 
-        map_threads(run, np.flatnonzero(self.owned).tolist(), threads_or_default(None))
+        waiting = [column for column in np.flatnonzero(self.owned).tolist() if finished[column] is None]
+        map_threads(run, waiting, threads_or_default(None))
+        return answer
 
-    def features(self) -> list[FeatureFactor]:
+    def features(self, coefficients: list[Floats]) -> list[FeatureFactor]:
         """A feature for each indicator alone, and for each pair with a weight in either of its regressions.
 
         The weight of a pair is the mean of the two.
         """
-        lines = np.concatenate(self.coefficients)
+        lines = np.concatenate(coefficients)
         pairs: Floats = np.triu((lines[:, 1:] + lines[:, 1:].T) / 2, 1)
         one, other = np.nonzero(pairs)
         alone = [self.indicators.feature([i], w) for i, w in enumerate(lines[:, 0].tolist())]

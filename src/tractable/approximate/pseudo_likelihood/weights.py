@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.arrays import Floats
 from tractable.networks import FeatureFactor
+from tractable.progress import Stopped, Watch
 
 TOLERANCE = 1e-6  # of the objective, relative; smaller steps than that end the optimisation
 LEAST_CURVATURE = 1e-3  # of a weight about which no row says anything
@@ -33,32 +34,71 @@ def reweight(features: Sequence[FeatureFactor], weight: Floats) -> list[FeatureF
     return [replace(feature, log_weight=w) for feature, w in pairs if w != 0 or len(feature.scope) < 2]
 
 
-def maximise(objective: PseudoLikelihood, start: Floats, l1: Floats, l2: float, steps: int) -> Floats:
+def maximise(
+    objective: PseudoLikelihood,
+    start: Floats,
+    l1: Floats,
+    l2: float,
+    steps: int,
+    watch: Watch | None = None,
+) -> Floats:
     """The weights of highest penalised objective, by at most so many iterations of L-BFGS from a start.
 
     `l1` is the penalty of the absolute value of each weight, `l2` that of half the square of any, both in
     nats of the log pseudo-likelihood over all rows. A weight is the difference of two non-negative numbers,
-    which makes its L1 penalty smooth, and is scaled by its curvature, so that all have the same.
+    which makes its L1 penalty smooth, and is scaled by its curvature, so that all have the same. When the
+    watch says to stop, these are the best weights so far.
     """
     size = start.size
     if not size:
         return start
     unit = 1.0 / np.sqrt(objective.curvatures(start) + l2 + LEAST_CURVATURE)
+    evaluate = _RecordedObjective(objective, watch or Watch())
+    least, best = np.inf, start
 
     def loss(both: Floats) -> tuple[float, Floats]:
+        nonlocal least, best
         weight = unit * (both[:size] - both[size:])
-        value, slope = objective(weight)
+        value, slope = evaluate(weight)
         away = unit * (l2 * weight - slope)
         cost = float((l1 * unit) @ (both[:size] + both[size:])) + 0.5 * l2 * float(weight @ weight)
+        if cost - value < least:
+            least, best = cost - value, weight
         return cost - value, np.concatenate([l1 * unit + away, l1 * unit - away])
 
-    best = minimize(
-        loss,
-        np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)]) / np.tile(unit, 2),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * (2 * size),
-        options={"maxiter": steps, "ftol": TOLERANCE, "maxcor": 20},
-    )
-    answer: Floats = unit * (best.x[:size] - best.x[size:])
+    try:
+        found = minimize(
+            loss,
+            np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)]) / np.tile(unit, 2),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * (2 * size),
+            options={"maxiter": steps, "ftol": TOLERANCE, "maxcor": 20},
+        )
+    except Stopped:
+        return best
+    answer: Floats = unit * (found.x[:size] - found.x[size:])
     return answer
+
+
+class _RecordedObjective:
+    """An objective whose values a checkpoint records.
+
+    The optimiser shows nothing of its own state, but takes the same path if it is told the same values: a run
+    that goes on tells it those of the earlier run, which takes no time.
+    """
+
+    def __init__(self, objective: PseudoLikelihood, watch: Watch) -> None:
+        self._objective = objective
+        self._watch = watch
+        self._record: list[tuple[float, Floats]] = watch.checkpoint() or []
+        self._asked = 0
+
+    def __call__(self, weight: Floats) -> tuple[float, Floats]:
+        self._asked += 1
+        if self._asked > len(self._record):
+            self._watch.break_off()
+            self._record.append(self._objective(weight))
+            self._watch.save_checkpoint(lambda: list(self._record))
+        value, slope = self._record[self._asked - 1]
+        return value, slope

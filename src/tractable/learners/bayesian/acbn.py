@@ -8,10 +8,10 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.growing import Objective, Snapshot, SplitCosts, SplitSearch, Structure
+from tractable.growing import Objective, Snapshot, SplitCosts, Structure, search_splits
 from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
-from tractable.progress import Watch
+from tractable.progress import State, Watch
 from tractable.settings import Between, setting
 from tractable.statistics.pieces import learn_through_pieces
 
@@ -61,7 +61,7 @@ class ACBNLearner(Learner):
             )
             objective = TreeLikelihood(TreeStructure(trees), is_validated=held_out is not None)
             costs = SplitCosts(split=0.0, edge=self.edge_cost, max_edges=self.max_edges)
-            SplitSearch(objective, costs, watch).run(self.patience)
+            search_splits(objective, costs, self.patience, watch)
             return objective.structure.freeze(part.schema, objective.weights)
 
         return Learned(learn_through_pieces(table, valid, learn))
@@ -92,6 +92,11 @@ class TreeStructure(Structure):
         """Split a leaf of the trees and of the circuit."""
         self.trees.split(item, column)
         return super().split(item, column)
+
+    def repeat(self, item: int, column: int) -> None:
+        """Make a split that an earlier run has made."""
+        self.trees.repeat_split(item, column)
+        super().split(item, column)
 
 
 @final
@@ -158,3 +163,12 @@ class TreeLikelihood(Objective):
         self._weights, self._score = weights, 0.0
         for split in self._trees.splits[: self.structure.splits]:
             self._score += split.held_out
+
+    def memory(self) -> State:
+        """What the trees know about splits; nothing once splits were undone, as none is made then."""
+        return self._trees.memory() if len(self._trees.splits) == self.structure.splits else None
+
+    def recall(self, memory: State) -> None:
+        """Let the trees know about splits."""
+        if memory is not None:
+            self._trees.recall(memory)

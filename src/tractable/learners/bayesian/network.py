@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -11,12 +12,14 @@ from tractable.data import Table
 from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.networks import Network, TooLargeError, compile_network
-from tractable.progress import Watch
+from tractable.progress import State, Stopped, Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.pieces import learn_through_pieces
 
 PENALTY = 3.0  # nats for each parameter where validation rows stop the search early ...
 PENALTY_ALONE = 6.0  # ... and where there are none
+LATE_LIMIT = 100_000  # table entries that compiling may take when the time is over
+FIRST_TRIED = 16  # splits that are compiled first then, if all of them are too many
 
 
 @final
@@ -70,34 +73,43 @@ class BayesianNetworkLearner(Learner):
                 split_penalty=_penalty(self.split_penalty, held_out),
                 held_out=held_out,
             )
-            splits = grow(search, None if held_out is None else self.patience, watch)
+            splits = grow(search, None if held_out is None else self.patience, watch.part("splits"))
             networks.append(search.network(splits))
-            return self._compile(search, splits, watch)
+            return self._compile(search, splits, watch.part("circuit"))
 
         graph = learn_through_pieces(table, valid, learn)
         return Learned(graph, {"network": networks[0]})
 
     def _compile(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
         """The circuit of as many of the first splits as the limit allows."""
-        whole = self._within_limit(search, splits)
-        if whole is not None:
-            watch.report("circuit", splits, splits)
-            return whole
-        best, fits, too_many = compile_network(search.network(0)), 0, splits
-        while too_many - fits > 1 and not watch.should_stop():
+        saved = watch.checkpoint()
+        if saved is None:
+            whole = self._within_limit(search, splits, watch)
+            if whole is not None:
+                watch.report("circuit", splits, splits)
+                return whole
+        fits, too_many = saved or (0, splits)
+        best = compile_network(search.network(fits))
+        while too_many - fits > 1 and not watch.must_stop():
             tried = (fits + too_many) // 2
-            graph = self._within_limit(search, tried)
+            if watch.should_stop():  # large circuits take too long now: soon there must be any
+                tried = min(tried, max(2 * fits, FIRST_TRIED))
+            graph = self._within_limit(search, tried, watch)
             if graph is None:
                 too_many = tried
             else:
                 best, fits = graph, tried
             watch.report(f"too large to compile with all splits, {fits} fit", fits, splits)
+            watch.save_checkpoint(partial(list, (fits, too_many)))
         return best
 
-    def _within_limit(self, search: TreeSearch, splits: int) -> Graph | None:
+    def _within_limit(self, search: TreeSearch, splits: int, watch: Watch) -> Graph | None:
+        """The circuit of the first splits; None if it is too large, or takes long and the time is over."""
+        late = watch.should_stop()
+        limit = min(self.limit, LATE_LIMIT) if late else self.limit
         try:
-            return compile_network(search.network(splits), self.limit)
-        except TooLargeError:
+            return compile_network(search.network(splits), limit, None if late else watch)
+        except (TooLargeError, Stopped):
             return None
 
 
@@ -126,6 +138,12 @@ def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
     With `patience`, stop after so many splits without a better score on them; without, all splits are kept.
     """
     score, best_score, best = 0.0, 0.0, 0
+    saved = watch.checkpoint()
+    if saved is not None:
+        score, best_score, best = saved["scores"]
+        for leaf, column in saved["history"].tolist():
+            search.repeat_split(leaf, column)
+        search.recall(saved["memory"])
     while (found := search.best()) is not None and not watch.should_stop():
         search.split(*found[:2])
         score += search.splits[-1].held_out
@@ -135,8 +153,14 @@ def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
             watch.report("splits", len(search.splits))
         if patience is not None and len(search.splits) >= best + patience:
             break
+        watch.save_checkpoint(partial(_state, search, [score, best_score, best]))
     watch.report("splits", len(search.splits))
     return best
+
+
+def _state(search: TreeSearch, scores: list[float]) -> State:
+    history = np.array([split[:2] for split in search.splits], dtype=np.int64).reshape(-1, 2)
+    return {"scores": scores, "history": history, "memory": search.memory()}
 
 
 def _penalty(asked: float | None, valid: Table | None) -> float:

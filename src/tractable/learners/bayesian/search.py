@@ -4,6 +4,7 @@ Chickering, Heckerman and Meek, «A Bayesian Approach to Learning Bayesian Netwo
 1997.
 """
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data import Table
-from tractable.learners.bayesian.kernels import Codes, split_gains
+from tractable.learners.bayesian.kernels import Codes
 from tractable.learners.bayesian.rows import coded_rows
 from tractable.learners.bayesian.trees import Leaf, Split, tree_factor
 from tractable.networks import Network
+from tractable.progress import State
 from tractable.statistics.conditionals import pseudo_counts
 from tractable.statistics.estimates import LEAST_SMOOTHING
 
@@ -74,7 +76,8 @@ class TreeSearch:
         self._queue: list[tuple[float, int, int]] = []  # best first: -gain, open leaf, which candidate it is
         self._leads_to: Bools = np.eye(len(table.schema), dtype=np.bool_)  # ancestor, descendant
         for column in range(len(table.schema)):
-            self._add_leaf(column, (), (), (self._rows.seen(column), self._held_out.seen(column)))
+            members = (self._rows.seen(column), self._held_out.seen(column))
+            self._add_leaf(column, (), (), members, self._worthwhile)
 
     def __len__(self) -> int:
         """How many leaves were ever made."""
@@ -136,7 +139,35 @@ class TreeSearch:
         """
         if not self.is_valid(leaf, column):
             raise ValueError(f"leaf {leaf} cannot be split on column '{self.schema[column].name}'")
-        gain, here = self.gain(leaf, column), self._leaves[leaf]
+        return self._divide(leaf, column, self.gain(leaf, column), self._worthwhile)
+
+    def repeat_split(self, leaf: int, column: int) -> None:
+        """Make a split that an earlier run has made, without the gains of any; `recall` restores these."""
+        self._divide(leaf, column, 0.0, _no_candidates)
+
+    def memory(self) -> State:
+        """The gains of all splits, and the candidates of open leaves."""
+        found = [self._candidates[leaf] for leaf in self._members]
+        columns = np.concatenate([np.zeros(0, dtype=np.int64), *(c for c, _ in found)])
+        gains = np.concatenate([np.zeros(0), *(g for _, g in found)])
+        return [[split.gain for split in self.splits], [c.size for c, _ in found], columns, gains]
+
+    def recall(self, memory: State) -> None:
+        """Know the gains of all splits that were repeated, and the candidates of open leaves."""
+        made, sizes, columns, gains = memory
+        self.splits = [split._replace(gain=gain) for split, gain in zip(self.splits, made, strict=True)]
+        ends = np.cumsum(sizes)[:-1]
+        found = zip(np.split(columns, ends), np.split(gains, ends), strict=True)
+        self._candidates = dict(zip(self._members, found, strict=True))
+        self._queue = []
+        for leaf in self._members:
+            self._enqueue(leaf, 0)
+
+    def _divide(
+        self, leaf: int, column: int, gain: float, candidates: Callable[[int], tuple[Ints, Floats]]
+    ) -> range:
+        """Split a leaf; `candidates` finds those of new leaves."""
+        here = self._leaves[leaf]
         if not self._leads_to[column, here.child]:
             self._leads_to |= np.outer(self._leads_to[:, column], self._leads_to[here.child])
         rows, held_out = self._members.pop(leaf)
@@ -144,7 +175,7 @@ class TreeSearch:
         first = len(self._leaves)
         parts = zip(self._rows.parts(rows, column), self._held_out.parts(held_out, column), strict=True)
         for state, members in enumerate(parts):
-            self._add_leaf(here.child, (*here.columns, column), (*here.states, state), members)
+            self._add_leaf(here.child, (*here.columns, column), (*here.states, state), members, candidates)
         new = range(first, len(self._leaves))
         self.splits.append(Split(leaf, column, gain, self._held_out_gain(leaf, new), first))
         return new
@@ -157,14 +188,19 @@ class TreeSearch:
         return Network(self.schema, tuple(trees), "bayes")
 
     def _add_leaf(
-        self, child: int, columns: tuple[int, ...], states: tuple[int, ...], members: tuple[Codes, Codes]
+        self,
+        child: int,
+        columns: tuple[int, ...],
+        states: tuple[int, ...],
+        members: tuple[Codes, Codes],
+        candidates: Callable[[int], tuple[Ints, Floats]],
     ) -> None:
         counts = self._rows.counts(members[0], child)
         smoothed = counts + self._leaf_pseudo_counts(child, counts)
         leaf = len(self._leaves)
         self._leaves.append(Leaf(child, columns, states, counts, np.log(smoothed / smoothed.sum())))
         self._members[leaf] = members
-        self._candidates[leaf] = self._worthwhile(leaf)
+        self._candidates[leaf] = candidates(leaf)
         self._enqueue(leaf, 0)
 
     def _enqueue(self, leaf: int, number: int) -> None:
@@ -191,7 +227,7 @@ class TreeSearch:
         child = self._leaves[leaf].child
         rows, (members, _) = self._rows, self._members[leaf]
         pseudo = self._pseudo_counts(child)
-        gains = split_gains(members, rows.codes[child], rows.weights, rows.entries, pseudo, pseudo)
+        gains = rows.split_gains(members, child, pseudo, pseudo)
         states = self.schema.cardinalities
         return gains - self.split_penalty * (states - 1) * (states[child] - 1)
 
@@ -219,3 +255,7 @@ class TreeSearch:
             )
             for part in new
         )
+
+
+def _no_candidates(leaf: int) -> tuple[Ints, Floats]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0)

@@ -8,7 +8,9 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.learners.gaussian_mixture.background import Background
 from tractable.learners.gaussian_mixture.views import View
+from tractable.progress import Form, Watch
 from tractable.statistics.gaussian_mixtures import (
+    FIT_FORM,
     EMRows,
     MixtureFit,
     Prior,
@@ -55,6 +57,13 @@ class Member:
         return log_mixture(em_rows(rows, z, np.zeros(len(rows))), self.fit) + slope
 
 
+def member_form(view: View) -> Form[Member]:
+    """How members in a view are saved."""
+    return Form(
+        lambda member: FIT_FORM.to_state(member.fit), lambda state: Member(view, FIT_FORM.from_state(state))
+    )
+
+
 def viewed(view: View, rows: MixedRows, background: Background) -> EMRows:
     """Rows as EM sees them in a view."""
     z, slope = view.images(rows)
@@ -68,7 +77,9 @@ def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
     return labels_as_shares(k_means(points, data.rows.weights, size, rng), size)
 
 
-def fit_member(view: View, data: EMRows, share: Floats, candidate: Candidate, how: EMSettings) -> MixtureFit:
+def fit_member(
+    view: View, data: EMRows, share: Floats, candidate: Candidate, how: EMSettings, watch: Watch | None = None
+) -> MixtureFit:
     """The mixture that EM finds from given shares of rows."""
     prior = Prior(
         strength=candidate.strength,
@@ -77,13 +88,27 @@ def fit_member(view: View, data: EMRows, share: Floats, candidate: Candidate, ho
         unit_floor=view.unit_floor,
     )
     fit = start_from(data, share, prior)
-    fit = iterate_em(data, fit, prior, background=how.background, steps=how.steps, tolerance=how.tolerance)
+    fit = iterate_em(
+        data,
+        fit,
+        prior,
+        background=how.background,
+        steps=how.steps,
+        tolerance=how.tolerance,
+        watch=watch,
+    )
     return widen_counts(data, fit, how.smoothing, how.background)
 
 
 def refit_member(
-    member: Member, view: View, rows: MixedRows, background: Background, candidate: Candidate, how: EMSettings
+    member: Member,
+    view: View,
+    rows: MixedRows,
+    background: Background,
+    candidate: Candidate,
+    how: EMSettings,
+    watch: Watch | None = None,
 ) -> Member:
     """A member in a view of other rows, by EM from the shares that it gives these rows."""
     share, _ = responsibilities(viewed(member.view, rows, background), member.fit, how.background)
-    return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, how))
+    return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, how, watch))

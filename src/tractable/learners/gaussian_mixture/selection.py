@@ -16,8 +16,15 @@ from tractable.learners.gaussian_mixture.members import (
     viewed,
 )
 from tractable.learners.gaussian_mixture.views import MapName, View, fit_view
-from tractable.progress import Watch
-from tractable.statistics.gaussian_mixtures import EMRows, add_background, log_mixture, responsibilities
+from tractable.progress import Form, State, Watch
+from tractable.statistics.gaussian_mixtures import (
+    FIT_FORM,
+    EMRows,
+    MixtureFit,
+    add_background,
+    log_mixture,
+    responsibilities,
+)
 from tractable.statistics.mixed_rows import MixedRows
 
 MOST_COPIES = 1_000_000  # of all rows together, when rows that stand for several are divided
@@ -35,13 +42,16 @@ class Fold:
     seed: int
     shares: dict[int, Floats] = field(default_factory=dict)  # by size, from which the next fit starts
 
-    def member(self, candidate: Candidate, how: EMSettings) -> Member:
+    def member(self, candidate: Candidate, how: EMSettings, watch: Watch) -> Member:
         """The member fitted with these choices."""
-        if candidate.size not in self.shares:
-            rng = np.random.default_rng([self.seed, candidate.size])
-            self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
-        share = self.shares[candidate.size]
-        fit = fit_member(self.view, self.fit, share, candidate, how)
+
+        def work(part: Watch) -> MixtureFit:
+            if candidate.size not in self.shares:
+                rng = np.random.default_rng([self.seed, candidate.size])
+                self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
+            return fit_member(self.view, self.fit, self.shares[candidate.size], candidate, how, part)
+
+        fit = watch.remember(f"{self.seed} {candidate}", work, FIT_FORM)
         self.shares[candidate.size] = responsibilities(self.fit, fit, how.background)[0]
         return Member(self.view, fit)
 
@@ -56,6 +66,20 @@ class Chosen:
     score: float  # mean log-density of the held-out rows, with the background
 
 
+def chosen_form(folds: Sequence[Fold]) -> Form[Chosen]:
+    """How choices in these folds are saved."""
+
+    def to_state(chosen: Chosen) -> State:
+        return [[*chosen.candidate], FIT_FORM.to_state(chosen.member.fit), chosen.held_out, chosen.score]
+
+    def from_state(state: State) -> Chosen:
+        candidate, fit, held_out, score = state
+        member = Member(folds[0].view, FIT_FORM.from_state(fit))
+        return Chosen(Candidate(*candidate), member, held_out, score)
+
+    return Form(to_state, from_state)
+
+
 def make_fold(
     name: MapName, fit: MixedRows, held: MixedRows, background: Background, is_whole: Floats, seed: int
 ) -> Fold:
@@ -65,9 +89,11 @@ def make_fold(
     return Fold(view, viewed(view, fit, background), held_rows, background.log_density(held), seed)
 
 
-def fit_and_score(folds: Sequence[Fold], candidate: Candidate, how: EMSettings) -> Chosen:
+def fit_and_score(
+    folds: Sequence[Fold], candidate: Candidate, how: EMSettings, watch: Watch | None = None
+) -> Chosen:
     """A candidate fitted in all folds."""
-    members = [fold.member(candidate, how) for fold in folds]
+    members = [fold.member(candidate, how, watch or Watch()) for fold in folds]
     logs = []
     for fold, member in zip(folds, members, strict=True):
         _, slope = fold.view.images(fold.held.rows)
@@ -91,7 +117,7 @@ def choose(
     best: Chosen | None = None
     worse = 0
     for done, size in enumerate(sizes):
-        found = [fit_and_score(folds, Candidate(size, s, floors[0]), how) for s in strengths]
+        found = [fit_and_score(folds, Candidate(size, s, floors[0]), how, watch) for s in strengths]
         top = max(found, key=_score)
         worse = 0 if best is None or top.score > best.score else worse + 1
         best = top if best is None or top.score > best.score else best
@@ -101,7 +127,7 @@ def choose(
     assert best is not None
     for floor in floors[1:]:
         if not watch.should_stop():
-            other = fit_and_score(folds, best.candidate._replace(floor=floor), how)
+            other = fit_and_score(folds, best.candidate._replace(floor=floor), how, watch)
             best = max(best, other, key=_score)
     return best
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -9,10 +10,11 @@ from scipy.special import logsumexp
 from tractable.arrays import Floats
 from tractable.data import Table, collapse
 from tractable.learners.gaussian_mixture.background import Background, fit_background
-from tractable.learners.gaussian_mixture.members import EMSettings, Member, refit_member
+from tractable.learners.gaussian_mixture.members import EMSettings, Member, member_form, refit_member
 from tractable.learners.gaussian_mixture.selection import (
     Chosen,
     choose,
+    chosen_form,
     make_fold,
     split_rows,
     stack_weights,
@@ -83,7 +85,8 @@ def learn_stack(
         folds = [
             make_fold(name, fit, held, background, is_whole, seed + i) for i, (fit, held) in enumerate(parts)
         ]
-        chosen.append(choose(folds, sizes, how.strengths, how.floors, how.em, watch))
+        work = partial(choose, folds, sizes, how.strengths, how.floors, how.em)
+        chosen.append(watch.remember(name, work, chosen_form(folds)))
     held_rows = [held for _, held in parts]
     weight = _weights(chosen, held_rows, background, how)
     kept = [i for i in range(len(chosen)) if weight[i] >= NEGLIGIBLE] or [int(weight[:-1].argmax())]
@@ -91,7 +94,10 @@ def learn_stack(
     for i in kept:
         view = fit_view(how.maps[i], rows, is_whole)
         em = replace(how.em, steps=min(how.em.steps, LAST_STEPS)) if watch.should_stop() else how.em
-        members.append(refit_member(chosen[i].member, view, rows, background, chosen[i].candidate, em))
+        again = (chosen[i].member, view, rows, background, chosen[i].candidate, em)
+        members.append(
+            watch.remember(f"{view.name}, all rows", partial(refit_member, *again), member_form(view))
+        )
         watch.report("fit to all rows", len(members), len(kept))
     share = np.append(weight[kept] * (1 - weight[-1]) / weight[kept].sum(), weight[-1])
     return Stack(tuple(members), background, np.log(share), rows)

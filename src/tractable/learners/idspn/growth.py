@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -11,13 +12,15 @@ from scipy.sparse import csgraph
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
 from tractable.data import Table, collapse
 from tractable.engine import log_values
+from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.learners.idspn.race import RaceWatch
 from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learners.independent import IndependentLearner
 from tractable.learners.learner import Learner
-from tractable.progress import SharedWatch, Watch, share
+from tractable.progress import PLAIN, SharedWatch, Stopped, Watch, share
 from tractable.statistics.clustering import Clustering, cluster_rows
 from tractable.statistics.dependence import pair_gains
 from tractable.statistics.encoding import encode
@@ -71,9 +74,19 @@ class _Job(NamedTuple):
     valid: Table | None
 
     def learn(self, watch: Watch, goal: float = -np.inf) -> Graph:
-        """The circuit; learning may be given up when its score will not reach `goal`."""
+        """The circuit; learning may be given up when its score will not reach `goal`.
+
+        When the time is over it is that of a learner that takes hardly any.
+        """
+        return watch.remember(self.name, partial(self._learn, goal), graph_form(self.part.schema))
+
+    def _learn(self, goal: float, watch: Watch) -> Graph:
+        rng = np.random.default_rng(0)
+        if watch.should_stop():
+            quick = IndependentLearner() if watch.must_stop() else ChowLiuLearner()
+            return quick.learn(self.part, rng)
         race = RaceWatch(watch, goal, self.name)
-        return self.learner.learn(self.part, np.random.default_rng(0), valid=self.valid, watch=race)
+        return self.learner.learn(self.part, rng, valid=self.valid, watch=race)
 
 
 class ExtensionSearch:
@@ -103,7 +116,7 @@ class ExtensionSearch:
                 break
             leaf = max(leaves, key=self._weight)
             tried.add(leaf)
-            extended = self._extend(leaf, rng, watch)
+            extended = self._extend(leaf, rng, watch.part(f"extension {step}"))
             whole = root if extended is None else root.replace_leaf(leaf, extended)
             root = whole if self._score(whole) > self._score(root) else root
         watch.report("extensions", self._how.extensions, self._how.extensions, self._score(root))
@@ -120,9 +133,11 @@ class ExtensionSearch:
         everything = _Task(rows, valid_rows, np.arange(len(self._table.schema)), rows)
         extended = None
         if self._how.extensions > 0 and self._may_extend(everything):
-            extended = self._extend(everything, rng, watch)
+            extended = self._extend(everything, rng, watch.part("extension 0"))
         if extended is None:
             return self._learn_tasks([everything], watch)[0]
+        if watch.should_stop():
+            return extended
         score = self._score(extended)
         tells_score = all(
             v.is_categorical for v in self._table.schema.variables
@@ -143,11 +158,15 @@ class ExtensionSearch:
         return float(self._table.row_weights[leaf.rows].sum())
 
     def _extend(self, leaf: _Part, rng: np.random.Generator, watch: Watch) -> Node | None:
-        """A product of sums of circuits in place of a leaf; None if it cannot be divided."""
+        """A product of sums of circuits in place of a leaf; None if it cannot be divided, or not in time."""
         groups = []
-        for columns, final in self._groups(leaf):
-            whole = _Task(leaf.rows, leaf.valid_rows, columns, leaf.rows, final)
-            groups.append([whole] if final else self._clusters(whole, rng))
+        try:
+            for number, (columns, final) in enumerate(self._groups(leaf)):
+                whole = _Task(leaf.rows, leaf.valid_rows, columns, leaf.rows, final)
+                group = watch.part(f"group {number}")
+                groups.append([whole] if final else self._clusters(whole, rng, group))
+        except Stopped:
+            return None
         if sum(map(len, groups)) == 1:
             return None
         learned = iter(self._learn_tasks([task for group in groups for task in group], watch))
@@ -169,11 +188,15 @@ class ExtensionSearch:
         single = leaf.columns[count[label] == 1]
         return [*groups, (single, True)] if single.size else groups
 
-    def _clusters(self, whole: _Task, rng: np.random.Generator) -> list[_Task]:
+    def _clusters(self, whole: _Task, rng: np.random.Generator, watch: Watch) -> list[_Task]:
         """A task for each cluster of rows; a row belongs to the cluster under which it is most likely."""
         part = self._table.take(whole.rows).select(whole.columns)
         encoding = encode(part)  # rows that are equal in these columns are one row of it
-        label = cluster_rows(encoding, rng, self._how.clustering)
+
+        def cluster(part: Watch) -> Ints:
+            return cluster_rows(encoding, rng, self._how.clustering, part.break_off)
+
+        label: Ints = watch.remember("clusters", cluster, PLAIN, rng)
         centres = [
             IndependentLearner(numbers="one-leaf").learn(encoding.table.take(label == one), rng)
             for one in range(label.max() + 1)
@@ -237,7 +260,8 @@ def _learn_in_parallel(jobs: list[_Job], workers: int | None, watch: Watch) -> l
     threads = max(1, default_threads() // min(len(jobs), effective_n_jobs(workers)))
     try:
         with share(watch) as shared:
-            return list(Parallel(n_jobs=workers)(delayed(_learn_there)(job, threads, shared) for job in jobs))
+            work = (delayed(_learn_there)(job, threads, shared.part_only(job.name)) for job in jobs)
+            return list(Parallel(n_jobs=workers)(work))
     except BrokenProcessPool:
         if not watch.interrupted:
             raise MemoryError("a process that learned a circuit was killed; fewer jobs take less") from None

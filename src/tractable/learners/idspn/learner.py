@@ -4,11 +4,13 @@ ICML 2014.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
 from tractable.data import Table
 from tractable.learners.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learners.idspn.growth import ExtensionSearch, ExtensionSettings
@@ -149,12 +151,12 @@ class IDSPNLearner(Learner):
             jobs=self.jobs,
         )
         leaf_learner: Callable[[float], Learner] = self._leaf_learner
-        if has_numbers(table) and self._takes_gaussians(table, valid, rng, watch):
+        if has_numbers(table) and self._takes_gaussians(table, valid, rng, watch.part("leaves")):
             leaf_learner = _gaussian_leaf_learner
         root = ExtensionSearch(settings, leaf_learner, table, valid).run(rng, watch)
         graph = _reorder_columns(root.graph(), table)
         if valid is not None and self.refit:
-            graph = _refit_sums(graph, table, rng, valid, watch)
+            graph = _refit_sums(graph, table, rng, valid, watch.part("sums"))
         return Learned(graph)
 
     def _takes_gaussians(
@@ -195,11 +197,18 @@ def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Tab
         if watch.should_stop():
             break
         how = CCCP(iterations=10, patience=1, smoothing=0.0, anchor=anchor)
-        found = fit(graph, table, how, rng, valid=valid, watch=watch).graph
+        work = partial(_fit, graph, table, how, rng, valid)
+        found = watch.remember(f"anchor {anchor:g}", work, graph_form(table.schema), rng)
         score = mean_log_prob(found, valid)
         if score > best_score:
             best, best_score = found, score
     return best
+
+
+def _fit(
+    graph: Graph, table: Table, how: CCCP, rng: np.random.Generator, valid: Table, watch: Watch
+) -> Graph:
+    return fit(graph, table, how, rng, valid=valid, watch=watch).graph
 
 
 def _reorder_columns(graph: Graph, table: Table) -> Graph:

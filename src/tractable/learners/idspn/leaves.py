@@ -1,7 +1,11 @@
 """Which circuits stand at the leaves of the tree: Markov networks, or mixtures of Gaussians over numbers."""
 
+from functools import partial
+
 import numpy as np
 
+from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
 from tractable.data import Table, collapse
 from tractable.learners.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learners.learner import Learner
@@ -31,8 +35,14 @@ def prefers_gaussians(
     held = order[: len(order) // HELD_OUT]
     judge = table.take(held) if valid is None else valid
     some = table.take(np.setdiff1d(order, held))
-    scores = [
-        mean_log_prob(learner.learn(some, np.random.default_rng(0), valid=valid, watch=watch), judge)
-        for learner in (network, GaussianMixtureLearner())
-    ]
+    scores = []
+    for learner in (network, GaussianMixtureLearner()):
+        work = partial(_learn, learner, some, valid)
+        scores.append(mean_log_prob(watch.remember(learner.name, work, graph_form(some.schema)), judge))
+        if watch.should_stop():
+            return False
     return scores[1] > scores[0]
+
+
+def _learn(learner: Learner, table: Table, valid: Table | None, watch: Watch) -> Graph:
+    return learner.learn(table, np.random.default_rng(0), valid=valid, watch=watch)

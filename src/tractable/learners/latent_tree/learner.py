@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import ClassVar, NamedTuple, final, get_args
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph
+from tractable.circuit.states import scored_form
 from tractable.data import Table
 from tractable.learners.latent_tree.circuit import tree_circuit
 from tractable.learners.latent_tree.distances import Pairs, information_distances, pair_counts, usual_states
 from tractable.learners.latent_tree.start import initial_tables, root_tree
 from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
-from tractable.learners.latent_tree.tree import Tree
+from tractable.learners.latent_tree.tree import TREE_FORM, Tree
 from tractable.learners.learner import Learned, Learner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
@@ -101,8 +103,10 @@ class LatentTreeLearner(Learner):
     ) -> Graph:
         """The tree over a table of categorical columns."""
         best, best_score = None, -np.inf
-        for tree, states in self._candidates(facts, sizes, watch):
-            graph, train = self._fit_tree(tree, states, facts, rng, watch)
+        form = scored_form(facts.encoding.schema)
+        for number, (tree, states) in enumerate(self._candidates(facts, sizes, watch)):
+            work = partial(self._fit_tree, tree, states, facts, rng)
+            graph, train = watch.remember(f"candidate {number}", work, form, rng)
             score = (
                 train - bic_penalty(graph, facts.encoding)
                 if facts.valid is None
@@ -124,7 +128,8 @@ class LatentTreeLearner(Learner):
             how = StructureSearch(
                 method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
             )
-            tree = latent_tree(facts.distance, how, watch)
+            work = partial(latent_tree, facts.distance, how)
+            tree = watch.remember(f"tree {factor:g}", work, TREE_FORM)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
                 yield from product([tree], sizes)
@@ -144,7 +149,7 @@ class LatentTreeLearner(Learner):
             leaf_smoothing=self.smoothing,
         )
         fitted = fit(graph, facts.table, how, rng, valid=facts.valid, watch=watch)
-        return fitted.graph, fitted.train[-1]
+        return fitted.graph, fitted.train[-1] if fitted.train else -np.inf
 
 
 def _prepare(table: Table, valid: Table | None) -> _Problem:

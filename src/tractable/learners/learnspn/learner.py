@@ -83,7 +83,13 @@ class LearnSPNLearner(Learner):
         encoding = encode(table)
         several = self.threshold if valid is not None else self.threshold[:1]
         work = (
-            delayed(self._best_size)(encoding, own, self._partitioning(threshold, valid), valid, watch)
+            delayed(self._best_size)(
+                encoding,
+                own,
+                self._partitioning(threshold, valid),
+                valid,
+                watch.part(f"threshold {threshold:g}"),
+            )
             for threshold, own in zip(several, rng.spawn(len(several)), strict=True)
         )
         with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
@@ -106,6 +112,8 @@ class LearnSPNLearner(Learner):
             score = 0.0 if valid is None else mean_log_prob(graph, valid)
             if best is None or score > best_score:
                 best, best_score = graph, score
+            if watch.should_stop():
+                break
         assert best is not None
         return best_score, best
 

@@ -6,16 +6,17 @@ same tree, truncated at several region sizes, gives several circuits.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema
-from tractable.progress import Watch
+from tractable.progress import State, Stopped, Watch
 from tractable.statistics.clustering import Clustering, cluster_rows
 from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.dependence import dependent_groups, pair_gains
@@ -54,6 +55,21 @@ class RegionLeaf(NamedTuple):
             parts.append(forest_node(builder, self.forest, self.tables, columns[self.columns]))
         return builder.product(parts)
 
+    def state(self) -> State:
+        """The leaf for a checkpoint."""
+        shapes = np.array([table.shape for table in self.tables], dtype=np.int64).reshape(-1, 2)
+        tables = np.concatenate([np.zeros(0), *(table.ravel() for table in self.tables)])
+        numbers = None if self.numbers is None else list(self.numbers)
+        return [self.columns, list(self.forest), shapes, tables, numbers]
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The leaf that a state describes."""
+        columns, forest, shapes, flat, numbers = state
+        parts = np.split(flat, np.cumsum(shapes.prod(axis=1))[:-1]) if len(shapes) else []
+        tables = [part.reshape(shape) for part, shape in zip(parts, shapes.tolist(), strict=True)]
+        return cls(columns, Forest(*forest), tables, None if numbers is None else GaussianBlock(*numbers))
+
 
 @dataclass(slots=True)
 class TableRegion:
@@ -74,70 +90,137 @@ class _Block:
     columns: Ints
     rng: np.random.Generator
     gain: Floats | None = None  # among its columns, once known
+    source: "tuple[_Block, Ints] | None" = None  # the block, and its columns, that the gain is a part of
     connected: bool = False  # whether its columns are known to be one group
+
+    def knows_gain(self) -> bool:
+        """Whether the gain is there, or is to be taken from another block."""
+        return self.gain is not None or self.source is not None
+
+    def find_gain(self, smoothing: float) -> Floats:
+        """The gain among the columns, which is found once."""
+        if self.gain is None:
+            if self.source is None:
+                self.gain = pair_gains(self.encoding, smoothing)
+            else:
+                whole, group = self.source
+                self.gain, self.source = whole.find_gain(smoothing)[np.ix_(group, group)], None
+        return self.gain
 
 
 class _Partition(NamedTuple):
+    """How a region is partitioned: the group of each of its columns, or the cluster of each distinct row."""
+
     kind: Literal["product", "sum"]
-    blocks: list[_Block]
+    label: Ints
+
+    def parts(self, block: _Block) -> list[_Block]:
+        """The blocks that a block is partitioned into."""
+        members = [np.flatnonzero(self.label == k) for k in range(int(self.label.max()) + 1)]
+        rngs = block.rng.spawn(len(members))
+        if self.kind == "sum":
+            every = np.arange(block.columns.size)
+            return [
+                _Block(block.encoding.part(rows, every), block.columns, rng)
+                for rows, rng in zip(members, rngs, strict=True)
+            ]
+        every_row = slice(None)
+        return [
+            _Block(
+                block.encoding.part(every_row, group),
+                block.columns[group],
+                rng,
+                None if block.gain is None else block.gain[np.ix_(group, group)],
+                (block, group) if block.gain is None else None,
+                True,
+            )
+            for group, rng in zip(members, rngs, strict=True)
+        ]
+
+
+class _Record(NamedTuple):
+    """What was found for a region."""
+
+    partition: _Partition | None
+    leaf: RegionLeaf | None
+
+    def state(self) -> State:
+        """The record for a checkpoint."""
+        leaf, found = None if self.leaf is None else self.leaf.state(), None
+        if self.partition is not None:
+            kind, label = self.partition
+            found = [kind, label.astype(np.min_scalar_type(int(label.max())))]
+        return [found, leaf]
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The record that a state describes."""
+        partition, leaf = state
+        return cls(
+            None if partition is None else _Partition(partition[0], partition[1].astype(np.int64)),
+            None if leaf is None else RegionLeaf.from_state(leaf),
+        )
 
 
 def partition_table(
     encoding: Encoding, rng: np.random.Generator, how: Partitioning, watch: Watch
 ) -> list[TableRegion]:
-    """The regions of a table; the first is the whole table."""
+    """The regions of a table; the first is the whole table.
+
+    What an earlier run has found for the first regions is repeated. Random numbers of a region depend on its
+    place alone, so that it does not matter how those of other regions were used.
+    """
     whole = _Block(encoding, np.arange(len(encoding.schema)), rng)
     regions = [TableRegion(whole.columns, encoding.total)]
     waiting = [(-encoding.total, 0)]
     blocks = {0: whole}
+    records = [_Record.from_state(each) for each in watch.checkpoint() or []]
+    done = 0
     while waiting:
         _, number = heappop(waiting)
         block, region = blocks.pop(number), regions[number]
-        partition = None if watch.should_stop() else _partition(block, region, how)
-        if partition is None or region.weight < max(how.sizes):
-            region.leaf = _fit_leaf(block, how, watch)
+        is_new = done == len(records)
+        if is_new:
+            records.append(_examine(block, region, how, watch))
+        partition, region.leaf = records[done]
+        done += 1
         if partition is not None:
             region.kind = partition.kind
-            for part in partition.blocks:
+            for part in partition.parts(block):
                 region.children.append(len(regions))
                 blocks[len(regions)] = part
                 heappush(waiting, (-part.encoding.total, len(regions)))
                 regions.append(TableRegion(part.columns, part.encoding.total))
         watch.report("partitioning the table", len(regions) - len(waiting), len(regions))
+        if is_new:
+            watch.save_checkpoint(lambda: [record.state() for record in records])
     return regions
 
 
-def _partition(block: _Block, region: TableRegion, how: Partitioning) -> _Partition | None:
+def _examine(block: _Block, region: TableRegion, how: Partitioning, watch: Watch) -> _Record:
+    """How a region is partitioned, and its leaf if it is one in any circuit."""
+    partition = None
+    with suppress(Stopped):
+        partition = _partition(block, region, how, watch)
+    is_leaf = partition is None or region.weight < max(how.sizes)
+    return _Record(partition, _fit_leaf(block, how, watch) if is_leaf else None)
+
+
+def _partition(block: _Block, region: TableRegion, how: Partitioning, watch: Watch) -> _Partition | None:
     """The partition of a region by columns if they are independent, else by rows; None where it is a leaf."""
+    watch.break_off()
     if region.weight < min(how.sizes) or region.columns.size == 1:
         return None
-    if block.gain is None:
-        block.gain = pair_gains(block.encoding, how.smoothing)
+    gain = block.find_gain(how.smoothing)
     if not block.connected:
-        groups = dependent_groups(block.encoding, block.gain, how.threshold)
+        groups = dependent_groups(block.encoding, gain, how.threshold)
         if len(groups) > 1:
-            return _Partition("product", _column_parts(block, block.gain, groups))
-    label = cluster_rows(block.encoding, block.rng, how.clustering)
-    if not label.any():
-        return None
-    return _Partition("sum", _row_parts(block, label))
-
-
-def _column_parts(block: _Block, gain: Floats, groups: list[Ints]) -> list[_Block]:
-    every = slice(None)
-    return [
-        _Block(block.encoding.part(every, group), block.columns[group], rng, gain[np.ix_(group, group)], True)
-        for group, rng in zip(groups, block.rng.spawn(len(groups)), strict=True)
-    ]
-
-
-def _row_parts(block: _Block, label: Ints) -> list[_Block]:
-    every = np.arange(block.columns.size)
-    clusters = range(int(label.max()) + 1)
-    return [
-        _Block(block.encoding.part(np.flatnonzero(label == k), every), block.columns, rng)
-        for k, rng in zip(clusters, block.rng.spawn(len(clusters)), strict=True)
-    ]
+            label = np.zeros(region.columns.size, dtype=np.int64)
+            for number, group in enumerate(groups):
+                label[group] = number
+            return _Partition("product", label)
+    label = cluster_rows(block.encoding, block.rng, how.clustering, watch.break_off)
+    return _Partition("sum", label) if label.any() else None
 
 
 def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> RegionLeaf:
@@ -146,12 +229,11 @@ def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> RegionLeaf:
     The forest has no links where none are wanted or no time is left to find them.
     """
     encoding = block.encoding
-    if block.gain is None and how.leaf == "chow-liu" and block.columns.size > 1 and not watch.should_stop():
-        block.gain = pair_gains(encoding, how.smoothing)
-    if block.gain is None or how.leaf == "univariate":
-        gain = np.zeros((block.columns.size, block.columns.size))
+    has_time = block.columns.size > 1 and not watch.should_stop()
+    if how.leaf == "chow-liu" and (has_time or block.knows_gain()):
+        gain = block.find_gain(how.smoothing) - how.link_cost * link_parameters(encoding.schema)
     else:
-        gain = block.gain - how.link_cost * link_parameters(encoding.schema)
+        gain = np.zeros((block.columns.size, block.columns.size))
     forest = best_forest(gain, categorical_mask(encoding.schema))
     numbers = gaussian_block(encoding) if how.leaf != "univariate" else None
     if numbers is not None and numbers.gain > _numeric_gain(encoding, forest, gain):

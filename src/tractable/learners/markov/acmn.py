@@ -29,7 +29,10 @@ class ACMNLearner(MarkovLearner):
     )
 
     def _plant(self, objective: JointLikelihood, table: Table) -> None:
-        objective.fit(FitEffort(100, 1e-9))
+        pass  # it begins with independent columns
+
+    def _first_effort(self) -> FitEffort:
+        return FitEffort(100, 1e-9)
 
     def _fit_effort(self) -> FitEffort:
         return FitEffort(self.steps, TOLERANCE)

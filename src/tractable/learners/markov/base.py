@@ -2,13 +2,15 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
-from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Priors, SplitCosts, SplitSearch
+from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Priors, SplitCosts, search_splits
+from tractable.growing.search import model_form
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
@@ -77,15 +79,23 @@ class MarkovLearner(Learner):
                 effort=self._fit_effort(),
             )
             self._plant(objective, rows)
-            SplitSearch(objective, self._costs(), watch).run(self.patience)
-            objective.fit(FINAL_EFFORT)
+            watch.remember("first fit", partial(self._fit_first, objective), model_form(objective))
+            search_splits(objective, self._costs(), self.patience, watch)
+            objective.fit(FINAL_EFFORT, watch.part("last fit"))
             return structure.freeze(rows.schema, objective.weights, -objective.log_partition)
 
         return Learned(learn_through_pieces(table, valid, learn))
 
     @abstractmethod
     def _plant(self, objective: JointLikelihood, table: Table) -> None:
-        """Make the splits that the search begins with, and fit all weights; the table has distinct rows."""
+        """Make the splits that the search begins with; the table has distinct rows."""
+
+    @abstractmethod
+    def _first_effort(self) -> FitEffort:
+        """How thoroughly weights are fitted before the search."""
+
+    def _fit_first(self, objective: JointLikelihood, watch: Watch) -> None:
+        objective.fit(self._first_effort(), watch)
 
     def _priors(self, has_pieces: bool) -> Priors:
         """The priors of the weights; weak for pieces of numbers, whose groups often exclude each other."""

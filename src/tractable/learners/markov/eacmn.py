@@ -34,7 +34,9 @@ class EACMNLearner(MarkovLearner):
     def _plant(self, objective: JointLikelihood, table: Table) -> None:
         forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0)
         plant_tree(objective, forest, max(self.smoothing, LEAST_SMOOTHING), table.schema)
-        objective.fit(FitEffort(100, 1e-8))
+
+    def _first_effort(self) -> FitEffort:
+        return FitEffort(100, 1e-8)
 
     def _costs(self) -> SplitCosts:
         return replace(super()._costs(), least_support=self.min_support)

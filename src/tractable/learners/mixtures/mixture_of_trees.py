@@ -1,6 +1,8 @@
 """Meila and Jordan, «Learning with Mixtures of Trees», 2000."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -10,12 +12,12 @@ from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.mixtures.size import best_size
-from tractable.learners.mixtures.tree_em import TreeEM, TreeMixture, iterate_tree_em
-from tractable.progress import Watch
+from tractable.learners.mixtures.tree_em import TreeCourse, TreeEM, TreeMixture, iterate_tree_em
+from tractable.progress import Stopped, Watch
 from tractable.settings import Between, setting
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.pieces import learn_through_pieces
-from tractable.statistics.product_mixtures import ProductEM, fit_mixture, memberships
+from tractable.statistics.product_mixtures import MIXTURE_FORM, ProductEM, fit_mixture, memberships
 from tractable.statistics.scores import bic_penalty
 
 
@@ -96,7 +98,7 @@ class MixtureOfTreesLearner(Learner):
         encoding = encode(table)
         held_out = None if valid is None else collapse(valid)[0]
 
-        def score_size(size: int) -> tuple[Graph, float]:
+        def score_size(size: int, watch: Watch) -> tuple[Graph, float]:
             mixture, score = self._fit(encoding, size, rng, held_out, watch)
             graph = mixture.circuit(encoding.schema)
             return graph, score if held_out is not None else score - self.penalty * bic_penalty(
@@ -104,26 +106,27 @@ class MixtureOfTreesLearner(Learner):
             )
 
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            return best_size(self.components, score_size, watch, largest=len(encoding.weights))
+            return best_size(self.components, score_size, watch, encoding, rng)
 
     def _fit(
         self, encoding: Encoding, size: int, rng: np.random.Generator, valid: Table | None, watch: Watch
     ) -> tuple[TreeMixture, float]:
         """The mixture that EM finds, with early stopping on validation rows, and its mean score."""
         begin = ProductEM(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
-        share = memberships(encoding, fit_mixture(encoding, size, rng, begin, watch))
+        work = partial(fit_mixture, encoding, size, rng, begin)
+        share = memberships(encoding, watch.remember("products", work, MIXTURE_FORM, rng))
         how = TreeEM(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
-        best, best_score, since, before = None, -np.inf, 0, -np.inf
-        for step, (mixture, train) in enumerate(iterate_tree_em(encoding, share, how)):
-            score = train if valid is None else mixture.mean_log_prob(valid)
-            since = 0 if score > best_score else since + 1
-            if best is None or score > best_score:
-                best, best_score = mixture, score
-            watch.report(f"{share.shape[1]} trees", step + 1, self.steps, best_score)
-            if step + 1 >= self.steps or since >= self.patience or train - before < self.tolerance:
-                break
-            if watch.should_stop():
-                break
-            before = train
-        assert best is not None
-        return best, best_score
+        course = TreeCourse.from_state(watch.checkpoint())
+        with suppress(Stopped):
+            for mixture, train in iterate_tree_em(encoding, share, how, watch, course.last):
+                score = train if valid is None else mixture.mean_log_prob(valid)
+                gained = course.record(mixture, train, score)
+                watch.report(f"{share.shape[1]} trees", course.steps, self.steps, course.best_score)
+                if course.steps >= self.steps or course.since >= self.patience or gained < self.tolerance:
+                    break
+                if watch.should_stop():
+                    break
+                watch.save_checkpoint(course.state)
+        if course.best is None:  # there was no time for a single iteration
+            return next(iterate_tree_em(encoding, np.ones((len(encoding.weights), 1)), how, Watch()))
+        return course.best, course.best_score

@@ -67,14 +67,14 @@ class NaiveBayesLearner(Learner):
             smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
         )
 
-        def score_size(size: int) -> tuple[Graph, float]:
+        def score_size(size: int, watch: Watch) -> tuple[Graph, float]:
             graph, mixture = _fit(encoding, size, rng, how, watch)
             if valid is not None:
                 return graph, mean_log_prob(graph, valid)
             return graph, self._score(graph, mixture, encoding)
 
         with threadpool_limits(1, user_api="blas"):  # matrix products this narrow are slower with threads
-            graph = best_size(self.components, score_size, watch, largest=len(encoding.weights))
+            graph = best_size(self.components, score_size, watch, encoding, rng)
         return Learned(graph)
 
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:

@@ -6,7 +6,7 @@ with a negligible probability are left out of a tree's counts, so that many tree
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,6 +15,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table
 from tractable.engine import log_values
+from tractable.progress import State, Watch
 from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.estimates import LEAST_SMOOTHING
@@ -70,24 +71,80 @@ class TreeMixture(NamedTuple):
         return float(logs @ table.row_weights) / (table.total_weight or 1.0)
 
 
-def iterate_tree_em(encoding: Encoding, share: Floats, how: TreeEM) -> Iterator[tuple[TreeMixture, float]]:
+@dataclass(slots=True)
+class TreeCourse:
+    """The iterations of EM so far, and the best mixture that they have led to."""
+
+    last: TreeMixture | None = None
+    best: TreeMixture | None = None
+    best_score: float = -np.inf
+    since: int = 0  # iterations since the best one
+    before: float = -np.inf  # the mean log-likelihood of the training rows before the next iteration
+    steps: int = 0
+
+    def record(self, mixture: TreeMixture, train: float, score: float) -> float:
+        """Take in an iteration, and return what the training rows have gained by it."""
+        self.since = 0 if score > self.best_score else self.since + 1
+        if self.best is None or score > self.best_score:
+            self.best, self.best_score = mixture, score
+        gained, self.before = train - self.before, train
+        self.last, self.steps = mixture, self.steps + 1
+        return gained
+
+    def state(self) -> State:
+        """The iterations so far, for a checkpoint."""
+        mixtures = [_mixture_state(mixture) for mixture in (self.last, self.best) if mixture is not None]
+        return [mixtures, self.best_score, self.since, self.before, self.steps]
+
+    @classmethod
+    def from_state(cls, state: State | None) -> Self:
+        """The iterations that a state describes; none if there is no state."""
+        if state is None:
+            return cls()
+        (last, best), *numbers = state
+        return cls(_mixture_from_state(last), _mixture_from_state(best), *numbers)
+
+
+def _mixture_state(mixture: TreeMixture) -> State:
+    return [[[*tree.forest], tree.tables] for tree in mixture.trees], mixture.log_weights
+
+
+def _mixture_from_state(state: State) -> TreeMixture:
+    trees, log_weights = state
+    return TreeMixture([FittedTree(Forest(*forest), tables) for forest, tables in trees], log_weights)
+
+
+def iterate_tree_em(
+    encoding: Encoding, share: Floats, how: TreeEM, watch: Watch, last: TreeMixture | None = None
+) -> Iterator[tuple[TreeMixture, float]]:
     """The mixture of trees after each iteration of EM, without end, with the rows' mean log-likelihood.
 
-    `share` is the initial probability of each tree given each row, (rows, trees).
+    `share` is the initial probability of each tree given each row, (rows, trees). With `last` iterations go
+    on after that mixture.
+
+    Raises:
+        Stopped: if the watch says so.
     """
+    if last is not None:
+        share = _shares(last.joint_logs(encoding.table))[0]
     while True:
-        mixture = _fit(encoding, share, how)
-        joint = mixture.joint_logs(encoding.table)
-        logs = np.logaddexp.reduce(joint, axis=1)
+        mixture = _fit(encoding, share, how, watch)
+        watch.break_off()
+        share, logs = _shares(mixture.joint_logs(encoding.table))
         yield mixture, float(encoding.weights @ logs) / encoding.rows
-        share = np.exp(joint - logs[:, None])
 
 
-def _fit(encoding: Encoding, share: Floats, how: TreeEM) -> TreeMixture:
+def _shares(joint: Floats) -> tuple[Floats, Floats]:
+    """The probability of each tree given each row, and the log-probabilities of the rows."""
+    logs = np.logaddexp.reduce(joint, axis=1)
+    return np.exp(joint - logs[:, None]), logs
+
+
+def _fit(encoding: Encoding, share: Floats, how: TreeEM, watch: Watch) -> TreeMixture:
     """The maximisation step: the best tree for each column of `share`."""
     common = _common(encoding, how.sharing if share.shape[1] > 1 else 0.0)
     weighed = (encoding.weights * line + common for line in share.T)
-    trees = Parallel(prefer="threads")(delayed(_tree)(encoding, weights, how) for weights in weighed)
+    trees = Parallel(prefer="threads")(delayed(_tree)(encoding, weights, how, watch) for weights in weighed)
     weight = encoding.weights @ share + max(how.smoothing, LEAST_SMOOTHING)
     return TreeMixture(list(trees), np.log(weight / weight.sum()))
 
@@ -101,8 +158,9 @@ def _common(encoding: Encoding, weight: float) -> Floats:
     return answer * (weight / (answer.sum() or 1.0))
 
 
-def _tree(encoding: Encoding, weights: Floats, how: TreeEM) -> FittedTree:
+def _tree(encoding: Encoding, weights: Floats, how: TreeEM, watch: Watch) -> FittedTree:
     """The Chow-Liu tree of weighted rows."""
+    watch.break_off()
     counted = np.flatnonzero(weights > NEGLIGIBLE * encoding.weights)
     rows = encoding.with_weights(weights).part(counted, np.arange(len(encoding.schema)))
     forest = chow_liu_forest(rows, how.smoothing, how.link_cost)

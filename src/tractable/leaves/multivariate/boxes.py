@@ -8,9 +8,9 @@ from a lattice that is shifted at random a few times; how much the shifts differ
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
 from tractable.arrays import Floats, Ints
+from tractable.late import special
 from tractable.leaves.intervals import NEGLIGIBLE
 from tractable.leaves.multivariate.normal import square_root
 from tractable.leaves.normal_intervals import log_normal_between
@@ -34,7 +34,7 @@ class BoxNodes(NamedTuple):
     @property
     def log_mass(self) -> Floats:
         """The log-probability of the intervals. Shape (rows,)."""
-        return np.asarray(logsumexp(self.log_weight, axis=1), dtype=np.float64)
+        return np.asarray(special.logsumexp(self.log_weight, axis=1), dtype=np.float64)
 
     @property
     def shares(self) -> Floats:
@@ -131,7 +131,7 @@ def _several(mean: Floats, covariance: Floats, low: Floats, high: Floats) -> tup
     """Points for many intervals by Genz's method, and the relative error."""
     factor = square_root(covariance)
     points, log_weight = _walk(mean, factor, low, high, _lattice(low.size))
-    parts = logsumexp(log_weight.reshape(len(mean), SHIFTS, LATTICE), axis=2)
+    parts = special.logsumexp(log_weight.reshape(len(mean), SHIFTS, LATTICE), axis=2)
     ratio = np.exp(parts - np.where(np.isneginf(parts.max(axis=1)), 0.0, parts.max(axis=1))[:, None])
     error = ratio.std(axis=1, ddof=1) / np.maximum(ratio.mean(axis=1), 1e-300) / np.sqrt(SHIFTS)
     return points, log_weight, float(error.max(initial=0.0))
@@ -209,6 +209,6 @@ def truncated_quantile(first: Floats, last: Floats, uniform: Floats) -> Floats:
     low, high = np.where(flip, -last, first), np.where(flip, -first, last)
     part = np.where(flip, 1 - uniform, uniform)
     with np.errstate(divide="ignore"):
-        log_p = np.logaddexp(log_ndtr(low) + np.log1p(-part), log_ndtr(high) + np.log(part))
-    z = np.clip(ndtri_exp(np.minimum(log_p, -1e-300)), low, high)
+        log_p = np.logaddexp(special.log_ndtr(low) + np.log1p(-part), special.log_ndtr(high) + np.log(part))
+    z = np.clip(special.ndtri_exp(np.minimum(log_p, -1e-300)), low, high)
     return np.where(flip, -z, z)

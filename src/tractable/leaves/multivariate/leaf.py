@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import ndtri
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.late import linalg, special
 from tractable.leaves.intervals import POINTS, SHARES
 from tractable.leaves.maps import MonotoneMap
 from tractable.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box
@@ -99,7 +98,7 @@ class GaussianLeaf:
     def draw(self, x: Floats, box: Box, uniform: Floats) -> Floats:
         """The rows with missing cells drawn given the others, from a number in [0, 1) for each cell."""
         answer = x.copy()
-        score = ndtri(np.clip(uniform, TAIL, 1 - TAIL))
+        score = special.ndtri(np.clip(uniform, TAIL, 1 - TAIL))
         for seen, rows in patterns(x):
             z = self.mapped(x[rows], seen)
             limited = box.limited & ~seen
@@ -204,7 +203,9 @@ class GaussianLeaf:
         away = z[:, order] - self.mean[order]
         known = points.size
         if known:
-            score[:, :known] = solve_triangular(factor[:known, :known], away[:, :known].T, lower=True).T
+            score[:, :known] = linalg.solve_triangular(
+                factor[:known, :known], away[:, :known].T, lower=True
+            ).T
         value = log_normal_by_factor(z[:, points], self.mean[points], factor[:known, :known])
         value = value + self.map.log_slope(self.maps[points], x[:, points]).sum(axis=1)
         first, last = self._cell_ends(x, cells)

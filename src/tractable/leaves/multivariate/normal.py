@@ -4,9 +4,9 @@ from math import log, tau
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.late import linalg
 
 LEAST_VARIANCE = 1e-14  # of what is left of a variance once other columns are known: rounding takes more away
 
@@ -27,7 +27,7 @@ def log_normal_by_factor(z: Floats, mean: Floats, factor: Floats) -> Floats:
     """The same with the covariance as its lower Cholesky factor. Shape (rows,)."""
     if not mean.size:
         return np.zeros(len(z))
-    away = solve_triangular(factor, (z - mean).T, lower=True, check_finite=False)
+    away = linalg.solve_triangular(factor, (z - mean).T, lower=True, check_finite=False)
     log_scale = float(np.log(np.diag(factor)).sum()) + 0.5 * mean.size * log(tau)
     with np.errstate(over="ignore"):
         return -0.5 * np.einsum("cr,cr->r", away, away) - log_scale
@@ -40,7 +40,7 @@ def given_seen(z: Floats, mean: Floats, covariance: Floats, seen: Bools) -> Give
     if not known.size:
         return Given(np.broadcast_to(mean[open_], (len(z), open_.size)), own)
     between = covariance[np.ix_(open_, known)]
-    gain = cho_solve(cho_factor(covariance[np.ix_(known, known)]), between.T).T
+    gain = linalg.cho_solve(linalg.cho_factor(covariance[np.ix_(known, known)]), between.T).T
     left = own - gain @ between.T
     place = np.arange(open_.size)
     left[place, place] = np.maximum(left[place, place], LEAST_VARIANCE * own[place, place])

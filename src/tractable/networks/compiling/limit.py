@@ -1,22 +1,26 @@
 """A bound on the work of compiling, so that a network that would explode is refused instead."""
 
+from tractable.progress import Watch
+
 
 class TooLargeError(ValueError):
     """Compiling a network takes more than was allowed."""
 
 
 class CompileLimit:
-    """Counts the entries that diagrams take and refuses to go past a limit, if there is one."""
+    """Counts the entries that diagrams take, and refuses to go past a limit or a time budget."""
 
-    def __init__(self, limit: int | None) -> None:
+    def __init__(self, limit: int | None, watch: Watch | None = None) -> None:
         self.limit = limit
+        self.watch = watch or Watch()
         self.spent = 0
 
     def spend(self, entries: int) -> None:
         """Count some more entries.
 
         Raises:
-            TooLargeError: when they are more than the limit allows.
+            TooLargeError: when they are more than the limit allows, or time is over.
+            Stopped: if the work should stop for another reason.
         """
         self.spent += entries
         if self.limit is not None and self.spent > self.limit:
@@ -24,3 +28,8 @@ class CompileLimit:
                 f"compiling the network takes at least {self.spent:,} entries,"
                 f" more than the limit of {self.limit:,}"
             )
+        if self.watch.out_of_time():
+            raise TooLargeError(
+                f"compiling the network is not done within its time budget, after {self.spent:,} entries"
+            )
+        self.watch.break_off()

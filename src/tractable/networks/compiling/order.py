@@ -7,6 +7,33 @@ from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 
 
+def follow_order(
+    columns: int, scopes: Iterable[tuple[int, ...]], order: Iterable[int]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Columns in a given order of elimination, each with the columns that it is linked to by then."""
+    near = _neighbours(columns, scopes)
+    for column in order:
+        around = tuple(_bits(near[column]))
+        yield column, around
+        _eliminate(near, column, around)
+
+
+def peel_simplicial(columns: int, scopes: Iterable[tuple[int, ...]]) -> tuple[list[int], dict[int, int]]:
+    """Columns that can be eliminated in turn without a new link, and the neighbours of each other column.
+
+    Some best order begins with the former. Neighbours are bit sets.
+    """
+    near = _neighbours(columns, scopes)
+    left, peeled, queue = set(range(columns)), [], list(range(columns))
+    while queue:
+        column = queue.pop()
+        if column in left and _missing_links(near, column) == 0:
+            left.remove(column)
+            peeled.append(column)
+            queue.extend(_eliminate(near, column, tuple(_bits(near[column]))))
+    return peeled, {column: near[column] for column in left}
+
+
 def min_fill_order(columns: int, scopes: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Columns in the order of elimination, each with the columns that it is linked to by then.
 

@@ -1,0 +1,71 @@
+"""Circuits as states of a checkpoint, and back; every digit is kept."""
+
+from dataclasses import fields, replace
+
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import Graph, JointBlock, LeafBlock
+from tractable.data.schema import Schema
+from tractable.leaves import FAMILIES
+from tractable.leaves.multivariate import JOINT_FAMILIES
+from tractable.progress import Form, State
+
+GRAPH = ("kind", "start", "child", "log_weight")
+LEAF = ("node", "column", "params")
+JOINT = ("node", "columns", "params")
+
+
+def graph_form(schema: Schema) -> Form[Graph]:
+    """How circuits over these columns are saved."""
+    return Form(graph_state, lambda state: graph_from_state(state, schema))
+
+
+def scored_form(schema: Schema) -> Form[tuple[Graph, float]]:
+    """How circuits over these columns are saved with a score."""
+    return Form(
+        lambda found: [graph_state(found[0]), found[1]],
+        lambda state: (graph_from_state(state[0], schema), state[1]),
+    )
+
+
+def graph_state(graph: Graph) -> State:
+    """A circuit but for its schema."""
+    features = graph.features
+    return {
+        "graph": [getattr(graph, name) for name in GRAPH],
+        "leaves": [[b.family.name, *(getattr(b, name) for name in LEAF)] for b in graph.leaves],
+        "joints": [[b.family.name, *(getattr(b, name) for name in JOINT)] for b in graph.joints],
+        "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
+    }
+
+
+def graph_from_state(state: State, schema: Schema) -> Graph:
+    """The circuit that `graph_state` has described."""
+    kind, start, child, log_weight = state["graph"]
+    return Graph(
+        schema,
+        kind,
+        start,
+        child,
+        log_weight,
+        tuple(LeafBlock(FAMILIES[name], *arrays) for name, *arrays in state["leaves"]),
+        None if state["features"] is None else FeatureTable(*state["features"]),
+        tuple(JointBlock(JOINT_FAMILIES[name], *arrays) for name, *arrays in state["joints"]),
+    )
+
+
+def parameter_state(graph: Graph) -> State:
+    """The parameters of a circuit, without its structure."""
+    return {
+        "log_weight": graph.log_weight,
+        "leaves": [block.params for block in graph.leaves],
+        "joints": [block.params for block in graph.joints],
+    }
+
+
+def with_parameter_state(graph: Graph, state: State) -> Graph:
+    """The structure of a circuit with the parameters that `parameter_state` has described."""
+    return graph.with_parameters(
+        log_weight=state["log_weight"],
+        leaves=tuple(replace(b, params=p) for b, p in zip(graph.leaves, state["leaves"], strict=True)),
+        joints=tuple(replace(b, params=p) for b, p in zip(graph.joints, state["joints"], strict=True)),
+    )

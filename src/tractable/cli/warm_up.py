@@ -1,0 +1,51 @@
+"""`tractable warm-up`: everything is compiled beforehand."""
+
+from typing import Annotated
+
+import typer
+
+from tractable.cli import options
+from tractable.cli.output import answer, count
+from tractable.cli.progress import progress_bar
+
+NO_CACHE = """\
+No folder for compiled functions can be written: neither beside the package nor in the home folder. What was
+compiled is lost with this process. Set NUMBA_CACHE_DIR to a folder that can be written, here and later."""
+
+
+def warm_up(
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Compile what this needs: learners, methods, formats, questions, networks or tables, or the"
+            " name of one of them; repeatable.",
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compile everything beforehand, so that no later command waits for it: for images and CI.
+
+    Every learner, parameter method, format and kind of question is used once on small tables. The result is
+    kept in a cache on disk, for this machine's kind of processor.
+
+    Example: tractable warm-up
+    """
+    from tractable.progress import Watch
+    from tractable.warming import parts_of, warm_up
+
+    parts = parts_of(only or [])
+    with progress_bar(quiet or as_json) as on_progress:
+        found = warm_up(parts, Watch(on_progress))
+    facts = {
+        "parts": found.parts,
+        "functions": found.functions,
+        "seconds": found.seconds,
+        "cache": None if found.cache is None else str(found.cache),
+    }
+    told = f"compiled {count(found.functions, 'function')} in {found.seconds:.0f} s"
+    answer(
+        facts, f"{told}\n{NO_CACHE if found.cache is None else f'the cache is below {found.cache}'}", as_json
+    )

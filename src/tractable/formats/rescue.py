@@ -1,0 +1,42 @@
+"""A model that took long to learn is not lost because its place is full or may not be written."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def save_or_rescue(save: Callable[[Path], None], place: Path) -> None:
+    """Save something that cannot be made again quickly: at its place or, if that fails, at another one.
+
+    The others are a new folder in the current folder, then one in the system's folder for temporary files.
+
+    Raises:
+        OSError: if the place could not be written; the message says where it was saved instead, if it was.
+    """
+    try:
+        save(place)
+    except OSError as fault:
+        refuge = _save_elsewhere(save, place.name)
+        if refuge is None:
+            raise
+        reason = fault.strerror or str(fault)
+        raise OSError(f"{place}: {reason}; nothing is lost, the model is saved as {refuge}") from None
+
+
+def _save_elsewhere(save: Callable[[Path], None], name: str) -> Path | None:
+    """The file in the first folder that could be written; None if there is no such folder."""
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        try:
+            made = Path(tempfile.mkdtemp(prefix="tractable-", dir=folder))
+        except OSError:
+            continue
+        try:
+            save(made / name)
+        except OSError:
+            shutil.rmtree(made, ignore_errors=True)
+        else:
+            os.chmod(made, 0o755)  # `mkdtemp` lets nobody else in
+            return made / name
+    return None

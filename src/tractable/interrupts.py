@@ -1,0 +1,81 @@
+"""Ctrl-C that is never lost.
+
+Python's own handler raises KeyboardInterrupt wherever the program happens to be. In some places that
+exception is printed and dropped: in `__del__`, in callbacks of weak references, and in Python functions that
+C code calls, such as those by which numba's compiled functions are loaded from its cache. A program that
+calls `note_interrupts` at its start remembers the signal, so that the first watch that is entered afterwards
+raises what was dropped.
+"""
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+Handler = Callable[[int, FrameType | None], Any]
+
+
+class _NotingHandler:
+    """Raises KeyboardInterrupt as Python's handler does, and remembers that."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+    def is_set(self) -> bool:
+        """Whether this is the handler of the process."""
+        return bool(signal.getsignal(signal.SIGINT) == self)
+
+
+_noting = _NotingHandler()
+
+
+def note_interrupts() -> None:
+    """Remember every Ctrl-C from now on, where Python's own handler would be called."""
+    if _is_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        _noting.came = False
+        signal.signal(signal.SIGINT, _noting)
+
+
+def raise_if_interrupted() -> None:
+    """Raise the interrupt that was noted and dropped, if there is one.
+
+    Raises:
+        KeyboardInterrupt: once for all that came.
+    """
+    if _is_main_thread() and _noting.is_set() and _noting.came:
+        _noting.came = False
+        raise KeyboardInterrupt
+
+
+def begin_handling(handler: Handler) -> bool:
+    """Have a handler called at Ctrl-C; false if somebody else handles it, or in a side thread.
+
+    Raises:
+        KeyboardInterrupt: if one came before and was dropped.
+    """
+    if not _is_main_thread() or signal.getsignal(signal.SIGINT) not in (_noting, signal.default_int_handler):
+        return False
+    global _replaced  # noqa: PLW0603 - the handlers of a process are global state
+    _replaced = signal.signal(signal.SIGINT, handler)
+    if _replaced == _noting and _noting.came:  # looked at only now: from here on the new handler is called
+        end_handling(handler)
+        raise_if_interrupted()
+    return True
+
+
+def end_handling(handler: Handler) -> None:
+    """Put the handler back that `begin_handling` replaced."""
+    if _is_main_thread() and signal.getsignal(signal.SIGINT) == handler:
+        signal.signal(signal.SIGINT, _replaced)
+
+
+_replaced: Any = signal.default_int_handler
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -1,0 +1,1 @@
+"""Regular selective sum-product trees, found by splits and merges."""

@@ -1,0 +1,210 @@
+"""Compiled loops of the search for selective trees: no objects and no choices of policy.
+
+The size of a circuit is one integer: the edges below products, plus 2^32 for each edge below a sum. Sizes are
+added and subtracted as they are, and `SUM_EDGE` takes them apart again.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tractable.arrays import Floats, Ints
+from tractable.compiled import njit
+
+Codes: TypeAlias = npt.NDArray[np.int32]
+
+SUM_EDGE = 1 << 32
+HALF = 1 << 31
+TIE = 1e-10  # relative difference below which two scores are equal
+
+
+class Entries(NamedTuple):
+    """Weighted rows, each a list of the slots that it has; see `rows.Slots`."""
+
+    weight: Floats  # (rows,)
+    start: Ints  # (rows + 1,) row r's slots are start[r]:start[r + 1]
+    slot: Codes  # (entries,) the usual state of a column is not listed
+    usual: (
+        Ints  # (columns of three or more states, 3) first slot, slot after the last, slot that is not listed
+    )
+
+
+class Scores(NamedTuple):
+    """A line for each sum; see `scores.Lines`."""
+
+    gain: Floats  # (lines, slots)
+    correction: Ints  # (lines, slots)
+    size: Ints  # (lines,)
+    preference: Floats  # (slots,) of slots that gain the same
+
+
+class Factors(NamedTuple):
+    """The factors of a product that have more than one state."""
+
+    lines: Ints  # (factors,)
+    slots: Ints  # of the columns of all factors
+    own: Ints  # (slots,) the line of the factor that each belongs to
+    held: Floats  # (slots + 1,) the weight of the rows with each slot, and of all rows
+    overhead: Ints  # (slots,) the size that a split adds beside its copies
+
+
+class Shape(NamedTuple):
+    """A tree without its rows; node 0 is the root."""
+
+    column: Codes  # (nodes,) that a sum decides; -1 for a product
+    first: Codes  # (nodes + 1,) node i's children are child[first[i]:first[i + 1]]; a marginal has none
+    child: Codes
+    entry: Codes  # (nodes,) a decision's child of state s is branch[entry[i] + s], counted from its first
+    branch: Codes
+
+
+@njit(cache=True, nogil=True)
+def _x_log_x(x: float) -> float:
+    return x * np.log(x) if x > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def count_slots(rows: Codes, code: Codes, branch: Codes, entries: Entries, table: Floats) -> None:
+    """Count the rows with each slot on each edge of a sum.
+
+    `branch` is the edge of each code. `table` is (slots + 2, edges) and filled with zeros; the line after
+    those of the slots becomes the count of all rows.
+    """
+    slots, edges = table.shape[0] - 2, table.shape[1]
+    for r in rows:
+        c, w = branch[code[r]], entries.weight[r]
+        table[slots, c] += w
+        for e in range(entries.start[r], entries.start[r + 1]):
+            table[entries.slot[e], c] += w
+    for i in range(entries.usual.shape[0]):
+        for c in range(edges):
+            rest = table[slots, c]
+            for s in range(entries.usual[i, 0], entries.usual[i, 1]):
+                if s != entries.usual[i, 2]:
+                    rest -= table[s, c]
+            table[entries.usual[i, 2], c] = max(rest, 0.0)  # rounding may take it below
+
+
+@njit(cache=True, nogil=True)
+def conditioning_gains(table: Floats, gain: Floats) -> None:
+    """What the log-likelihood of a sum gains when its rows are divided by each slot.
+
+    `table` comes from `count_slots`; its last line is used for intermediate results.
+    """
+    slots, edges = table.shape[0] - 2, table.shape[1]
+    whole, total = 0.0, 0.0
+    for c in range(edges):
+        table[slots + 1, c] = _x_log_x(table[slots, c])
+        whole += table[slots + 1, c]
+        total += table[slots, c]
+    before = whole - _x_log_x(total)
+    for s in range(slots):
+        inside, outside, count = 0.0, whole, 0.0
+        for c in range(edges):
+            x = table[s, c]
+            if x > 0.0:
+                count += x
+                inside += _x_log_x(x)
+                outside += _x_log_x(table[slots, c] - x) - table[slots + 1, c]
+        if count > 0.0:
+            gain[s] = inside - _x_log_x(count) + outside - _x_log_x(total - count) - before
+
+
+@njit(cache=True, nogil=True)
+def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) -> None:
+    """Find the best split of a product.
+
+    `price` is the penalty of a unit of inference cost, how many edges may be added, and what the gain of all
+    factors counts where two slots gain the same. `answer` is what the score must gain at least, and becomes
+    what it gains, the place of the slot, the line of the other factor, and the edges that are added.
+    """
+    many = factors.slots.size
+    total = factors.held[many]
+    fixed = np.empty(many)  # what the slot's own factor gains
+    promise = np.empty(many)  # two columns often gain the same by each other, and then this decides
+    cost, edges = np.empty(many), np.empty(many)
+    for i in range(many):
+        s, mine, x = factors.slots[i], factors.own[i], factors.held[i]
+        grown = factors.overhead[i] + scores.size[mine] + scores.correction[mine, s]
+        sums = (grown + HALF) >> 32
+        edges[i] = grown - (sums << 32) + sums
+        cost[i] = edges[i] + sums
+        promise[i] = scores.preference[s]
+        fixed[i] = -np.inf
+        if 0.0 < x < total:
+            fixed[i] = _x_log_x(x) + _x_log_x(total - x) - _x_log_x(total) + scores.gain[mine, s]
+    for other in factors.lines:
+        for i in range(many):
+            promise[i] += price[2] * scores.gain[other, factors.slots[i]]
+    best = -1
+    for other in factors.lines:
+        sums = (scores.size[other] + HALF) >> 32
+        more = scores.size[other] - (sums << 32) + sums
+        for i in range(many):
+            score = fixed[i] + scores.gain[other, factors.slots[i]] - price[0] * (cost[i] + more + sums)
+            close = TIE * abs(answer[0])
+            if score < answer[0] - close or factors.own[i] == other or edges[i] + more > price[1]:
+                continue
+            if score > answer[0] + close or (best >= 0 and promise[i] > promise[best]):
+                best = i
+                answer[0], answer[1], answer[2], answer[3] = score, i, other, edges[i] + more
+
+
+@njit(cache=True, nogil=True)
+def shape_log_likelihood(shape: Shape, codes: Codes, weight: Floats, rows: Codes, tally: Floats) -> float:
+    """The log-likelihood of rows under a tree with the parameters of maximum likelihood for these rows.
+
+    `rows` are put into another order. `tally` is twice as long as the longest column has states.
+    """
+    stack = np.empty((shape.column.size + 1, 3), dtype=np.int64)
+    room = np.empty_like(rows)
+    answer, height = 0.0, 1
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, rows.size
+    while height > 0:
+        height -= 1
+        node, low, high = stack[height, 0], stack[height, 1], stack[height, 2]
+        first, last, column = shape.first[node], shape.first[node + 1], shape.column[node]
+        if low < high and column >= 0:
+            answer += _divide(shape, node, codes[column], weight, rows, room, tally, stack[height])
+        for c in range(last - first if low < high else 0):
+            if column >= 0:
+                low, high = high if c else low, int(tally[c])
+            stack[height, 0], stack[height, 1], stack[height, 2] = shape.child[first + c], low, high
+            height += 1
+    return answer
+
+
+@njit(cache=True, nogil=True)
+def _divide(
+    shape: Shape,
+    node: int,
+    code: Codes,
+    weight: Floats,
+    rows: Codes,
+    room: Codes,
+    tally: Floats,
+    span: Ints,
+) -> float:
+    """Order the rows of a sum by its edges; where those of each edge end goes to `tally`."""
+    low, high, half = span[1], span[2], tally.size // 2
+    edges = shape.first[node + 1] - shape.first[node]
+    for c in range(tally.size):
+        tally[c] = 0.0
+    total = 0.0
+    for i in range(low, high):
+        c = shape.branch[shape.entry[node] + code[rows[i]]] if edges else code[rows[i]]
+        tally[c] += 1.0
+        tally[half + c] += weight[rows[i]]
+        total += weight[rows[i]]
+    answer, end = -_x_log_x(total), float(low)
+    for c in range(half):
+        answer += _x_log_x(tally[half + c])
+        tally[c], end = end, end + tally[c]  # where the rows of an edge begin
+    for i in range(low, high if edges else low):
+        c = shape.branch[shape.entry[node] + code[rows[i]]]
+        room[int(tally[c])] = rows[i]
+        tally[c] += 1.0
+    for i in range(low, high if edges else low):
+        rows[i] = room[i]
+    return answer

@@ -1,0 +1,132 @@
+"""Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learners.learner import Learned, Learner
+from tractable.learners.selective.completion import complete, hold_out
+from tractable.learners.selective.freeze import freeze
+from tractable.learners.selective.rows import coded_rows, make_slots
+from tractable.learners.selective.search import Climb, Found, Limits, best_climb, tie_rules
+from tractable.learners.selective.smoothing import Smoothing, all_ways
+from tractable.learners.selective.tree import SelectiveTree
+from tractable.progress import Watch
+from tractable.settings import OneOf, setting
+from tractable.statistics.estimates import LEAST_SMOOTHING
+from tractable.statistics.pieces import learn_through_pieces
+
+SMOOTHING = (0.0001, 0.01, 0.1, 0.5, 1.0, 2.0)  # that validation rows choose from ...
+SHRINKAGE = (0.0, 2.0, 8.0, 32.0, 128.0)
+SMOOTHING_ALONE = 1.0  # ... and where there are none
+SHRINKAGE_ALONE = 0.0
+PENALTIES = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SelectiveLearner(Learner):
+    """A regular selective sum-product tree, found by greedy splits and merges.
+
+    Each sum decides the state of one column, so that weights are relative counts, and entropy, most probable
+    completions and divergences are exact. The score of a tree is its log-likelihood minus a penalty for each
+    unit of inference cost: two for each edge of a sum, one for each edge of a product. A part of the rows is
+    held out if no validation rows are given. Missing cells are drawn from a Chow-Liu tree. A numeric column
+    takes part through its pieces: intervals with a density in each.
+    """
+
+    name: ClassVar[str] = "selective"
+    title: ClassVar[str] = "selective sum-product tree"
+
+    tuning: Literal["falling", "grid"] = setting(
+        "falling",
+        "How the penalty is chosen: one search whose penalty is halved whenever no change gains, or a search"
+        " of its own for each of several penalties.",
+    )
+    penalty: float = setting(
+        100.0,
+        "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first. It is"
+        " halved whenever no change gains.",
+        at_least=1e-3,
+    )
+    penalties: tuple[float, ...] = setting(
+        PENALTIES,
+        "Log-likelihood in nats that each unit of inference cost must gain, in each search of a grid.",
+        at_least=0,
+    )
+    smoothing: float | None = setting(
+        None,
+        "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is"
+        " given.",
+        at_least=0,
+        search=OneOf(None, 0.1, 1.0),
+    )
+    shrinkage: float | None = setting(
+        None,
+        "Pseudo-counts of a sum in proportion to the weights of the sum that it was copied from. Validation"
+        " rows choose between 0 and 128, unless it is given.",
+        at_least=0,
+        search=OneOf(None, 0.0, 8.0),
+    )
+    starts: int = setting(
+        3,
+        "Number of searches, which differ in the order in which they make equally good changes. Validation"
+        " rows choose the best tree.",
+        at_least=1,
+    )
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit, which bounds the time of every answer. Independent columns,"
+        " with which the search begins, may have more.",
+        at_least=0,
+    )
+    patience: int = setting(
+        100,
+        "Early stopping: the search may end after so many changes without a better score on the validation"
+        " rows, and the more follow, the smaller is the loss that ends it.",
+        at_least=1,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            rows, validation = complete(part, held_out, rng)
+            training = rows
+            if validation is None:
+                training, validation = hold_out(rows, rng)
+            smoothing = self._smoothing(is_validated=validation is not None)
+            found = self._search(training, validation, smoothing, rng, watch)
+            return freeze(found.root, coded_rows(rows), smoothing, found.way)
+
+        return Learned(learn_through_pieces(table, valid, learn))
+
+    def _search(
+        self,
+        training: Table,
+        valid: Table | None,
+        smoothing: Smoothing,
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> Found:
+        rows, held_out = coded_rows(training), coded_rows(valid or training.take(slice(0, 0)))
+        limits = Limits(self.max_edges, self.patience)
+        falls = self.tuning == "falling" or valid is None
+        rules = tie_rules(make_slots(rows)[0].column.size, 1 if valid is None else self.starts, rng)
+
+        def climbs() -> Iterator[Climb]:
+            for penalty, ties in product((self.penalty,) if falls else self.penalties, rules):
+                yield Climb(SelectiveTree(rows, held_out, smoothing), penalty, limits, watch, ties)
+
+        return best_climb(climbs(), watch, falls=falls)
+
+    def _smoothing(self, *, is_validated: bool) -> Smoothing:
+        """The ways to smooth among which validation rows choose."""
+        even = SMOOTHING if is_validated else (SMOOTHING_ALONE,)
+        inherited = SHRINKAGE if is_validated else (SHRINKAGE_ALONE,)
+        if self.smoothing is not None:
+            even = (max(self.smoothing, LEAST_SMOOTHING),)
+        return all_ways(even, inherited if self.shrinkage is None else (self.shrinkage,))

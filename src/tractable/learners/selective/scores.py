@@ -1,0 +1,69 @@
+"""Scores of the sums of a selective tree, one line for each sum and one entry for each slot.
+
+For a sum and a slot, `gain` is what the log-likelihood of the rows in everything from that sum down would
+gain if the rows were divided by the slot and each side had a copy. Both copies together would have twice the
+size of the sum plus `correction`, since states that a copy cannot have are dismissed from it.
+"""
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.learners.selective.kernels import SUM_EDGE
+from tractable.learners.selective.nodes import Decision, joined_size, marginal_size
+
+
+class Lines:
+    """Lines of scores that are taken and returned; line 0 is always zero."""
+
+    def __init__(self, slots: int) -> None:
+        self.gain: Floats = np.zeros((64, slots))
+        self.correction: Ints = np.zeros((64, slots), dtype=np.int64)
+        self.size: Ints = np.zeros(64, dtype=np.int64)
+        self._free = list(range(63, 0, -1))
+
+    def take(self) -> int:
+        """A line of zeros."""
+        if not self._free:
+            old = self.size.size
+            self.gain = np.concatenate([self.gain, np.zeros_like(self.gain)])
+            self.correction = np.concatenate([self.correction, np.zeros_like(self.correction)])
+            self.size = np.concatenate([self.size, np.zeros_like(self.size)])
+            self._free = list(range(2 * old - 1, old - 1, -1))
+        return self._free.pop()
+
+    def give_back(self, line: int) -> None:
+        """Return a line that is no longer needed."""
+        self.gain[line], self.correction[line], self.size[line] = 0.0, 0, 0
+        self._free.append(line)
+
+
+def marginal_correction(states: tuple[int, ...], slot_states: Ints) -> Ints:
+    """What a marginal over some states adds to its corrections, for each slot of its column."""
+    many = len(states)
+    change = marginal_size(many - 1) - 2 * marginal_size(many) if many > 1 else 0
+    kept = set(states)
+    return np.array([change if state in kept else 0 for state in slot_states.tolist()], dtype=np.int64)
+
+
+def decision_correction(decision: Decision, slot_states: Ints) -> Ints:
+    """What a decision itself adds to its corrections, for each slot of its column.
+
+    The copy that keeps the slot's state has a single child left and is replaced by it. The other copy loses
+    that child if it has no other state.
+    """
+    many, sizes = len(decision.children), [child.size for child in decision.children]
+    whole = sum(sizes) + many * SUM_EDGE
+    answer = np.zeros(slot_states.size, dtype=np.int64)
+    for slot, state in enumerate(slot_states.tolist()):
+        where = [i for i, part in enumerate(decision.parts) if state in part]
+        if not where:
+            continue
+        (i,) = where
+        keeping = sizes[i] - joined_size(decision.parent, decision.children[i])
+        dropping = whole
+        if len(decision.parts[i]) == 1:
+            dropping -= sizes[i] + SUM_EDGE
+            if many == 2:
+                dropping -= SUM_EDGE + joined_size(decision.parent, decision.children[1 - i])
+        answer[slot] = keeping + dropping - 2 * whole
+    return answer

@@ -1,0 +1,181 @@
+"""A regular selective sum-product tree that is changed by splits and merges."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.learners.selective.copying import Revision, add_states, copy_tree, keep_states
+from tractable.learners.selective.forming import Forming, total_size
+from tractable.learners.selective.nodes import (
+    Decision,
+    Inner,
+    Marginal,
+    Node,
+    Product,
+    Reach,
+    States,
+    Sum,
+    walk,
+)
+from tractable.learners.selective.rows import CodedRows
+from tractable.learners.selective.smoothing import Smoothing
+
+
+class Swap(NamedTuple):
+    """A change of the tree: nodes with the same parent that one new node has replaced."""
+
+    parent: Inner | None  # None above the root
+    old: Sequence[Node]
+    new: Node
+
+
+class SelectiveTree:
+    """A tree over the columns of complete rows; it begins as the product of all marginals.
+
+    No node has a single child, no product has a product as a child, and no decision a decision of the same
+    column: after each change such nodes are joined (ReduceNetwork, algorithm 3 of Peharz, Gens and Domingos).
+    """
+
+    def __init__(self, rows: CodedRows, valid: CodedRows, smoothing: Smoothing) -> None:
+        self.forming = Forming(rows, valid, smoothing)
+        self._undo: list[Callable[[], None]] = []  # returns to the last commit, step by step backwards
+        every = Reach(*(np.arange(part.weights.size, dtype=np.int32) for part in (rows, valid)))
+        states = rows.schema.cardinalities
+        start = [self.forming.marginal(c, tuple(range(k)), every) for c, k in enumerate(states.tolist())]
+        self.root: Node = start[0] if len(start) == 1 else self.forming.product(start)
+
+    def split(self, product: Product, first: Sum, second: Sum, column: int, state: int) -> Swap:
+        """Join two factors of a product below a decision whether a column of the first has a state.
+
+        Algorithm 4 of Peharz, Gens and Domingos.
+
+        Raises:
+            ValueError: if the first factor has no such state, or no other.
+        """
+        states = states_below(first, column)
+        parts = [(state,), tuple(k for k in states if k != state)]
+        if state not in states or not parts[1]:
+            raise ValueError(f"state {state} of column {column} does not divide the factor")
+        sides = []
+        for part in parts:
+            reach = self.forming.reach_with(product.reach, column, part)
+            one = copy_tree(self.forming, first, reach, keep_states(column, part))
+            sides.append(self.forming.product([one, copy_tree(self.forming, second, reach, Revision())]))
+        model = first.prior if first.column == column else None
+        return self._swap(product, [first, second], self.forming.decision(column, sides, parts, model))
+
+    def merge(self, decision: Decision, kept: int, dropped: int) -> Swap:
+        """Give the rows and states of one child of a decision to another child.
+
+        Algorithm 5 of Peharz, Gens and Domingos.
+
+        Raises:
+            ValueError: if a decision below decides the same column.
+        """
+        if decides_again(decision):
+            raise ValueError("a decision below decides the same column")
+        one, other = decision.children[kept], decision.children[dropped]
+        reach = Reach(*(np.concatenate(pair) for pair in zip(one.reach, other.reach, strict=True)))
+        revision = add_states(decision.column, decision.parts[dropped])
+        joint = copy_tree(self.forming, one, reach, revision)
+        rest = [i for i in range(len(decision.children)) if i not in (kept, dropped)]
+        if not rest:
+            return self._swap(decision.parent, [decision], joint)
+        children = [_inner(joint), *(decision.children[i] for i in rest)]
+        parts = [revision.revise(decision.parts[kept]), *(decision.parts[i] for i in rest)]
+        new = self.forming.decision(decision.column, children, parts, decision.prior)
+        return self._swap(decision.parent, [decision], new)
+
+    def commit(self) -> None:
+        """Forget how to undo changes."""
+        self._undo.clear()
+
+    def undo(self) -> None:
+        """Return to the structure of the last commit. Afterwards the tree cannot be changed any more."""
+        while self._undo:
+            self._undo.pop()()
+
+    # ---- replacing nodes ---------------------------------------------------------------------------
+
+    def _swap(self, parent: Inner | None, old: Sequence[Node], new: Node) -> Swap:
+        """Put a node in the place of others with the same parent."""
+        if parent is None:
+            self._replace_root(new)
+        elif isinstance(parent, Product):
+            rest: list[Sum] = [child for child in parent.children if child not in old]
+            if not rest and not isinstance(new, Product):
+                return self._swap(parent.parent, [parent], new)
+            self._set_children(parent, rest + (new.children if isinstance(new, Product) else [new]))
+        else:
+            place = [child is old[0] for child in parent.children].index(True)
+            children = [*parent.children[:place], _inner(new), *parent.children[place + 1 :]]
+            if isinstance(new, Decision) and new.column == parent.column:
+                joint = self.forming.decision(parent.column, children, parent.parts, parent.prior)
+                return self._swap(parent.parent, [parent], joint)
+            self._set_children(parent, children)
+        swap = Swap(parent, old, new)
+        self._follow(swap)
+        self._release(swap)
+        return swap
+
+    def _set_children(self, node: Inner, children: list) -> None:  # type: ignore[type-arg]
+        before = node.children
+        self._undo.append(lambda: setattr(node, "children", before))
+        node.children = children
+        for child in children:
+            child.parent = node
+
+    def _replace_root(self, new: Node) -> None:
+        before = self.root
+        self._undo.append(lambda: setattr(self, "root", before))
+        self.root, new.parent = new, None
+
+    def _follow(self, swap: Swap) -> None:
+        """Bring up to date what is known of the nodes above a change."""
+        forming, lines, new, old = self.forming, self.forming.lines, swap.new, swap.old
+        if isinstance(new, Decision):
+            forming.settle(new)
+        gain = forming.total(lines.gain, [new]) - forming.total(lines.gain, old)
+        correction = forming.total(lines.correction, [new]) - forming.total(lines.correction, old)
+        log_likelihood = new.log_likelihood - sum(node.log_likelihood for node in old)
+        held_out = new.held_out - sum(node.held_out for node in old)
+        node = swap.parent
+        while node is not None:
+            node.log_likelihood += log_likelihood
+            node.held_out = node.held_out + held_out
+            node.size = total_size(node)
+            if isinstance(node, Decision):
+                lines.gain[node.line] += gain
+                lines.correction[node.line] += correction
+                lines.size[node.line] = node.size
+                correction[forming.slots.of(node.column)] += forming.settle(node)
+            node = node.parent
+
+    def _release(self, swap: Swap) -> None:
+        """Give back the lines of nodes that are no longer in the tree."""
+        for node in removed_nodes(swap):
+            if not isinstance(node, Product) and node.line:
+                self.forming.lines.give_back(node.line)
+
+
+def states_below(node: Node, column: int) -> States:
+    """The states of a column that some marginal below a node has."""
+    found = (n.states for n in walk([node]) if isinstance(n, Marginal) and n.column == column)
+    return tuple(sorted(set().union(*found)))
+
+
+def decides_again(decision: Decision) -> bool:
+    """Whether a decision has another one of the same column below it."""
+    return any(isinstance(n, Decision) and n.column == decision.column for n in walk(decision.children))
+
+
+def removed_nodes(swap: Swap) -> list[Node]:
+    """The nodes that a change has removed; some of the old nodes may have moved to the new one."""
+    kept = {id(node) for node in walk([swap.new])}
+    return [node for node in walk(swap.old) if id(node) not in kept]
+
+
+def _inner(node: Node) -> Inner:
+    assert not isinstance(node, Marginal)  # a child of a decision is over two columns or more
+    return node

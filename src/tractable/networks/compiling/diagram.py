@@ -1,0 +1,126 @@
+"""Decision diagrams: functions of a few columns whose equal parts are stored once.
+
+A diagram has one level for each column of its scope, root first. A line of `children[l]` is a node of level l
+and says, for each state of that column, which node of level l + 1 comes next; the last level points into
+`terms`. Equal lines are one node, so that zeros and context-specific independence make diagrams small.
+Work goes level by level over whole arrays: nothing is recursive.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tractable.arrays import Int32s
+from tractable.networks.compiling.limit import CompileLimit
+from tractable.networks.compiling.lines import group_lines
+from tractable.networks.compiling.terms import Terms, distinct_terms
+
+
+@dataclass(frozen=True, eq=False)
+class Diagram:
+    """A function from the states of `columns` to terms."""
+
+    columns: tuple[int, ...]  # deepest last
+    children: tuple[Int32s, ...]  # level l: (nodes of the level, states of its column)
+    terms: Terms
+
+    @property
+    def size(self) -> int:
+        """The number of entries of all levels."""
+        return sum(c.size for c in self.children) + self.terms.node.size
+
+    def width(self, level: int) -> int:
+        """The number of nodes of a level; that behind the last one holds the terms."""
+        return len(self.children[level]) if level < len(self.columns) else self.terms.node.size
+
+    @cached_property
+    def zeros(self) -> tuple[int, ...]:
+        """The node of each level, and the term, below which everything is zero; -1 where there is none."""
+        found = [_only(self.terms.is_zero)]
+        for lines in reversed(self.children):
+            found.append(-1 if found[-1] < 0 else _only((lines == found[-1]).all(axis=1)))
+        return tuple(reversed(found))
+
+
+def _only(chosen: np.ndarray) -> int:
+    """The first place that is true; -1 if there is none."""
+    place = int(chosen.argmax()) if chosen.size else 0
+    return place if chosen.size and chosen[place] else -1
+
+
+def from_table(columns: tuple[int, ...], index: Int32s, terms: Terms) -> Diagram:
+    """The diagram of a dense table of numbers of `terms`; axis l of `index` is the column of level l."""
+    shape = index.shape
+    terms, number = distinct_terms(terms)
+    index = number[index]
+    levels: list[Int32s] = []
+    for axis in range(len(columns) - 1, -1, -1):
+        lines, number = distinct_lines(index.reshape(-1, shape[axis]))
+        levels.append(lines)
+        index = number.reshape(shape[:axis])
+    return Diagram(columns, tuple(reversed(levels)), terms)
+
+
+def combine(
+    f: Diagram,
+    g: Diagram,
+    position: dict[int, int],
+    join: Callable[[Terms, Terms], Terms],
+    limit: CompileLimit,
+) -> Diagram:
+    """The diagram of the product of f and g over the columns of both, in descending order of `position`.
+
+    `join` multiplies each pair of terms that occurs, once. Where one factor is zero the other does not
+    matter: all such pairs of nodes are one.
+    """
+    columns = tuple(sorted({*f.columns, *g.columns}, key=position.__getitem__, reverse=True))
+    pairs = np.zeros((1, 2), dtype=np.int32)
+    depth_f = depth_g = 0
+    levels: list[Int32s] = []
+    for column in columns:
+        in_f = depth_f < len(f.columns) and f.columns[depth_f] == column
+        in_g = depth_g < len(g.columns) and g.columns[depth_g] == column
+        left = f.children[depth_f][pairs[:, 0]] if in_f else pairs[:, :1]
+        right = g.children[depth_g][pairs[:, 1]] if in_g else pairs[:, 1:]
+        depth_f, depth_g = depth_f + in_f, depth_g + in_g
+        both = _join_pairs(left, right, f.zeros[depth_f], g.zeros[depth_g])
+        limit.spend(len(both))
+        first, index = group_lines(both)
+        levels.append(index.reshape(len(pairs), -1))
+        pairs = both[first]
+    return reduce_diagram(columns, levels, join(f.terms.take(pairs[:, 0]), g.terms.take(pairs[:, 1])))
+
+
+def _join_pairs(left: Int32s, right: Int32s, zero_left: int, zero_right: int) -> Int32s:
+    """The pairs of nodes below each pair, one on a line; with a zero on either side, always the same pair."""
+    both = np.empty((left.shape[0], max(left.shape[1], right.shape[1]), 2), dtype=np.int32)
+    both[..., 0] = left
+    both[..., 1] = right
+    zero = ((both[..., 0] == zero_left) & (zero_left >= 0)) | (
+        (both[..., 1] == zero_right) & (zero_right >= 0)
+    )
+    both[zero] = (max(zero_left, 0), max(zero_right, 0))
+    return both.reshape(-1, 2)
+
+
+def without_last(diagram: Diagram, terms: Terms) -> Diagram:
+    """The diagram without its deepest level, whose nodes become the given terms."""
+    return reduce_diagram(diagram.columns[:-1], list(diagram.children[:-1]), terms)
+
+
+def reduce_diagram(columns: tuple[int, ...], levels: list[Int32s], terms: Terms) -> Diagram:
+    """The same function with equal terms and equal nodes made one, from the deepest level up."""
+    terms, number = distinct_terms(terms)
+    reduced: list[Int32s] = []
+    for level in reversed(levels):
+        lines, number = distinct_lines(number[level])
+        reduced.append(lines)
+    return Diagram(columns, tuple(reversed(reduced)), terms)
+
+
+def distinct_lines(lines: Int32s) -> tuple[Int32s, Int32s]:
+    """The different lines of a matrix, and which of them each line is."""
+    first, number = group_lines(lines)
+    return lines[first], number

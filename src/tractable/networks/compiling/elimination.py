@@ -1,0 +1,132 @@
+"""From a network to a circuit: variable elimination on decision diagrams.
+
+The diagrams that mention a column are multiplied with its indicators, the column is summed out, and the sums
+that this makes are the terms of the diagram that remains. A sum has at most one child for each state of one
+column and every term of a diagram covers the same columns, so the circuit is smooth, decomposable and
+deterministic. What is zero is never multiplied further: impossible combinations of states cost nothing.
+"""
+
+import numpy as np
+
+from tractable.circuit.features import FeatureTable
+from tractable.circuit.graph import Graph
+from tractable.networks.compiling.boxes import from_boxes
+from tractable.networks.compiling.diagram import Diagram, combine, from_table, without_last
+from tractable.networks.compiling.layers import CircuitLayers
+from tractable.networks.compiling.limit import CompileLimit, TooLargeError
+from tractable.networks.compiling.order_search import Plan, plan_elimination
+from tractable.networks.compiling.terms import NO_NODE, Terms, distinct_numbers, numbers
+from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
+from tractable.networks.rules import feature_box, tree_boxes
+from tractable.progress import Watch
+
+DEFAULT_LIMIT = 50_000_000  # entries; a minute of work and four gigabytes, if nothing can be shared
+
+
+def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch | None = None) -> Graph:
+    """A circuit of the same distribution; one of features only keeps its feature table.
+
+    A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
+
+    Raises:
+        TooLargeError: if it would take more than `limit` entries, or more time than `watch` allows.
+        ValueError: if nothing has a probability above zero.
+    """
+    watch = watch or Watch()
+    scopes = [f.scope for f in network.factors]
+    plan = plan_elimination(network.schema.cardinalities.tolist(), scopes, limit, watch)
+    # Trees, features and zeros make diagrams far smaller than tables: there the real work is counted instead.
+    is_dense = all(isinstance(f, TableFactor) and np.isfinite(f.log_values).all() for f in network.factors)
+    if is_dense and plan.total > limit:
+        raise TooLargeError(
+            f"compiling the network takes an estimated {plan.total:.3g} table entries,"
+            f" above the limit of {limit:,}"
+        )
+    return _Elimination(network, plan, CompileLimit(None if is_dense else limit, watch)).graph()
+
+
+class _Elimination:
+    """One run of variable elimination."""
+
+    def __init__(self, network: Network, plan: Plan, limit: CompileLimit) -> None:
+        self.network = network
+        self.schema = network.schema
+        self.plan = plan
+        self.limit = limit
+        self.position = {column: i for i, column in enumerate(plan.order)}
+        self.log_states: list[float] = np.log(self.schema.cardinalities).tolist()
+        self.features = [f for f in network.factors if isinstance(f, FeatureFactor)]
+        self.layers = CircuitLayers(self.schema, np.array([f.log_weight for f in self.features]))
+        self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *plan.order)}
+
+    def graph(self) -> Graph:
+        """The circuit."""
+        # A feature's weight stays a leaf of the circuit, so that it can be learned further.
+        carriers = iter(self.layers.constants.tolist())
+        for factor in self.network.factors:
+            carrier = next(carriers) if isinstance(factor, FeatureFactor) else -1
+            self._place(self._diagram(factor, carrier))
+        for column in self.plan.order:
+            self._eliminate(column)
+        one = from_table((), np.zeros((), dtype=np.int32), numbers(np.zeros(1)))
+        rest = self._multiply([one, *self.buckets.pop(-1)])
+        return self.layers.graph(rest.terms, self._feature_table())
+
+    def _eliminate(self, column: int) -> None:
+        """Sum a column out of the product of all diagrams that mention it."""
+        whole = self._multiply([self._indicators(column), *self.buckets.pop(column)])
+        self._place(without_last(whole, self.layers.sum_terms(whole.children[-1], whole.terms)))
+        self.limit.watch.report("columns compiled", self.position[column] + 1, len(self.schema))
+
+    def _place(self, diagram: Diagram) -> None:
+        """Put a diagram where the first of its columns to go will find it; -1 is for one without columns."""
+        self.buckets[diagram.columns[-1] if diagram.columns else -1].append(diagram)
+
+    def _multiply(self, diagrams: list[Diagram]) -> Diagram:
+        """All of the diagrams multiplied, beginning with the first; the next one adds least to the scope."""
+        whole, *others = diagrams
+        while others:
+            columns = set(whole.columns)
+            costs = [(sum(self.log_states[c] for c in d.columns if c not in columns), d.size) for d in others]
+            nearest = others.pop(costs.index(min(costs)))
+            whole = combine(whole, nearest, self.position, self.layers.multiply, self.limit)
+        return whole
+
+    def _indicators(self, column: int) -> Diagram:
+        terms = self.layers.indicators(column)
+        return from_table((column,), np.arange(terms.node.size, dtype=np.int32), terms)
+
+    def _diagram(self, factor: Factor, carrier: int) -> Diagram:
+        columns = tuple(sorted(factor.scope, key=self.position.__getitem__, reverse=True))
+        if isinstance(factor, TableFactor):
+            terms, index = distinct_numbers(factor.log_values)
+            return from_table(columns, index.transpose([factor.columns.index(c) for c in columns]), terms)
+        if isinstance(factor, TreeFactor):
+            return self._tree_diagram(factor, columns)
+        zero = factor.log_weight == -np.inf
+        value = Terms(
+            np.array([NO_NODE if zero else carrier, NO_NODE], dtype=np.int32),
+            np.array([-np.inf if zero else 0.0, 0.0]),
+        )
+        return from_boxes(columns, self.schema, [feature_box(factor, self.schema)], value, self.limit)
+
+    def _tree_diagram(self, tree: TreeFactor, columns: tuple[int, ...]) -> Diagram:
+        leaves = tree_boxes(tree, self.schema)
+        one_state = np.eye(tree.log_prob.shape[1], dtype=np.bool_)
+        boxes = [{**box, tree.child: one} for box, _ in leaves for one in one_state]
+        logs = tree.log_prob[[leaf for _, leaf in leaves]]
+        value = numbers(np.append(logs.ravel(), 0.0))
+        return from_boxes(columns, self.schema, boxes, value, self.limit)
+
+    def _feature_table(self) -> FeatureTable | None:
+        features = self.features
+        if not features or len(features) < len(self.network.factors):
+            return None
+        return FeatureTable(
+            self.layers.constants,
+            np.array([f.log_weight for f in features]),
+            np.concatenate([[0], np.cumsum([len(f.columns) for f in features])]).astype(np.int64),
+            np.array([c for f in features for c in f.columns], dtype=np.int64),
+            np.array([s for f in features for s in f.states], dtype=np.int64),
+            np.array([e for f in features for e in f.equals], dtype=np.bool_),
+        )

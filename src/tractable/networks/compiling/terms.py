@@ -1,0 +1,47 @@
+"""The terminals of diagrams: each is a number times a node of the circuit, or a number alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.networks.compiling.lines import group_lines
+
+NO_NODE = -1  # of a term that is a number alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """Products of a number and a circuit node; a term that is zero has no node."""
+
+    node: Int32s  # (terms,)
+    log_number: Floats  # (terms,)
+
+    @property
+    def is_zero(self) -> Bools:
+        """Which of the terms are zero. Shape (terms,)."""
+        return np.isneginf(self.log_number)
+
+    def take(self, index: Int32s | Ints) -> "Terms":
+        """Some of the terms."""
+        return Terms(self.node[index], self.log_number[index])
+
+
+def numbers(log_numbers: Floats) -> Terms:
+    """Terms without nodes."""
+    return Terms(np.full(log_numbers.shape, NO_NODE, dtype=np.int32), log_numbers)
+
+
+def distinct_terms(terms: Terms) -> tuple[Terms, Int32s]:
+    """The different terms, and which of them each term is."""
+    lines = np.empty((terms.node.size, 3), dtype=np.int32)
+    lines[:, 0] = terms.node
+    lines[:, 1:] = (terms.log_number + 0.0).view(np.int32).reshape(-1, 2)  # -0.0 becomes 0.0
+    first, number = group_lines(lines)
+    return terms.take(first), number
+
+
+def distinct_numbers(log_values: Floats) -> tuple[Terms, Int32s]:
+    """The different numbers of a table as terms, and which of them each entry is, in the table's shape."""
+    found, index = np.unique(log_values, return_inverse=True)
+    return numbers(found), index.reshape(log_values.shape).astype(np.int32)

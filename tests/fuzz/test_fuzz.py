@@ -1,0 +1,46 @@
+"""A few seconds of each kind of random case; `make fuzz` runs more."""
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+from fuzz.cases import Case, Tally, run_for, run_one
+from fuzz.kinds import KINDS, SHARES
+
+SECONDS = {"damage": 3.0, "answers": 4.0, "commands": 4.0, "kills": 0.0}
+SEED = int(os.environ.get("FUZZ_SEED", "0"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_cases_end_well(kind: str, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        tally = run_for(SECONDS[kind], kind, KINDS[kind], SEED, tmp_path)
+    print(tally)
+    told = [(failure / "failure.txt").read_text(encoding="utf-8") for failure in tally.failures]
+    assert not told, "\n".join(told)
+
+
+def test_every_kind_has_a_share_of_the_time() -> None:
+    assert set(KINDS) == set(SHARES) == set(SECONDS)
+    assert sum(SHARES.values()) == pytest.approx(1.0)
+
+
+def test_a_case_that_fails_is_kept_and_can_be_run_again(tmp_path: Path) -> None:
+    def fail(case: Case) -> str:
+        number = int(case.rng.integers(1 << 30))
+        (case.folder / "made.txt").write_text(str(number))
+        raise AssertionError(f"drew {number}")
+
+    tally = Tally("fails")
+    for _ in range(2):
+        run_one(fail, tally, 3, 5, tmp_path)
+    first, second = tally.failures
+    assert first == second == tmp_path / "fails-3-5"
+    drawn = (first / "made.txt").read_text()
+    told = (first / "failure.txt").read_text()
+    assert told.startswith("make fuzz REPLAY=fails:3:5\n")
+    assert f"drew {drawn}" in told
+    assert "2 failed" in str(tally)
