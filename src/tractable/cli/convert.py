@@ -15,12 +15,17 @@ PICTURES = (".svg", ".dot")
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A circuit or a network.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The suffix chooses.", show_default=False)],
+    inputs: Annotated[
+        str | None,
+        typer.Option("--inputs", metavar="A,B", help="Columns that the circuit is conditional on."),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the circuit of one file to another; suffixes choose the formats, and networks are compiled.
 
-    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg.
+    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg. A .ac or
+    .spn file cannot say which columns of a conditional circuit are inputs: --inputs says it.
 
     Example: tractable convert asia.bif asia.tract
     """
@@ -28,6 +33,8 @@ def convert(
 
     check_model_place(target)
     circuit = load(source)
+    if inputs is not None:
+        circuit = circuit.conditional_on(options.names(inputs))
     circuit.save(target)
     size = f"{count(circuit.graph.nodes, 'node')}, {count(circuit.graph.edges, 'edge')}"
     facts = {"input": source, "output": target, "nodes": circuit.graph.nodes, "edges": circuit.graph.edges}

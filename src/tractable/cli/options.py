@@ -29,6 +29,10 @@ Given = Annotated[
     str | None,
     typer.Option("--given", "-g", metavar="CONDITIONS", help="What is known, such as 'age=40-60, sex=f'."),
 ]
+Rows = Annotated[
+    Path | None,
+    typer.Option("--rows", metavar="DATA", help="A table: one answer for each of its rows."),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option("--kinds", metavar="A=KIND,B=KIND", help="Kinds of columns, where others are inferred."),
