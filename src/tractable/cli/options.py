@@ -79,6 +79,10 @@ TableOut = Annotated[
 Valid = Annotated[
     Path | None, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
 ]
+Targets = Annotated[
+    str | None,
+    typer.Option("--targets", metavar="A,B", help="The columns to predict; all others are what from."),
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeatable.")
 ]

@@ -3,14 +3,11 @@
 To add a method: a file with a class, and a line in the table below.
 """
 
-from functools import partial
-
 import numpy as np
 
 from tractable.circuit import Graph
 from tractable.circuit.check import check_graph
 from tractable.data import Table, collapse
-from tractable.engine import log_values
 from tractable.parameters.method import Course, Fitted, Method, WeightedRows, is_over
 from tractable.parameters.start import randomise
 from tractable.progress import Watch
@@ -26,6 +23,7 @@ METHODS: Registry[Method] = Registry(
         "eg": Home("tractable.parameters.eg", "EG"),
         "sma": Home("tractable.parameters.sma", "SMA"),
         "closed-form": Home("tractable.parameters.closed_form", "ClosedForm"),
+        "discriminative": Home("tractable.parameters.discriminative", "Discriminative"),
     },
 )
 
@@ -47,14 +45,12 @@ def fit(
     for name, some in (("training", table), ("validation", valid)):
         if some is not None and some.schema != graph.schema:
             raise ValueError(f"the {name} table has another schema than the circuit")
-    rows, held_out = _weighted_rows(table), None if valid is None else _weighted_rows(valid)
+    rows, held_out = weighted_rows(table), None if valid is None else weighted_rows(valid)
     start = how.prepare(graph, table)
     course = Course()
     with watch or Watch() as watching:
         for done, step in enumerate(how.steps(start, rows, rng)):
-            score = (
-                None if held_out is None else held_out.mean_log_likelihood(partial(log_values, step.graph))
-            )
+            score = None if held_out is None else how.score(step.graph, held_out)
             course.record(step, score)
             watching.report(how.title, done, how.iterations, step.train if score is None else score)
             if done >= how.iterations or is_over(course, how, watching):
@@ -65,7 +61,7 @@ def fit(
     return Fitted(found, course.train, course.valid)
 
 
-def _weighted_rows(table: Table) -> WeightedRows:
+def weighted_rows(table: Table) -> WeightedRows:
     """The distinct rows of positive weight."""
     distinct, _ = collapse(table)
     some = distinct.row_weights > 0
@@ -74,4 +70,4 @@ def _weighted_rows(table: Table) -> WeightedRows:
     return WeightedRows(distinct.values[some], distinct.row_weights[some])
 
 
-__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise"]
+__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise", "weighted_rows"]

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table
+from tractable.engine import log_values
 from tractable.progress import Watch
 from tractable.settings import Configurable, setting
 
@@ -83,6 +85,14 @@ class Method(Configurable, ABC):
     @abstractmethod
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits with better and better parameters, without end; the first one is equal to `graph`."""
+
+    def score(self, graph: Graph, rows: WeightedRows) -> float:
+        """How well a circuit does on rows, as validation rows judge it: the mean log-likelihood."""
+        return rows.mean_log_likelihood(partial(log_values, graph))
+
+    def remark(self, graph: Graph) -> str | None:
+        """What the parameters were fitted to, for the provenance, if not to the rows as they are."""
+        return None
 
     def finish(self, graph: Graph) -> Graph:
         """The circuit in the form that users get."""
