@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "tractable"
 ROOMS = [
     "arrays", "compiled", "threads", "progress", "settings", "data", "leaves", "circuit", "engine",
-    "networks", "parameters", "statistics", "growing", "learners", "queries", "formats", "model",
-    "approximate", "training", "tuning", "reports", "estimators", "benchmark", "cli",
+    "networks", "parameters", "statistics", "growing", "learners", "conditional", "queries", "formats",
+    "model",    "approximate", "training", "tuning", "reports", "estimators", "benchmark", "cli",
 ]  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES = 500
