@@ -1,0 +1,86 @@
+"""Rooshenas, «Learning Tractable Graphical Models», 2017, section 4.4.2: CACMN."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.circuit import Graph
+from tractable.conditional.learner import ConditionalLearner
+from tractable.data import Schema, Table
+from tractable.learners.learner import Learned
+from tractable.learners.markov.eacmn import EACMNLearner
+from tractable.parameters import fit
+from tractable.parameters.discriminative import Discriminative
+from tractable.progress import Watch
+from tractable.settings import Between, redeclare, setting
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CACMNLearner(ConditionalLearner):
+    """The Markov network that `eacmn` learns over all columns, its weights fitted to targets given inputs.
+
+    The circuit stays valid over all columns, so it is as large as that of a joint model. Numeric columns take
+    part through pieces, whose densities stay as they are when the weights are fitted.
+    """
+
+    name: ClassVar[str] = "cacmn"
+    title: ClassVar[str] = "Markov network with conditional weights"
+
+    l1: float = setting(
+        0.1,
+        "L1 penalty of the conditional fit: the price in nats of a unit of a weight's distance from that of"
+        " the joint network.",
+        at_least=0,
+        search=Between(0.01, 5, log=True),
+    )
+    deviation: float = setting(
+        0.5,
+        "Standard deviation of the Gaussian prior of a weight around that of the joint network.",
+        at_least=1e-6,
+        search=Between(0.05, 5, log=True),
+    )
+    iterations: int = redeclare(Discriminative, "iterations", 30)
+    joint_l1: float = redeclare(EACMNLearner, "l1", 2.0)
+    joint_variance: float = redeclare(EACMNLearner, "variance", 2.0)
+    split_cost: float = redeclare(EACMNLearner, "split_cost", 3.0)
+    edge_cost: float = redeclare(EACMNLearner, "edge_cost", 0.1)
+    max_edges: int = redeclare(EACMNLearner, "max_edges", 1_000_000)
+    smoothing: float = redeclare(EACMNLearner, "smoothing", 1.0)
+    min_support: float = redeclare(EACMNLearner, "min_support", 1e-4)
+    patience: int = redeclare(EACMNLearner, "patience", 100)
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        joint = self._structure_learner().learn(
+            _all_targets(table), rng, valid=None if valid is None else _all_targets(valid), watch=watch
+        )
+        graph = with_roles(joint, table.schema)
+        if watch.should_stop() or not table.total_weight:
+            return Learned(graph)
+        held_out = valid if valid is not None and valid.total_weight else None
+        how = Discriminative(l1=self.l1, deviation=self.deviation, iterations=self.iterations)
+        return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch).graph)
+
+    def _structure_learner(self) -> EACMNLearner:
+        return EACMNLearner(
+            l1=self.joint_l1,
+            variance=self.joint_variance,
+            split_cost=self.split_cost,
+            edge_cost=self.edge_cost,
+            max_edges=self.max_edges,
+            smoothing=self.smoothing,
+            min_support=self.min_support,
+            patience=self.patience,
+        )
+
+
+def with_roles(graph: Graph, schema: Schema) -> Graph:
+    """The circuit over the same columns with the roles of a schema."""
+    return replace(graph, schema=schema)
+
+
+def _all_targets(table: Table) -> Table:
+    """The same rows of a joint distribution: every column is a target."""
+    schema = table.schema.with_targets(range(len(table.schema)))
+    return Table(schema, table.values, table.weights, table.unseen)
