@@ -1,13 +1,13 @@
 """Rooshenas, «Learning Tractable Graphical Models», 2017, section 4.4.2: CACMN."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.circuit import Graph
 from tractable.conditional.learner import ConditionalLearner
-from tractable.data import Schema, Table
+from tractable.conditional.roles import as_joint_table, with_roles
+from tractable.data import Table
 from tractable.learners.learner import Learned
 from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.parameters import fit
@@ -53,7 +53,7 @@ class CACMNLearner(ConditionalLearner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         joint = self._structure_learner().learn(
-            _all_targets(table), rng, valid=None if valid is None else _all_targets(valid), watch=watch
+            as_joint_table(table), rng, valid=None if valid is None else as_joint_table(valid), watch=watch
         )
         graph = with_roles(joint, table.schema)
         if watch.should_stop() or not table.total_weight:
@@ -73,14 +73,3 @@ class CACMNLearner(ConditionalLearner):
             min_support=self.min_support,
             patience=self.patience,
         )
-
-
-def with_roles(graph: Graph, schema: Schema) -> Graph:
-    """The circuit over the same columns with the roles of a schema."""
-    return replace(graph, schema=schema)
-
-
-def _all_targets(table: Table) -> Table:
-    """The same rows of a joint distribution: every column is a target."""
-    schema = table.schema.with_targets(range(len(table.schema)))
-    return Table(schema, table.values, table.weights, table.unseen)

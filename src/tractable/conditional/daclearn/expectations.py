@@ -105,13 +105,14 @@ class RowEvaluator:
         root, shares = np.empty(groups), np.empty(value.shape if allowed is None else (0, groups))
         states = np.empty((0 if allowed is None else indicators, groups))
         lanes = int(np.clip(CACHE // max(1, int(s.used[NODES])), FEWEST_LANES, MOST_LANES))
+        share = np.empty(lanes)
         for at in range(0, groups, lanes):
             here = slice(at, min(groups, at + lanes))
             x, flow = self._buffers(int(s.used[NODES]), here.stop - at)
             x[1 : indicators + 1] = 1.0 if allowed is None else allowed[:, None]
             x[nodes] = value[:, here]
             upward_lanes(order, s.kind, s.first, s.degree, s.child, x)
-            downward_lanes(order, s.kind, s.first, s.degree, s.child, x, flow)
+            downward_lanes(order, s.kind, s.first, s.degree, s.child, x, flow, share[: x.shape[1]])
             root[here] = x[order[-1]]
             if allowed is None:
                 shares[:, here] = flow[nodes]

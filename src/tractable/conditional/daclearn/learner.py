@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from tractable.arrays import Ints
 from tractable.conditional.daclearn.freeze import freeze_conditional
 from tractable.conditional.daclearn.initial import (
     chosen_inputs,
@@ -18,9 +19,12 @@ from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.learner import ConditionalLearner
-from tractable.data import Table
-from tractable.growing import FitEffort, Priors, SplitCosts, SplitSearch
+from tractable.conditional.roles import as_joint_table
+from tractable.data import Schema, Table
+from tractable.growing import FitEffort, Priors, SplitCosts
+from tractable.growing.search import search_splits
 from tractable.learners.learner import Learned
+from tractable.learners.selective.completion import complete
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 
@@ -91,16 +95,18 @@ class DACLearnLearner(ConditionalLearner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        cuts = input_cuts(table, self.intervals)
-        rows = conditional_rows(table, cuts)
-        held_out = None if valid is None else conditional_rows(valid, cuts)
+        require_categorical_targets(table.schema)
+        whole, held = complete_targets(table, valid, rng)
+        cuts = input_cuts(whole, self.intervals)
+        rows = conditional_rows(whole, cuts)
+        held_out = None if held is None else conditional_rows(held, cuts)
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
             objective = self._best_planted(rows, held_out, watch)
             costs = SplitCosts(
                 split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges,
                 least_support=self.min_support,
             )  # fmt: skip
-            SplitSearch(objective, costs, watch).run(self.patience)
+            search_splits(objective, costs, self.patience, watch)
             objective.fit(FINAL_EFFORT)
         return Learned(freeze_conditional(objective.structure, table.schema, objective.weights, cuts))
 
@@ -120,7 +126,7 @@ class DACLearnLearner(ConditionalLearner):
         return best
 
     def _plant(
-        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[np.ndarray]
+        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints]
     ) -> ConditionalLikelihood:
         """The objective of an initial structure, with fitted weights."""
         structure = ConditionalStructure(rows.target_states, rows.input_states)
@@ -131,3 +137,27 @@ class DACLearnLearner(ConditionalLearner):
         plant_tree(objective, residual_forest(objective))
         objective.fit(PLANTED_EFFORT)
         return objective
+
+
+def require_categorical_targets(schema: Schema) -> None:
+    """Refuse targets that are numbers.
+
+    Raises:
+        ValueError: naming the first of them.
+    """
+    for column in schema.targets.tolist():
+        if schema[column].is_numeric:
+            raise ValueError(
+                f"column '{schema[column].name}' is {schema[column].kind}: daclearn learns categorical"
+                " targets; cacmn and joint learners take numbers"
+            )
+
+
+def complete_targets(
+    table: Table, valid: Table | None, rng: np.random.Generator
+) -> tuple[Table, Table | None]:
+    """The tables without missing targets: some weighted rows, drawn from a tree, stand for a row with any."""
+    tables = complete(as_joint_table(table), None if valid is None else as_joint_table(valid), rng)
+    whole, held = (None if t is None else Table(table.schema, t.values, t.row_weights) for t in tables)
+    assert whole is not None
+    return whole, held
