@@ -293,3 +293,44 @@ def evidence(draw: st.DrawFn, schema: Schema) -> tuple[Floats, dict[int, Region]
     row = draw(rows(schema))
     open_columns = [i for i in range(len(schema)) if math.isnan(row[i])]
     return row, {i: draw(regions_of(schema[i])) for i in open_columns if draw(st.booleans())}
+
+
+# ---- conditional circuits -----------------------------------------------------------------------------
+
+
+@st.composite
+def conditional_circuits(draw: st.DrawFn, *, zeros: bool = True) -> Graph:
+    """A circuit that is smooth and decomposable over its targets, and anything at all over its inputs.
+
+    Leaves over inputs, and sums of them that are not smooth, are factors of any node: of both children of a
+    product, of some children of a sum, of the same node twice. A row of inputs may be impossible.
+    """
+    sizes = [draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)) for _ in range(2)]
+    inputs = [Variable(f"x{i}", "categorical", tuple(range(k)), "input") for i, k in enumerate(sizes[0])]
+    targets = [Variable(f"y{i}", "categorical", tuple(range(k))) for i, k in enumerate(sizes[1])]
+    schema = Schema(tuple(draw(st.permutations(inputs + targets))))
+    growth = _GatedGrowth(draw, Builder(schema), Shape(normalised=False, zeros=zeros))
+    allowed = {i: tuple(range(v.cardinality)) for i, v in enumerate(schema)}
+    return growth.builder.freeze(growth.grow(tuple(schema.targets.tolist()), allowed, 3))
+
+
+@dataclass
+class _GatedGrowth(_Growth):
+    """Any node may be multiplied by factors over inputs."""
+
+    def _scaled(self, node: int) -> int:
+        gates = [self._gate() for _ in range(self.draw(st.integers(0, 2)))]
+        return self.builder.product([node, *gates]) if gates else node
+
+    def _gate(self) -> int:
+        column = self.draw(st.sampled_from(self.builder.schema.inputs.tolist()))
+        states = self.builder.schema[column].cardinality
+        kind = self.draw(st.integers(0, 2 if self.shape.zeros else 1))
+        if kind == 0:
+            masses = self._normal(states, [0.2, 0.5, 1.0])
+            return self.builder.leaf("categorical", column, categorical_params(masses))
+        indicator = self.builder.indicator(column, self.draw(st.integers(0, states - 1)))
+        if kind == 2:
+            return indicator
+        one = self.builder.constant(self.draw(st.floats(-2.0, 2.0)))
+        return self.builder.sum([indicator, one], [self.draw(st.floats(-2.0, 2.0)), 0.0])

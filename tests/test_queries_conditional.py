@@ -96,8 +96,8 @@ def test_an_input_is_never_completed() -> None:
         Circuit(gated()).mpe({"x": 0}, columns=["x"])
 
 
-def test_a_joint_circuit_sums_over_an_input_that_has_no_value() -> None:
-    """The circuit is valid over all columns, so a missing input means what it says."""
+def test_an_input_is_not_summed_out_even_where_the_circuit_could() -> None:
+    """A conditional model that is valid over all columns was never fitted to its inputs."""
     schema = Schema((Variable("x", "categorical", (0, 1), "input"), Variable("y", "categorical", (0, 1))))
     builder = Builder(schema)
     parts = [
@@ -105,11 +105,11 @@ def test_a_joint_circuit_sums_over_an_input_that_has_no_value() -> None:
         for s, b in ((0, -2), (1, 1))
     ]
     graph = builder.freeze(builder.sum(parts, np.log([0.3, 0.7])))
-    expected = 0.3 / (1 + math.exp(2)) + 0.7 / (1 + math.exp(-1))
-    assert Circuit(graph).prob({"y": 1}) == pytest.approx(expected)
-    found = queries.most_probable(graph, np.full((1, 2), np.nan))
-    assert found.rows[0, 1] == float(expected > 0.5)
-    assert found.log_value[0] == pytest.approx(math.log(max(expected, 1 - expected)))
+    assert Circuit(graph).prob({"y": 1}, {"x": 0}) == pytest.approx(1 / (1 + math.exp(2)))
+    with pytest.raises(ValueError, match="column 'x' is an input of the circuit: it must have a value"):
+        Circuit(graph).prob({"y": 1})
+    with pytest.raises(ValueError, match="column 'x' is an input of the circuit: it must have a value"):
+        queries.most_probable(graph, np.full((1, 2), np.nan))
 
 
 def factored() -> Graph:

@@ -97,6 +97,7 @@ class Circuit:
     def log_prob(self, rows: Any) -> Any:
         """log P(row), one a row; a missing cell is summed out. Evidence is one row and gives one number.
 
+        Of a conditional model it is log P(targets | inputs), and inputs must have values.
         A cell of a row with a state that the training rows did not have is summed out as well, and the
         logarithm of `unseen_share` is added for it.
         Values of `real` and `datetime` columns have densities, so with them it is a log-density: see
@@ -106,12 +107,11 @@ class Circuit:
             evidence = self._evidence(rows)
             return float(queries.log_prob(self.graph, evidence.row[None, :], evidence.regions)[0])
         table = self._table(rows)
-        logs = queries.log_prob(self.graph, table.values)
         if table.unseen is None:
-            return logs
+            return queries.log_prob(self.graph, table.values)
         share = self._require_share()
         warn_of_unseen(table, f"each such cell counts log({share:.3g})")
-        return logs + table.unseen_cells * np.log(share)
+        return queries.log_prob(self.graph, table.values) + table.unseen_cells * np.log(share)
 
     def prob(self, query: Given, given: Given = None) -> float:
         """P(query | given), one number; a density if the query fixes a `real` or `datetime` column.
@@ -165,7 +165,7 @@ class Circuit:
         return queries.column_scores(self.graph, table)
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[Any, Any]:
-        """The posterior of every column: `{column: {state: probability}}`.
+        """The posterior of every column (of every target, if there are inputs): `{column: {state: p}}`.
 
         A numeric column has `{"mean": ..., "std": ...}` instead; the mean of dates is a date, and their
         standard deviation is in days, that of times in seconds. With rows there is an array for each column:
@@ -178,7 +178,7 @@ class Circuit:
             for variable, posterior in zip(
                 self.schema, queries.marginals(self.graph, values, regions), strict=True
             )
-            if variable.role != "potential"
+            if variable.role == "target"
         }
         if rows is not None:
             return {variable.heading: posterior for variable, posterior in found.items()}
@@ -187,9 +187,16 @@ class Circuit:
             for v, posterior in found.items()
         }
 
-    def joint_marginal(self, columns: str | Iterable[str], given: Given = None) -> Floats:
-        """P(columns | given) for every combination of their states, an axis a column."""
-        return queries.joint_marginal(self.graph, self._columns(columns), self._evidence(given))
+    def joint_marginal(self, columns: str | Iterable[str], given: Any = None, rows: Any = None) -> Floats:
+        """P(columns | given) for every combination of their states, an axis a column.
+
+        With rows there is one such table for each row, the rows being the first axis.
+        """
+        given, rows = evidence_or_rows(given, rows, self.schema)
+        chosen = self._columns(columns)
+        if rows is not None:
+            return queries.joint_marginals(self.graph, chosen, self._values(rows))
+        return queries.joint_marginal(self.graph, chosen, self._evidence(given))
 
     def mpe(
         self,
@@ -219,8 +226,17 @@ class Circuit:
         real = queries.density_columns(self.schema, found.rows)
         return MPE(row, float(log_prob[0]), bool(found.exact[0]), tuple(self.schema[c].name for c in real))
 
-    def sample(self, count: int = 1, given: Given = None, *, random_state: RandomState = None) -> Any:
-        """Rows drawn given evidence, as a frame of the kind that the model was fitted on."""
+    def sample(
+        self, count: int = 1, given: Any = None, rows: Any = None, *, random_state: RandomState = None
+    ) -> Any:
+        """Rows drawn given evidence, as a frame of the kind that the model was fitted on.
+
+        With rows: `count` draws of the missing cells of each, one row after another.
+        """
+        given, rows = evidence_or_rows(given, rows, self.schema)
+        if rows is not None:
+            drawn = queries.sample_rows(self.graph, self._values(rows), count, _seed(random_state))
+            return self._frame(drawn, rows)
         return self._frame(queries.sample(self.graph, count, self._evidence(given), _seed(random_state)))
 
     def impute(self, rows: Any, method: Filling = "mpe", *, random_state: RandomState = None) -> Any:
@@ -246,8 +262,8 @@ class Circuit:
         method: InformationMethod = "exact",
         random_state: RandomState = 0,
     ) -> Estimate:
-        """The entropy of some columns (all, unless named) given evidence, in nats."""
-        chosen = range(len(self.schema)) if columns is None else self._columns(columns)
+        """The entropy of some columns (all targets, unless named) given evidence, in nats."""
+        chosen = self.schema.targets.tolist() if columns is None else self._columns(columns)
         return queries.entropy(self.graph, self._evidence(given), chosen, method, _seed(random_state))
 
     def mutual_information(
@@ -276,13 +292,27 @@ class Circuit:
         return queries.divergence(self.graph, other.graph, method, _seed(random_state))
 
     def condition(self, given: Given) -> "Circuit":
-        """The distribution of the other columns given evidence, as a circuit."""
+        """The distribution of the other columns given evidence, as a circuit.
+
+        A conditional model may be given some inputs, which leaves it conditional on the others.
+        """
         evidence = self._evidence(given)
-        log_evidence = log_values(self.graph, evidence.row[None, :], evidence.regions)
-        queries.require_possible(log_evidence)
-        far_out = bool(abs(log_evidence[0]) > queries.FAR_OUT) and not self.schema.is_given.any()
+        queries.require_inputs(self.graph, evidence.regions)
+        far_out = False
+        if not np.isnan(evidence.row[self.schema.inputs]).any():
+            log_evidence = log_values(self.graph, evidence.row[None, :], evidence.regions)
+            queries.require_possible(log_evidence)
+            far_out = bool(abs(log_evidence[0]) > queries.FAR_OUT) and not self.schema.is_given.any()
         rest = transforms.condition(self.graph, evidence.row, evidence.regions, normalised=far_out)
         return Circuit(rest, self._inherited_provenance())
+
+    def conditional_on(self, columns: str | Iterable[str]) -> "Circuit":
+        """The same circuit as a model of all other columns given these, which become inputs.
+
+        Unlike `condition`, it gives them no values: each question must.
+        """
+        schema = self.schema.with_inputs(self._columns(columns))
+        return Circuit(replace(self.graph, schema=schema), self.about)
 
     def marginalise(self, columns: str | Iterable[str]) -> "Circuit":
         """The distribution without some columns, as a circuit."""

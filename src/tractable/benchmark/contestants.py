@@ -13,6 +13,7 @@ from tractable.approximate import NetworkLearner
 from tractable.benchmark.datasets import Tables
 from tractable.benchmark.published import counterparts
 from tractable.circuit import Graph
+from tractable.conditional import ConditionalLearner
 from tractable.learners import LEARNERS, Learner
 from tractable.networks import Network
 from tractable.parameters import METHODS, Method, fit
@@ -74,6 +75,8 @@ def contestant(name: str, settings: Sequence[str] = ()) -> Contestant | NetworkC
                 f"'{name}': {first} learns a network without a circuit, which {rest[0]} cannot fit"
             )
         return NetworkContestant(name, learner)
+    if isinstance(learner, ConditionalLearner):
+        raise ValueError(f"'{name}': {first} learns a conditional model, and joint models are compared here")
     return Contestant(name, learner, tuple(METHODS.make(part, _own(part, settings)) for part in rest))
 
 

@@ -21,8 +21,13 @@ def mixture(graphs: Sequence[Graph], weights: Sequence[float] | Floats | None = 
     circuits need add up to one.
 
     Raises:
-        ValueError: if the circuits are not over the same columns, or a weight is negative.
+        ValueError: if the circuits are not over the same columns or are conditional, or a weight is negative.
     """
+    for variable in (v for graph in graphs for v in graph.schema if v.role == "input"):
+        raise ValueError(
+            f"column '{variable.name}' is an input: a mixture of conditional circuits is no circuit, because"
+            " each divides by a partition function of its own for each row"
+        )
     share = np.ones(len(graphs)) if weights is None else np.asarray(weights, dtype=np.float64)
     _check_weights(graphs, share)
     schema = graphs[0].schema

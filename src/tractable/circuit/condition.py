@@ -47,10 +47,16 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
     Columns of potentials stay: they are no random variables.
 
     Raises:
-        ValueError: if the circuit is not smooth and decomposable over the columns that go.
+        ValueError: if the circuit is not smooth and decomposable over the columns that go, or one of
+            them is an input.
     """
     stays = graph.schema.is_potential.copy()
     stays[list(keep)] = True
+    for column in graph.schema.inputs[~stays[graph.schema.inputs]].tolist():
+        raise ValueError(
+            f"column '{graph.schema[column].name}' is an input of the circuit and cannot be summed out:"
+            " condition on a value of it"
+        )
     fault = explain_validity(graph, np.flatnonzero(~stays))
     if fault is not None:
         raise ValueError(f"columns cannot be summed out: {fault}")

@@ -21,6 +21,7 @@ class Properties:
     decomposable: bool
     deterministic: bool
     regular_selective: bool
+    conditionally_valid: bool  # smooth and decomposable over the targets
     nodes: int
     edges: int
     depth: int
@@ -28,7 +29,9 @@ class Properties:
     variables: int
 
     def __repr__(self) -> str:
-        names = ("smooth", "decomposable", "deterministic", "regular_selective")
+        names = ["smooth", "decomposable", "deterministic", "regular_selective"]
+        if not (self.smooth and self.decomposable):
+            names.append("conditionally_valid")
         held = [name.replace("_", " ") for name in names if getattr(self, name)]
         missing = ["not " + name.replace("_", " ") for name in names if not getattr(self, name)]
         size = (
@@ -45,6 +48,7 @@ def properties(graph: Graph) -> Properties:
         decomposable=is_decomposable(graph),
         deterministic=is_deterministic(graph),
         regular_selective=is_regular_selective(graph),
+        conditionally_valid=is_valid_over(graph, graph.schema.targets),
         nodes=graph.nodes,
         edges=graph.edges,
         depth=depth(graph),

@@ -26,12 +26,17 @@ def check(model: options.Model, as_json: options.AsJson = False, quiet: options.
         "properties": {name: culprit is None for name, culprit in culprits.items()},
         "culprits": {name: culprit for name, culprit in culprits.items() if culprit is not None},
     }
-    answer(facts, _words(culprits, fault), as_json)
+    is_conditional = bool(graph.schema.inputs.size)
+    answer(
+        facts,
+        _words(culprits, fault, "conditional distribution" if is_conditional else "distribution"),
+        as_json,
+    )
     if fault is not None:
         raise typer.Exit(1)
 
 
-def _words(culprits: dict[str, str | None], fault: str | None) -> str:
+def _words(culprits: dict[str, str | None], fault: str | None, what: str) -> str:
     told = [f"yes  {name}" if c is None else f"no   {name}: {c}" for name, c in culprits.items()]
-    verdict = "a distribution" if fault is None else f"not a distribution: {fault}"
+    verdict = f"a {what}" if fault is None else f"not a {what}: {fault}"
     return "\n".join([*told, f"The circuit is {verdict}."])

@@ -37,13 +37,18 @@ def convert(
         str | None,
         typer.Option("--budget", metavar="TIME", help="Give up compiling a network after 90s, 10m, 1h, ..."),
     ] = None,
+    inputs: Annotated[
+        str | None,
+        typer.Option("--inputs", metavar="A,B", help="Columns that the circuit is conditional on."),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the circuit of one file to another; suffixes choose the formats, and networks are compiled.
 
     Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg; - prints
-    it as .json.
+    it as .json. A .ac or .spn file cannot say which columns of a conditional circuit are inputs: --inputs
+    says it.
 
     Example: tractable convert asia.bif asia.tract
     """
@@ -54,6 +59,8 @@ def convert(
         return
     check_model_place(target)
     circuit = _read(source, limit, seconds, quiet or as_json)
+    if inputs is not None:
+        circuit = circuit.conditional_on(options.names(inputs))
     circuit.save(target)
     size = f"{count(circuit.graph.nodes, 'node')}, {count(circuit.graph.edges, 'edge')}"
     facts = {"input": source, "output": target, "nodes": circuit.graph.nodes, "edges": circuit.graph.edges}

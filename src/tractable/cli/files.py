@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tractable.cli.output import print_data
+from tractable.cli.output import answer, count, note, print_data
 
 if TYPE_CHECKING:
     from tractable.arrays import Floats
@@ -121,6 +121,18 @@ def put_table(frame: Any, path: Path | None) -> None:
     from tractable.formats.atomic import write_bytes
 
     write_bytes(path, TABLE_WRITERS[path.suffix.lower()](frame))
+
+
+def leave_table(frame: Any, output: Path | None, as_json: bool, quiet: bool) -> None:
+    """Write the rows where they are wanted: a file, standard output, or inside the JSON answer."""
+    facts: dict[str, Any] = {"rows": frame.num_rows, "columns": frame.column_names, "output": output}
+    if output is not None or not as_json:
+        put_table(frame, output)
+    if as_json:
+        values = [] if output is not None else [list(row.values()) for row in frame.to_pylist()]
+        answer(facts if output is not None else facts | {"values": values}, "", as_json)
+    elif output is not None:
+        note(f"wrote {count(frame.num_rows, 'row')} to {output}", quiet)
 
 
 def csv_bytes(frame: Any) -> bytes:

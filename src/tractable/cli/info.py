@@ -40,7 +40,9 @@ def info(
 def _sizes(facts: dict[str, Any]) -> str:
     about = {name: _fact(value) for name, value in facts["about"].items()}
     names = ("variables", "nodes", "edges", "depth", "parameters")
-    flags = ("smooth", "decomposable", "deterministic", "regular_selective")
+    flags = ["smooth", "decomposable", "deterministic", "regular_selective"]
+    if any(column["role"] != "target" for column in facts["columns"]):
+        flags.insert(0, "conditionally_valid")
     leaves = ", ".join(f"{number:,} {family}" for family, number in facts["leaves"].items())
     return lines(
         [

@@ -15,6 +15,7 @@ from tractable.cli.runs import CircuitRun, NetworkRun
 
 if TYPE_CHECKING:
     from tractable.approximate import NetworkLearner
+    from tractable.conditional import ConditionalLearner
     from tractable.data import Table
     from tractable.learners import Learner
 
@@ -31,6 +32,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
     ],
     valid: options.Valid = None,
+    targets: options.Targets = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -61,7 +63,8 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     Tables are text with a header (.csv, .tsv, .txt), .jsonl, .parquet, .feather, or headerless integers in
     .data; text may be gzipped, and - is standard input. l1-markov and gssl learn
-    a network without a circuit, saved as .mn or .uai, whose answers are approximate.
+    a network without a circuit, saved as .mn or .uai, whose answers are approximate. cacmn learns a
+    conditional model: of --targets given all other columns, which are its inputs.
 
     Example: tractable learn chow-liu train.csv --valid valid.csv -o clinic.tract --set smoothing=0.5
     """
@@ -72,7 +75,8 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     model = _model_place(output, train, learner)
     if resume:
         check_place(model.with_name(f"{model.name}.checkpoint"))
-    run = _make_run(learner, training.read_tables(train, valid, weight, reading), seed, model, reading)
+    tables = training.give_roles(training.read_tables(train, valid, weight, reading), learner, targets)
+    run = _make_run(learner, tables, seed, model, reading)
     with training.cores(jobs), progress_bar(quiet) as tell:
         facts = run.facts(seconds, tell, resume)
     if not facts["seconds"]:
@@ -83,7 +87,9 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     note(f"saved {model}{run.remark}", quiet or as_json)
 
 
-def _model_place(output: Path | None, train: Path, learner: "Learner | NetworkLearner") -> Path:
+def _model_place(
+    output: Path | None, train: Path, learner: "Learner | ConditionalLearner | NetworkLearner"
+) -> Path:
     """Where the model goes, if it can be written there."""
     from tractable.approximate import NetworkLearner
 
@@ -97,7 +103,7 @@ def _model_place(output: Path | None, train: Path, learner: "Learner | NetworkLe
 
 
 def _make_run(
-    learner: "Learner | NetworkLearner",
+    learner: "Learner | ConditionalLearner | NetworkLearner",
     tables: "tuple[Table, Table | None]",
     seed: int,
     place: Path,

@@ -10,6 +10,7 @@ from tractable.cli.completion import learner_names
 from tractable.cli.output import answer
 
 WIDTH = 100  # characters of a line
+CONDITIONAL = "Conditional models, of some columns (--targets) given all others:"
 NETWORKS = """\
 Markov networks, which in general have no tractable circuit. Where one is too large to be compiled, its
 probabilities are estimated by Gibbs sampling (tractable query --approximate, tr.MarkovNetwork)."""
@@ -30,17 +31,23 @@ def learners(
 ) -> None:
     """List all learners with a line about each, or the settings of one with defaults and ranges.
 
-    Learners of circuits come first, whose answers are exact; then those of networks, whose answers are
-    approximate.
+    Learners of circuits come first, joint and conditional, whose answers are exact; then those of networks,
+    whose answers are approximate.
 
     Example: tractable learners learnspn
     """
-    from tractable.reports.learners import learner_list, learner_settings, network_learner_list
+    from tractable.reports.learners import (
+        conditional_learner_list,
+        learner_list,
+        learner_settings,
+        network_learner_list,
+    )
 
     if name is None:
-        circuits, networks = learner_list(), network_learner_list()
-        told = f"{_list(circuits)}\n\n{NETWORKS}\n\n{_list(networks)}"
-        answer({"learners": circuits, "network_learners": networks}, told, as_json)
+        circuits, conditional, networks = learner_list(), conditional_learner_list(), network_learner_list()
+        told = [_list(circuits), CONDITIONAL, _list(conditional), NETWORKS, _list(networks)]
+        facts = {"learners": circuits, "conditional_learners": conditional, "network_learners": networks}
+        answer(facts, "\n\n".join(told), as_json)
     else:
         settings = learner_settings(name)
         answer({"learner": name, "settings": settings}, "\n\n".join(map(_setting_words, settings)), as_json)
@@ -55,6 +62,8 @@ def _list(found: list[dict[str, Any]]) -> str:
 
 def _estimator(learner: dict[str, Any]) -> str:
     """What makes the estimator of a learner in Python."""
+    if "estimator" not in learner:
+        return "--targets A,B"
     made = f"tr.{learner['estimator']}"
     return f'{made}("{learner["name"]}")' if "answers" in learner else made
 

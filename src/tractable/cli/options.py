@@ -29,6 +29,10 @@ Given = Annotated[
     str | None,
     typer.Option("--given", "-g", metavar="CONDITIONS", help="What is known, such as 'age=40-60, sex=f'."),
 ]
+Rows = Annotated[
+    Path | None,
+    typer.Option("--rows", metavar="DATA", help="A table: one answer for each of its rows."),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option("--kinds", metavar="A=KIND,B=KIND", help="Kinds of columns, where others are inferred."),
@@ -75,6 +79,10 @@ TableOut = Annotated[
 ]
 Valid = Annotated[
     Path | None, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
+]
+Targets = Annotated[
+    str | None,
+    typer.Option("--targets", metavar="A,B", help="The columns to predict; all others are what from."),
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeatable.")

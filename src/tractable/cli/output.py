@@ -96,9 +96,12 @@ def amount(log_prob: float, kind: str) -> str:
 
 def likelihood_of(facts: dict[str, Any]) -> str:
     """What a log-likelihood is of, in words: probabilities, or a density in some columns."""
-    if not facts["density"]:
-        return "probabilities"
-    return f"a density, in {count(facts['density_columns'], 'real column')}"
+    what = "probabilities"
+    if facts["density"]:
+        what = f"a density, in {count(facts['density_columns'], 'real column')}"
+    if not facts.get("inputs"):
+        return what
+    return f"{what} of {count(facts['targets'], 'target')} given {count(facts['inputs'], 'input')}"
 
 
 def count(number: int, noun: str) -> str:

@@ -21,6 +21,7 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
         Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
     ],
     method: Annotated[str, typer.Option("--method", help="Such as cccp, online-em, hard-em.")] = "cccp",
+    targets: options.Targets = None,
     valid: options.Valid = None,
     output: Annotated[
         Path | None,
@@ -51,7 +52,8 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     from tractable.reports import fitting_summary
     from tractable.training import refit
 
-    how = METHODS.make(method, settings or [])
+    chosen = [] if targets is None else [f"targets={targets}"]
+    how = METHODS.make(method, [*(settings or []), *chosen])
     seconds = None if budget is None else options.duration(budget)
     place = output or model
     check_model_place(place)
@@ -71,6 +73,6 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     if plot is not None:
         save_curve(fitted, how.title, plot)
     run = {"steps": len(fitted.train), "seconds": took, "model": place, "plot": plot}
-    facts = fitting_summary(circuit, table, held_out) | run
+    facts = fitting_summary(circuit, how, table, held_out) | run
     answer(facts, lines([(name.replace("_", " "), x) for name, x in facts.items() if x is not None]), as_json)
     note(f"saved {place}", quiet or as_json)

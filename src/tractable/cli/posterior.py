@@ -7,23 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tractable.cli import options
+from tractable.cli.files import find_table_place, leave_table
 from tractable.cli.output import LARGEST, SAMPLED, answer, lines, probability
+from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
-    from tractable.data import Variable
+    from tractable.data import Table, Variable
+    from tractable.model import Circuit
     from tractable.queries.gibbs import Sampling
 
 
-def marginals(
+@reads_tables
+def marginals(  # noqa: PLR0913, PLR0917
     model: options.Model,
     given: options.Given = None,
+    rows: options.Rows = None,
+    output: options.TableOut = None,
     approximate: options.Approximate = False,
     samples: options.Samples = 1000,
     seed: options.SamplingSeed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
-    """Print the distribution of every column of MODEL, given what is known.
+    """Print the distribution of every column of MODEL, given what is known, or given each row of a table.
+
+    Of a conditional model it is that of every target, and all inputs must be given. With --rows the answer is
+    a table with a column for each state (`cough=heavy`), or `mean` and `std` of a number.
 
     Answers are exact, and networks are compiled for them. One that is too large for that has approximate
     answers only: --approximate estimates them by Gibbs sampling, with a standard error beside each.
@@ -40,10 +51,32 @@ def marginals(
     from tractable.model import load
 
     circuit = load(model)
+    if rows is not None:
+        if given is not None:
+            raise typer.BadParameter("give --given or --rows, not both: what is known of a row is in the row")
+        place = find_table_place(output)
+        leave_table(_posterior_table(circuit, reading.rows_for(circuit, rows)), place, as_json, quiet)
+        return
     posteriors = circuit.marginals(given)
-    told = lines([(v.name, _words(v, posteriors[v.name])) for v in circuit.schema])
-    plain = {v.name: _plain(v, posteriors[v.name]) for v in circuit.schema}
+    asked = [v for v in circuit.schema if v.name in posteriors]
+    told = lines([(v.name, _words(v, posteriors[v.name])) for v in asked])
+    plain = {v.name: _plain(v, posteriors[v.name]) for v in asked}
     answer({"given": given, "marginals": plain, "exact": True}, told, as_json)
+
+
+def _posterior_table(circuit: "Circuit", table: "Table") -> Any:
+    """An arrow table of the distributions given each row: a column a state, mean and std of a number."""
+    import pyarrow
+
+    found = circuit.marginals(rows=table)
+    parts = {v.name: v.states if v.is_categorical else ("mean", "std") for v in circuit.schema}
+    return pyarrow.table(
+        {
+            f"{name}={part}": posterior[:, i]
+            for name, posterior in found.items()
+            for i, part in enumerate(parts[name])
+        }
+    )
 
 
 def _estimates(model: Path, given: str | None, how: "Sampling") -> dict[str, dict[str, list[Any]]]:

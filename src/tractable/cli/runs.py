@@ -9,6 +9,7 @@ from tractable.cli.progress import OnProgress
 
 if TYPE_CHECKING:
     from tractable.approximate import NetworkLearner
+    from tractable.conditional import ConditionalLearner
     from tractable.data import Table
     from tractable.formats.network_files import NetworkDocument
     from tractable.learners import Learner
@@ -24,7 +25,7 @@ class Recorded(Protocol):
         """Its provenance."""
 
 
-L = TypeVar("L", bound="Learner | NetworkLearner")
+L = TypeVar("L", bound="Learner | ConditionalLearner | NetworkLearner")
 T = TypeVar("T", bound=Recorded)
 
 
@@ -111,7 +112,7 @@ class Run(ABC, Generic[L, T]):
         """What there is to tell of it but for its file and the time it took."""
 
 
-class CircuitRun(Run["Learner", "Circuit"]):
+class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):
     """A run of a learner of circuits."""
 
     labels: ClassVar[dict[str, str]] = {

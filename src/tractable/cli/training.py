@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tractable.cli import options
+
 if TYPE_CHECKING:
+    from tractable.approximate import NetworkLearner
     from tractable.cli.reading import Reading
+    from tractable.conditional import ConditionalLearner
     from tractable.data import Table
+    from tractable.learners import Learner
 
 
 def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
@@ -22,6 +28,31 @@ def read_tables(
     """The training table and, coded by the same schema, the validation table."""
     table = reading.table(train, weight)
     return table, None if valid is None else reading.table(valid, weight, schema=table.schema)
+
+
+def give_roles(
+    tables: "tuple[Table, Table | None]",
+    learner: "Learner | ConditionalLearner | NetworkLearner",
+    targets: str | None,
+) -> "tuple[Table, Table | None]":
+    """The tables with targets and inputs, for a learner of conditional models; all other columns are inputs.
+
+    Raises:
+        ValueError: if targets are named for a joint model, or none for a conditional one.
+    """
+    from tractable.conditional import ConditionalLearner
+
+    table, valid = tables
+    if not isinstance(learner, ConditionalLearner):
+        if targets is not None:
+            raise ValueError(f"{learner.name} learns a joint model of all columns: it takes no --targets")
+        return tables
+    if targets is None:
+        if table.schema.inputs.size:  # a schema file has said it
+            return tables
+        raise ValueError(f"{learner.name} learns a conditional model: name what to predict by --targets A,B")
+    schema = table.schema.with_targets(table.schema.columns(options.names(targets)))
+    return replace(table, schema=schema), None if valid is None else replace(valid, schema=schema)
 
 
 @contextmanager

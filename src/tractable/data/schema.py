@@ -1,7 +1,7 @@
 """What a table's columns are called and which values they take."""
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from math import inf, isfinite
@@ -245,6 +245,24 @@ class Schema:
     def columns(self, names: Iterable[Hashable]) -> list[int]:
         """The positions of several columns."""
         return [self.column(name) for name in names]
+
+    def with_inputs(self, columns: Iterable[int]) -> "Schema":
+        """The same columns, of which those given are inputs; the others keep their roles."""
+        inputs = {int(c) for c in columns}
+        return Schema(
+            tuple(replace(v, role="input") if c in inputs else v for c, v in enumerate(self.variables))
+        )
+
+    def with_targets(self, columns: Iterable[int]) -> "Schema":
+        """The same columns, of which those given are targets and all others inputs; potentials stay."""
+        targets = {int(c) for c in columns}
+        roles: list[Role] = ["target" if c in targets else "input" for c in range(len(self))]
+        return Schema(
+            tuple(
+                v if v.role == "potential" else replace(v, role=role)
+                for v, role in zip(self.variables, roles, strict=True)
+            )
+        )
 
     def select(self, columns: Iterable[int]) -> "Schema":
         """A schema of the given columns only."""

@@ -17,9 +17,19 @@ def unseen_share(weight: float) -> float:
 
 
 def warn_of_unseen(table: Table, done: str) -> None:
-    """Warn, in one line, of the rows with states that the schema does not have, and say what is done."""
+    """Warn, in one line, of the rows with states that the schema does not have, and say what is done.
+
+    Raises:
+        ValueError: if such a state is in an input, which must have a value.
+    """
     if table.unseen is None:
         return
+    for column in table.schema.inputs[table.unseen[:, table.schema.inputs].any(axis=0)].tolist():
+        row = int(table.unseen[:, column].argmax())
+        raise ValueError(
+            f"column '{table.schema[column].name}', row {row}: the training rows did not have this state, and"
+            " an input must have a known one"
+        )
     rows = int((table.unseen_cells > 0).sum())
     names = [table.schema[int(column)].name for column in np.flatnonzero(table.unseen.any(axis=0))]
     some = ", ".join(f"'{name}'" for name in names[:4]) + (", ..." if len(names) > 4 else "")

@@ -15,6 +15,7 @@ from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
+from tractable.formats.roles import warn_of_lost_roles
 from tractable.networks.writing import decimal
 
 
@@ -24,6 +25,7 @@ def write_ac(document: Document, path: Path) -> None:
     Raises:
         ValueError: if a column is not categorical, or a number does not fit the format.
     """
+    warn_of_lost_roles(document.graph.schema, ".ac")
     write_text(path, ac_text(document.graph))
 
 

@@ -21,6 +21,7 @@ from tractable.formats.ac_writing import ac_text
 from tractable.formats.atomic import new_folder, write_text
 from tractable.formats.document import Document
 from tractable.formats.kernels import spread_owners
+from tractable.formats.roles import warn_of_lost_roles
 from tractable.networks.writing import decimal
 
 MOST_LEAVES = 256
@@ -47,6 +48,7 @@ def write_spn(document: Document, path: Path) -> None:
         if variable.cardinality != 2:
             raise ValueError(f"a .spn has binary columns only; column '{variable.name}' is not binary")
     require_own_folder(path)
+    warn_of_lost_roles(graph.schema, ".spn")
     top = _top(graph)
     with new_folder(path) as folder:
         scopes = [_write_leaf(folder, number, part) for number, part in enumerate(top.parts, start=1)]

@@ -32,7 +32,7 @@ class Structure(ABC):
 
     def __init__(self, states: Ints, first_items: Sequence[Ints]) -> None:
         self.states = states  # (columns,) the number of states of each column
-        self.circuit = GrowingCircuit(states)
+        self.circuit = self._new_circuit()
         self._first_items = tuple(first_items)  # the features of each item before any split
         self._items = list(first_items)
         self._history: list[tuple[int, int]] = []  # items, and the columns that they were split on
@@ -92,7 +92,7 @@ class Structure(ABC):
     def undo(self, splits: int) -> None:
         """Go back to the structure after the first so many splits, with a new circuit."""
         kept = self._history[:splits]
-        self.circuit = GrowingCircuit(self.states)
+        self.circuit = self._new_circuit()
         self._items, self._history = list(self._first_items), []
         for item, column in kept:
             self._grow(item, column)
@@ -100,6 +100,10 @@ class Structure(ABC):
     def freeze(self, schema: Schema, log_weight: Floats, log_factor: float = 0.0) -> Graph:
         """The circuit under weights of all features, times a constant factor."""
         return freeze_circuit(self.circuit, schema, log_weight, log_factor)
+
+    def _new_circuit(self) -> GrowingCircuit:
+        """The circuit before any split."""
+        return GrowingCircuit(self.states)
 
     def _grow(self, item: int, column: int) -> None:
         """Split the features of an item in the circuit, and note the new items."""

@@ -12,12 +12,13 @@ from tractable.leaves.piece import Piece
 from tractable.leaves.poisson import Poisson
 from tractable.leaves.potential import Potential
 from tractable.leaves.rounded import Rounded
+from tractable.leaves.within import Within
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), NegativeBinomial(), Histogram(),
-        Piece(), Rounded(Gaussian()), Rounded(Piece()), Constant(), Potential(),
+        Piece(), Rounded(Gaussian()), Rounded(Piece()), Constant(), Potential(), Within(),
     )
 }  # fmt: skip
 

@@ -12,7 +12,6 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.circuit.check import check_graph
 from tractable.data import Table, collapse
-from tractable.engine import log_values
 from tractable.parameters.method import Course, Fitted, Method, WeightedRows, is_over
 from tractable.parameters.start import randomise
 from tractable.progress import Stopped, Watch
@@ -28,6 +27,7 @@ METHODS: Registry[Method] = Registry(
         "eg": Home("tractable.parameters.eg", "EG"),
         "sma": Home("tractable.parameters.sma", "SMA"),
         "closed-form": Home("tractable.parameters.closed_form", "ClosedForm"),
+        "discriminative": Home("tractable.parameters.discriminative", "Discriminative"),
     },
 )
 
@@ -49,7 +49,7 @@ def fit(
     for name, some in (("training", table), ("validation", valid)):
         if some is not None and some.schema != graph.schema:
             raise ValueError(f"the {name} table has another schema than the circuit")
-    rows, held_out = _weighted_rows(table), None if valid is None else _weighted_rows(valid)
+    rows, held_out = weighted_rows(table), None if valid is None else weighted_rows(valid)
     start = how.prepare(graph, table)
     with watch or Watch() as watching:
         course = _follow(start, rows, held_out, how, rng, watching)
@@ -72,9 +72,7 @@ def _follow(
         course, last = Course.from_state(saved, start)
     with suppress(Stopped):
         for step in islice(how.run(start, rows, rng, watch, last), 0 if last is None else 1, None):
-            score = (
-                None if held_out is None else held_out.mean_log_likelihood(partial(log_values, step.graph))
-            )
+            score = None if held_out is None else how.score(step.graph, held_out)
             course.record(step, score)
             watch.report(how.title, course.done, how.iterations, step.train if score is None else score)
             if course.done >= how.iterations or is_over(course, how, watch):
@@ -83,7 +81,7 @@ def _follow(
     return course
 
 
-def _weighted_rows(table: Table) -> WeightedRows:
+def weighted_rows(table: Table) -> WeightedRows:
     """The distinct rows of positive weight."""
     distinct, _ = collapse(table)
     some = distinct.row_weights > 0
@@ -92,4 +90,4 @@ def _weighted_rows(table: Table) -> WeightedRows:
     return WeightedRows(distinct.values[some], distinct.row_weights[some])
 
 
-__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise"]
+__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise", "weighted_rows"]

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.circuit.states import parameter_state, with_parameter_state
 from tractable.data import Table
+from tractable.engine import log_values
 from tractable.progress import State, Watch
 from tractable.settings import Configurable, setting
 
@@ -100,6 +102,14 @@ class Method(Configurable, ABC):
         break off a step by `watch`.
         """
         return self.steps(graph if after is None else after.graph, rows, rng)
+
+    def score(self, graph: Graph, rows: WeightedRows) -> float:
+        """How well a circuit does on rows, as validation rows judge it: the mean log-likelihood."""
+        return rows.mean_log_likelihood(partial(log_values, graph))
+
+    def remark(self, graph: Graph) -> str | None:
+        """What the parameters were fitted to, for the provenance, if not to the rows as they are."""
+        return None
 
     def finish(self, graph: Graph) -> Graph:
         """The circuit in the form that users get."""

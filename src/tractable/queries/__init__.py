@@ -14,12 +14,17 @@ from tractable.queries.columns import (
 from tractable.queries.comparison import divergence
 from tractable.queries.densities import AnswerKind, answer_kind, density_columns, density_mask, has_density
 from tractable.queries.information import Estimate, entropy, mutual_information
-from tractable.queries.marginals import expected_cells, joint_marginal, marginals
+from tractable.queries.marginals import expected_cells, joint_marginal, joint_marginals, marginals
 from tractable.queries.moments import Moments, moments
 from tractable.queries.mpe import Completion, most_probable
 from tractable.queries.probability import FAR_OUT, evidence_log_prob, log_conditional, log_prob
-from tractable.queries.requirements import require_distribution, require_possible
-from tractable.queries.sampling import impute, sample
+from tractable.queries.requirements import (
+    require_distribution,
+    require_inputs,
+    require_possible,
+    require_valid,
+)
+from tractable.queries.sampling import impute, sample, sample_rows
 
 __all__ = [
     "FAR_OUT",
@@ -41,6 +46,7 @@ __all__ = [
     "has_density",
     "impute",
     "joint_marginal",
+    "joint_marginals",
     "log_conditional",
     "log_prob",
     "marginals",
@@ -48,8 +54,11 @@ __all__ = [
     "most_probable",
     "mutual_information",
     "require_distribution",
+    "require_inputs",
     "require_possible",
+    "require_valid",
     "sample",
+    "sample_rows",
     "state_log_probs",
     "weighted_mean",
 ]

@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.circuit import Graph, explain_deterministic, is_deterministic
+from tractable.circuit import Graph, condition, explain_deterministic, is_deterministic
 from tractable.data import Evidence
 from tractable.queries.closed_form import deterministic_entropy
 from tractable.queries.marginals import joint_log_marginal
 from tractable.queries.probability import log_prob
-from tractable.queries.requirements import require_known
+from tractable.queries.requirements import require_known, require_targets, require_valid
 from tractable.queries.sampling import sample
 
 InformationMethod = Literal["exact", "sample"]
@@ -37,20 +37,23 @@ def entropy(
 ) -> Estimate:
     """The entropy of some columns together given evidence.
 
-    Exact for few combinations of states, and for all columns of a deterministic circuit without evidence.
+    Exact for few combinations of states, and for all columns that the evidence leaves open if the circuit is
+    deterministic then.
 
     Raises:
         ValueError: if it cannot be had exactly; `method="sample"` then estimates it.
     """
     require_known(method, InformationMethod)
+    require_targets(graph, columns)
     if method == "sample":
         return estimate_mean(-_part_log_prob(graph, given, columns, sample(graph, DRAWS, given, seed)))
     if count_states(graph, columns) <= MOST_STATES:
         return Estimate(_table_entropy(joint_log_marginal(graph, columns, given)))
-    everything = len(columns) == len(graph.schema) and not given.columns
-    if everything and is_deterministic(graph):
-        return Estimate(deterministic_entropy(graph))
-    why = explain_deterministic(graph) or "only all columns without evidence have a closed form"
+    rest = _given_evidence(graph, given)
+    everything = {graph.schema[c].name for c in columns} >= set(rest.schema.names)
+    if everything and is_deterministic(rest):
+        return Estimate(deterministic_entropy(rest))
+    why = explain_deterministic(rest) or "only all columns that are not given have a closed form"
     raise ValueError(
         f"the entropy of so many values has no exact answer here ({why}); method='sample' estimates it"
     )
@@ -74,6 +77,7 @@ def mutual_information(
         name = graph.schema[min(set(one) & set(other))].name
         raise ValueError(f"column '{name}' stands on both sides")
     together = [*one, *other]
+    require_targets(graph, together)
     if method == "sample":
         rows = sample(graph, DRAWS, given, seed)
         joint, first, second = (_part_log_prob(graph, given, p, rows) for p in (together, one, other))
@@ -84,6 +88,14 @@ def mutual_information(
     sides = tuple(range(len(one), len(together))), tuple(range(len(one)))
     first, second = (np.logaddexp.reduce(table, axis=side, keepdims=True) for side in sides)
     return Estimate(max(0.0, expected_difference(table, first, second)))
+
+
+def _given_evidence(graph: Graph, given: Evidence) -> Graph:
+    """The distribution of the columns that evidence leaves open; the circuit itself without evidence."""
+    if not given.columns:
+        return graph
+    require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
+    return condition(graph, given.row, given.regions, normalised=True)
 
 
 def count_states(graph: Graph, columns: Sequence[int]) -> float:

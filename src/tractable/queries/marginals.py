@@ -10,7 +10,7 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph, condition, marginalise
 from tractable.data import Evidence, Interval, Region, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
-from tractable.queries.requirements import require_possible, require_valid
+from tractable.queries.requirements import require_possible, require_targets, require_valid
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
 TOGETHER = 1 << 17  # of them that are evaluated at once
@@ -21,7 +21,8 @@ def marginals(
 ) -> list[Floats]:
     """Each column's posterior given each row, in one sweep up and one down.
 
-    A categorical column has shape (rows, states); a real or count column (rows, 2): mean and variance.
+    A categorical column has shape (rows, states); a real or count column (rows, 2): mean and variance. What
+    stands for a column that the circuit is conditional on means nothing.
 
     Raises:
         ValueError: if a row has probability zero.
@@ -90,6 +91,31 @@ def joint_log_marginal(graph: Graph, columns: Sequence[int], given: Evidence) ->
     return np.concatenate(tables).reshape(shape)
 
 
+def joint_marginals(graph: Graph, columns: Sequence[int], rows: Floats) -> Floats:
+    """P(those columns | row) for every combination of their states, row by row.
+
+    A column that has a value in a row has all its mass there. One sweep over all rows for each combination.
+    Shape (rows, states of the first, ...).
+
+    Raises:
+        ValueError: if a column is not categorical, there are too many combinations, or a row is impossible.
+    """
+    _check_table(graph, columns)
+    shape = tuple(graph.schema[c].cardinality for c in columns)
+    require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
+    below = log_values(graph, rows)
+    require_possible(below)
+    table = np.empty((len(rows), prod(shape)))
+    for number in range(prod(shape)):
+        states = np.unravel_index(number, shape) if shape else ()
+        supposed, agrees = rows.copy(), np.ones(len(rows), dtype=np.bool_)
+        for c, state in zip(columns, states, strict=True):
+            agrees &= np.isnan(rows[:, c]) | (rows[:, c] == state)
+            supposed[:, c] = state
+        table[:, number] = np.where(agrees, np.exp(log_values(graph, supposed) - below), 0.0)
+    return table.reshape(len(rows), *shape)
+
+
 def _state_logs(part: Graph, columns: Sequence[int], given: Evidence, numbers: range) -> Floats:
     """The log-values of some combinations of states, numbered as in a flat table. Shape (numbers,)."""
     shape = tuple(len(v.states) for v in part.schema)
@@ -104,7 +130,8 @@ def _state_logs(part: Graph, columns: Sequence[int], given: Evidence, numbers: r
 
 
 def _check_table(graph: Graph, columns: Sequence[int]) -> None:
-    """Refuse columns whose joint distribution is no table, or too large a one."""
+    """Refuse columns whose joint distribution is no table, or too large a one, and columns that are given."""
+    require_targets(graph, columns)
     for i, c in enumerate(columns):
         variable = graph.schema[c]
         if not variable.is_categorical:

@@ -8,6 +8,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence, Variable
 from tractable.queries.marginals import marginals
+from tractable.queries.requirements import require_targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,10 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
     """The mean and variance of a column given evidence; of a categorical one, when its states are numbers.
 
     Raises:
-        ValueError: if the column has text states, or the evidence has probability zero.
+        ValueError: if the column has text states or is an input, or the evidence has probability zero.
     """
     variable = graph.schema[column]
+    require_targets(graph, [column])
     posterior = marginals(graph, given.row[None, :], given.regions)[column][0]
     if variable.is_categorical:
         states = _numbers(variable)

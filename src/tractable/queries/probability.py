@@ -9,7 +9,12 @@ from tractable.circuit import Graph, condition
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import join_evidence
 from tractable.engine import Regions, log_partition_function, log_values
-from tractable.queries.requirements import require_distribution, require_possible, require_valid
+from tractable.queries.requirements import (
+    require_distribution,
+    require_possible,
+    require_targets,
+    require_valid,
+)
 
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
 FAR_OUT = 1e6  # the logarithm of evidence from which differences of logarithms lose more than ten digits
@@ -80,8 +85,9 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
     """log P(query | given), one number.
 
     Raises:
-        ValueError: if what is given has probability zero.
+        ValueError: if what is given has probability zero, or the query is about an input that is not given.
     """
+    require_targets(graph, (c for c in query.columns if np.isnan(given.row[c])))
     both = join_evidence(query, given, graph.schema)
     below, above = _evidence_values(graph, given, both)
     require_possible(np.array([below]))

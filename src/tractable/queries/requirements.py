@@ -15,14 +15,51 @@ from tractable.engine import log_partition_function
 def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
     """Refuse a circuit that is not smooth and decomposable (as far as the given columns go).
 
+    The columns are those to be summed out. An input is never summed out, even where the circuit could: it
+    holds no distribution over inputs that was learned.
+
     Raises:
         ValueError: naming the first node, or the column, that is at fault.
     """
-    fault = remember(graph, "validity", _fault)
-    if fault is not None and columns is not None:
-        fault = _partial_fault(graph, {int(c) for c in columns})
+    if columns is None:
+        fault = remember(graph, "validity", _fault)
+    else:
+        summed = {int(c) for c in columns}
+        require_inputs(graph, summed)
+        fault = remember(graph, "validity", _fault) and _partial_fault(graph, summed)
     if fault is not None:
         raise ValueError(fault)
+
+
+def require_inputs(graph: Graph, missing: Iterable[int]) -> None:
+    """Refuse a question that leaves an input without a value.
+
+    Raises:
+        ValueError: naming the first such column.
+    """
+    if not graph.schema.inputs.size:
+        return
+    for column in sorted(set(missing) & set(graph.schema.inputs.tolist())):
+        raise ValueError(
+            f"column '{graph.schema[column].name}' is an input of the circuit: it must have a value,"
+            " because a conditional model has no distribution over its inputs (a joint model has)"
+        )
+
+
+def require_targets(graph: Graph, columns: Iterable[int]) -> None:
+    """Refuse a question about the distribution of a column that the circuit is conditional on.
+
+    Raises:
+        ValueError: naming the first such column.
+    """
+    for column in columns:
+        variable = graph.schema[int(column)]
+        if variable.role != "target":
+            kind = "an input" if variable.role == "input" else "a potential"
+            raise ValueError(
+                f"column '{variable.name}' is {kind} of the circuit and has no distribution: ask about"
+                " targets, given a value of it"
+            )
 
 
 def require_distribution(graph: Graph) -> None:
@@ -75,13 +112,9 @@ def _fault(graph: Graph) -> str | None:
 def _partial_fault(graph: Graph, columns: set[int]) -> str | None:
     """Why some columns cannot be summed out, in words."""
     targets = graph.schema.targets.tolist()
-    inputs = sorted(columns - set(targets))
-    if not inputs and remember(graph, "validity of targets", lambda g: _summing_fault(g, targets)) is None:
+    if remember(graph, "validity of targets", lambda g: _summing_fault(g, targets)) is None:
         return None  # looked at once, not anew for each choice of columns
-    fault = _summing_fault(graph, sorted(columns))
-    if fault is not None and inputs and _summing_fault(graph, sorted(columns & set(targets))) is None:
-        return f"column '{graph.schema[inputs[0]].name}' is an input of the circuit: it must have a value"
-    return fault
+    return _summing_fault(graph, sorted(columns & set(targets)))
 
 
 def _summing_fault(graph: Graph, columns: list[int]) -> str | None:

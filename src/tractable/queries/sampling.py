@@ -22,11 +22,27 @@ def sample(graph: Graph, count: int, given: Evidence, seed: int, *, threads: int
     Raises:
         ValueError: if the evidence has probability zero, or `count` is negative.
     """
-    if not isinstance(count, Integral) or count < 0:
-        raise ValueError(f"{count} rows cannot be drawn")
+    _check_count(count)
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     require_possible(log_values(graph, given.row[None, :], given.regions))
     return samples(graph, given.row, count, seed, given.regions, threads=threads)
+
+
+def sample_rows(graph: Graph, rows: Floats, count: int, seed: int) -> Floats:
+    """For each row `count` draws of its missing cells given the others, one row after another.
+
+    Shape (rows times count, columns).
+
+    Raises:
+        ValueError: if a row has probability zero, or `count` is negative.
+    """
+    _check_count(count)
+    return impute(graph, np.repeat(rows, count, axis=0), method="sample", seed=seed)
+
+
+def _check_count(count: int) -> None:
+    if not isinstance(count, Integral) or count < 0:
+        raise ValueError(f"{count} rows cannot be drawn")
 
 
 def impute(

@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from tractable.approximate import NETWORK_LEARNERS
+from tractable.conditional import CONDITIONAL
 from tractable.learners import LEARNERS
 from tractable.settings import (
     Between,
@@ -24,6 +25,11 @@ def learner_list() -> list[dict[str, Any]]:
         {"name": name, "estimator": estimators.get(name), "summary": summary(LEARNERS[name])}
         for name in LEARNERS
     ]
+
+
+def conditional_learner_list() -> list[dict[str, Any]]:
+    """Every learner of conditional models by name, with one line about it."""
+    return [{"name": name, "summary": summary(CONDITIONAL[name])} for name in CONDITIONAL]
 
 
 def network_learner_list() -> list[dict[str, Any]]:
@@ -85,8 +91,9 @@ def describe_choice(choice: Choice) -> str:
 def reference_page() -> str:
     """The page of the documentation that lists all learners with their settings, as Markdown."""
     circuits = (circuit_entry(name, LEARNERS[name]) for name in LEARNERS)
+    conditional = (conditional_entry(name, CONDITIONAL[name]) for name in CONDITIONAL)
     networks = (network_entry(name, NETWORK_LEARNERS[name]) for name in NETWORK_LEARNERS)
-    return "\n".join([_HEAD, *circuits, _NETWORKS, *networks])
+    return "\n".join([_HEAD, *circuits, _CONDITIONAL, *conditional, _NETWORKS, *networks])
 
 
 def circuit_entry(name: str, kind: type[Configurable]) -> str:
@@ -98,6 +105,13 @@ def circuit_entry(name: str, kind: type[Configurable]) -> str:
     ]
     header = ("Setting", "Default", "Meaning", "Searched by `tune`")
     return _entry(f"## `{name}`", kind, f"`tr.{estimator}`", [header, *rows])
+
+
+def conditional_entry(name: str, kind: type[Configurable]) -> str:
+    """The section of the reference page about a learner of conditional models."""
+    rows = [(f"`{one['name']}`", f"`{one['default']}`", one["text"]) for one in learner_settings(name)]
+    header = ("Setting", "Default", "Meaning")
+    return _entry(f"### `{name}`", kind, f"`tractable learn {name}`", [header, *rows])
 
 
 def network_entry(name: str, kind: type[Configurable]) -> str:
@@ -125,6 +139,12 @@ _HEAD = """# Learners and their settings
 This page is generated from the declarations in `src/tractable/learners/` by `make reference`; a test holds
 it to them. Every setting can be given as `--set name=value` to `tractable learn`, or by name to the
 estimator.
+"""
+
+_CONDITIONAL = """## Conditional models
+
+These learn P(targets | inputs), without a distribution over the inputs: `tractable learn cacmn train.csv
+--targets a,b` takes all other columns as inputs. Targets may be missing in the training rows, inputs may not.
 """
 
 _NETWORKS = """## Networks with approximate answers

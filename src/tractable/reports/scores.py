@@ -33,9 +33,14 @@ def score_summary(logs: Floats, weights: Floats) -> dict[str, Any]:
 
 
 def density_facts(table: Table, given: Sequence[int] = ()) -> dict[str, Any]:
-    """Whether a log-likelihood of the rows is that of a density, and of how many real columns."""
+    """Whether a log-likelihood of the rows is that of a density, and of how many real columns.
+
+    Where there are inputs it is that of the targets given them, and their numbers are told as well.
+    """
     columns = density_columns(table.schema, table.values, given)
-    return {"density": bool(columns), "density_columns": len(columns)}
+    inputs = table.schema.inputs.size
+    conditional = {"targets": table.schema.targets.size, "inputs": inputs} if inputs else {}
+    return {"density": bool(columns), "density_columns": len(columns), **conditional}
 
 
 def column_summary(circuit: Circuit, table: Table) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likel
 from tractable.data import Table
 from tractable.formats.network_files import NetworkDocument
 from tractable.model import Circuit
+from tractable.parameters import Method, weighted_rows
 from tractable.reports.scores import density_facts, mean_log_likelihood
 
 
@@ -37,11 +38,19 @@ def network_summary(document: NetworkDocument, table: Table, valid: Table | None
     }
 
 
-def fitting_summary(circuit: Circuit, table: Table, valid: Table | None) -> dict[str, Any]:
-    """How the parameters of a model were fitted, its size, and its scores."""
+def fitting_summary(circuit: Circuit, how: Method, table: Table, valid: Table | None) -> dict[str, Any]:
+    """How the parameters of a model were fitted, its size, and its scores.
+
+    A method that fits a conditional distribution is judged by conditional log-likelihoods in addition.
+    """
+    judged = {"train_cll": table, "valid_cll": valid} if how.remark(circuit.graph) is not None else {}
     return {
         "method": circuit.about["parameters"]["method"],
         **_size_and_scores(circuit, table, valid),
+        **{
+            name: None if rows is None else how.score(circuit.graph, weighted_rows(rows))
+            for name, rows in judged.items()
+        },
         "finished": circuit.about["finished"],
     }
 

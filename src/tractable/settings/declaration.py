@@ -84,7 +84,7 @@ class Configurable:
     def _store_tuple(self, name: str) -> None:
         """Let one number stand for a tuple of itself."""
         value = getattr(self, name)
-        items = (value,) if isinstance(value, int | float) else tuple(value)
+        items = (value,) if isinstance(value, int | float | str) else tuple(value)
         object.__setattr__(self, name, items)  # settings are frozen for everybody else
 
     def _check(self, name: str, kind: Any, constraint: Constraint) -> None:

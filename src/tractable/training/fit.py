@@ -1,6 +1,5 @@
 """Parameters of a circuit, fitted by a named method."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,9 +45,12 @@ def refit(
 ) -> tuple[Circuit, Fitted]:
     """The circuit with fitted parameters, which its provenance tells, and how the scores went."""
     fitted = fit(circuit.graph, table, how, np.random.default_rng(seed), valid=valid, watch=watch)
-    return Circuit(fitted.graph, {**circuit.about, **_record(how, seed, table, watch)}), fitted
+    record = _record(how, seed, table, watch)
+    if (remark := how.remark(fitted.graph)) is not None:
+        record["parameters"]["fitted"] = remark
+    return Circuit(fitted.graph, {**circuit.about, **record}), fitted
 
 
-def _record(how: Method, seed: int, table: Table, watch: Watch) -> Mapping[str, Any]:
+def _record(how: Method, seed: int, table: Table, watch: Watch) -> dict[str, Any]:
     made = {"method": how.name, "settings": plain_settings(how), "seed": seed, "rows": len(table)}
     return {"parameters": made, "finished": not watch.should_stop()}

@@ -3,25 +3,28 @@
 from collections.abc import Sequence
 
 from tractable.approximate import NETWORK_LEARNERS, NetworkLearner
+from tractable.conditional import CONDITIONAL, ConditionalLearner
 from tractable.learners import LEARNERS, Learner
 from tractable.settings import settings_from_text, unknown_name
 
 
-def find_learner(name: str) -> type[Learner] | type[NetworkLearner]:
-    """The class of a learner of circuits or of networks.
+def find_learner(name: str) -> type[Learner] | type[NetworkLearner] | type[ConditionalLearner]:
+    """The class of a learner of circuits, joint or conditional, or of networks.
 
     Raises:
         ValueError: naming what is unknown, with the nearest name of either kind.
     """
     if name in NETWORK_LEARNERS:
         return NETWORK_LEARNERS[name]
+    if name in CONDITIONAL:
+        return CONDITIONAL[name]
     if name not in LEARNERS:
-        raise unknown_name(LEARNERS.noun, name, [*LEARNERS, *NETWORK_LEARNERS])
+        raise unknown_name(LEARNERS.noun, name, [*LEARNERS, *CONDITIONAL, *NETWORK_LEARNERS])
     return LEARNERS[name]
 
 
-def make_learner(name: str, texts: Sequence[str] = ()) -> Learner | NetworkLearner:
-    """A learner of circuits or of networks, with settings as texts `name=value`.
+def make_learner(name: str, texts: Sequence[str] = ()) -> Learner | NetworkLearner | ConditionalLearner:
+    """A learner of circuits, joint or conditional, or of networks, with settings as texts `name=value`.
 
     Raises:
         ValueError: naming what is unknown or not allowed.
@@ -42,5 +45,10 @@ def find_circuit_learner(name: str) -> type[Learner]:
             f"{name} learns a Markov network, whose log-likelihood is intractable, and models are compared by"
             " log-likelihood here; it chooses its own penalty by pseudo-likelihood on the rows of"
             f" `tractable learn {name} TRAIN --valid FILE`"
+        )
+    if issubclass(kind, ConditionalLearner):
+        raise ValueError(
+            f"{name} learns a conditional model, and joint models are compared here: use `tractable learn"
+            f" {name} TRAIN --targets A,B`"
         )
     return kind

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tractable.approximate import NetworkLearner
+from tractable.conditional import ConditionalLearner
 from tractable.data import Table
 from tractable.formats.network_files import NetworkDocument
 from tractable.learners import Learner
@@ -21,7 +22,7 @@ class Trained(NamedTuple):
 
 
 def train(
-    learner: Learner,
+    learner: Learner | ConditionalLearner,
     table: Table,
     valid: Table | None,
     about: Mapping[str, Any],

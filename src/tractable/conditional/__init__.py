@@ -1,0 +1,18 @@
+"""From a table with targets and inputs to a circuit of P(targets | inputs).
+
+To add a learner: a file with a class that declares its settings, and a line in the table below. Its
+command-line settings, its entry of the reference page and the contract tests follow from these two.
+"""
+
+from tractable.conditional.learner import ConditionalLearner
+from tractable.settings import Home, Registry
+
+CONDITIONAL: Registry[ConditionalLearner] = Registry(
+    "learner",
+    {
+        "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner"),
+        "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner"),
+    },
+)
+
+__all__ = ["CONDITIONAL", "ConditionalLearner"]

@@ -1,0 +1,75 @@
+"""Rooshenas, «Learning Tractable Graphical Models», 2017, section 4.4.2: CACMN."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.conditional.learner import ConditionalLearner
+from tractable.conditional.roles import as_joint_table, with_roles
+from tractable.data import Table
+from tractable.learners.learner import Learned
+from tractable.learners.markov.eacmn import EACMNLearner
+from tractable.parameters import fit
+from tractable.parameters.discriminative import Discriminative
+from tractable.progress import Watch
+from tractable.settings import Between, redeclare, setting
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CACMNLearner(ConditionalLearner):
+    """The Markov network that `eacmn` learns over all columns, its weights fitted to targets given inputs.
+
+    The circuit stays valid over all columns, so it is as large as that of a joint model. Numeric columns take
+    part through pieces, whose densities stay as they are when the weights are fitted.
+    """
+
+    name: ClassVar[str] = "cacmn"
+    title: ClassVar[str] = "Markov network with conditional weights"
+
+    l1: float = setting(
+        0.1,
+        "L1 penalty of the conditional fit: the price in nats of a unit of a weight's distance from that of"
+        " the joint network.",
+        at_least=0,
+        search=Between(0.01, 5, log=True),
+    )
+    deviation: float = setting(
+        0.5,
+        "Standard deviation of the Gaussian prior of a weight around that of the joint network.",
+        at_least=1e-6,
+        search=Between(0.05, 5, log=True),
+    )
+    iterations: int = redeclare(Discriminative, "iterations", 30)
+    joint_l1: float = redeclare(EACMNLearner, "l1", 2.0)
+    joint_variance: float = redeclare(EACMNLearner, "variance", 2.0)
+    split_cost: float = redeclare(EACMNLearner, "split_cost", 3.0)
+    edge_cost: float = redeclare(EACMNLearner, "edge_cost", 0.1)
+    max_edges: int = redeclare(EACMNLearner, "max_edges", 1_000_000)
+    smoothing: float = redeclare(EACMNLearner, "smoothing", 1.0)
+    min_support: float = redeclare(EACMNLearner, "min_support", 1e-4)
+    patience: int = redeclare(EACMNLearner, "patience", 100)
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        joint = self._structure_learner().learn(
+            as_joint_table(table), rng, valid=None if valid is None else as_joint_table(valid), watch=watch
+        )
+        graph = with_roles(joint, table.schema)
+        if watch.should_stop() or not table.total_weight:
+            return Learned(graph)
+        held_out = valid if valid is not None and valid.total_weight else None
+        how = Discriminative(l1=self.l1, deviation=self.deviation, iterations=self.iterations)
+        return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch).graph)
+
+    def _structure_learner(self) -> EACMNLearner:
+        return EACMNLearner(
+            l1=self.joint_l1,
+            variance=self.joint_variance,
+            split_cost=self.split_cost,
+            edge_cost=self.edge_cost,
+            max_edges=self.max_edges,
+            smoothing=self.smoothing,
+            min_support=self.min_support,
+            patience=self.patience,
+        )

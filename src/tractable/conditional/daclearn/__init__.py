@@ -1,0 +1,1 @@
+"""Conditional arithmetic circuits that are grown for the likelihood of targets given inputs."""

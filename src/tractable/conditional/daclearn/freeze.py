@@ -1,0 +1,113 @@
+"""A conditional structure is frozen to the graph that queries and files know."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
+from tractable.circuit.assemble import Edges, assemble
+from tractable.conditional.daclearn.structure import ConditionalStructure
+from tractable.data import Schema
+from tractable.leaves import FAMILIES
+from tractable.leaves.within import FARTHEST
+
+
+class _Nodes:
+    """Nodes and edges in the order in which they are made; children before their parents."""
+
+    def __init__(self, leaves: int) -> None:
+        self.kind = [LEAF] * leaves
+        self.parent: list[int] = []
+        self.child: list[int] = []
+
+    def add(self, kind: int, children: list[int]) -> int:
+        """A new inner node."""
+        node = len(self.kind)
+        self.kind.append(kind)
+        self.parent.extend([node] * len(children))
+        self.child.extend(children)
+        return node
+
+
+def freeze_conditional(
+    structure: ConditionalStructure, schema: Schema, weights: Floats, cuts: Sequence[Floats]
+) -> Graph:
+    """The circuit under weights of all features, over the columns of a schema with targets and inputs.
+
+    A feature's conditions on inputs are a sum over the states of an input, each with an indicator and the
+    weights of the features that have it. Splits on inputs whose weights are all zero are left out. `cuts` has
+    the numbers at which each input is cut into intervals, none for a categorical one.
+    """
+    columns = np.concatenate([schema.targets, schema.inputs])
+    states = structure.states
+    indicators = int(states.sum())
+    nodes = _Nodes(indicators + weights.size)
+    potential = _potentials(structure, weights, nodes, indicators)
+    root = _target_circuit(structure, nodes, potential, int(states[: structure.targets].sum()))
+    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
+    constants = indicators + np.arange(weights.size)
+    blocks = _indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
+    blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
+    features = _feature_table(structure, weights, constants, columns)
+    return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
+
+
+def _indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:
+    """A leaf for each state of each column, in their order: an indicator, or an interval of a number."""
+    blocks = []
+    first = np.cumsum(states) - states
+    for at, column, many, cut in zip(first.tolist(), columns.tolist(), states.tolist(), cuts, strict=True):
+        numeric = schema[column].is_numeric
+        ends = np.concatenate([[-FARTHEST], cut, [FARTHEST]])
+        params = np.stack([ends[:-1], ends[1:]], axis=1) if numeric else np.arange(float(many))[:, None]
+        family = FAMILIES["within" if numeric else "indicator"]
+        blocks.append(LeafBlock(family, at + np.arange(many), np.full(many, column), params))
+    return blocks
+
+
+def _potentials(structure: ConditionalStructure, weights: Floats, nodes: _Nodes, first: int) -> list[int]:
+    """The node that is the value of each feature with all features that extend it by inputs."""
+    potential = list(range(first, first + weights.size))
+    counts = weights != 0
+    for feature in range(weights.size - 1, -1, -1):
+        factors = [potential[feature]]
+        for new in structure.groups_of(feature):
+            column = structure.conditions[new][-1][0]
+            size = int(structure.states[column])
+            if not counts[new : new + size].any():
+                continue
+            counts[feature] = True
+            indicator = structure.states_of(column).start
+            below = [
+                nodes.add(PRODUCT, [indicator + k, potential[new + k]]) if counts[new + k] else indicator + k
+                for k in range(size)
+            ]
+            factors.append(nodes.add(SUM, below))
+        if len(factors) > 1:
+            potential[feature] = nodes.add(PRODUCT, factors)
+    return potential
+
+
+def _target_circuit(structure: ConditionalStructure, nodes: _Nodes, potential: list[int], states: int) -> int:
+    """The root of the circuit over targets, whose parameters are nodes."""
+    store, order, params = structure.circuit.arrays()
+    number: Ints = np.zeros(store.kind.size, dtype=np.int64)
+    number[1 : states + 1] = np.arange(states)
+    number[params] = np.array(potential)[structure.features_alone]
+    for node in order.tolist():
+        first = int(store.first[node])
+        below = number[store.child[first : first + int(store.degree[node])]]
+        number[node] = nodes.add(int(store.kind[node]), below.tolist())
+    return int(number[order[-1]])
+
+
+def _feature_table(
+    structure: ConditionalStructure, weights: Floats, constants: Ints, columns: Ints
+) -> FeatureTable:
+    """The features with their weights and conditions; the states of a numeric input are its intervals."""
+    size = np.array([len(c) for c in structure.conditions])
+    flat = np.array([pair for c in structure.conditions for pair in c], dtype=np.int64).reshape(-1, 2)
+    start = np.concatenate([[0], np.cumsum(size)])
+    equals = np.ones(len(flat), dtype=np.bool_)
+    return FeatureTable(constants, weights, start, columns[flat[:, 0]], flat[:, 1], equals)

@@ -1,0 +1,15 @@
+"""Roles of columns, which formats of other programs cannot hold."""
+
+from tractable.data.caution import caution
+from tractable.data.schema import Schema
+
+
+def warn_of_lost_roles(schema: Schema, suffix: str) -> None:
+    """Warn, in one line, that a file will not say which columns a circuit is conditional on."""
+    given = [v.name for v in schema if v.role != "target"]
+    if given:
+        some = ", ".join(f"'{name}'" for name in given[:4]) + (", ..." if len(given) > 4 else "")
+        caution(
+            f"a {suffix} file cannot say that {some} are inputs: whoever reads it must say so again"
+            " (Circuit.conditional_on, tractable convert --inputs)"
+        )

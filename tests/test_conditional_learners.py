@@ -1,0 +1,184 @@
+"""What holds of every learner in the table of conditional learners."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tractable as tr
+from tractable.arrays import Floats
+from tractable.circuit import Graph, is_valid_over
+from tractable.cli import run
+from tractable.conditional import CONDITIONAL
+from tractable.data import Schema, Table, Variable
+from tractable.progress import Progress, Watch
+from tractable.queries import log_prob, marginals
+from tractable.settings import search_space, settings_of
+
+every_learner = pytest.mark.parametrize("name", list(CONDITIONAL))
+
+SCHEMA = Schema(
+    (
+        Variable("a", states=("no", "yes"), role="input"),
+        Variable("b", states=("no", "yes"), role="input"),
+        Variable("c", states=("x", "y", "z"), role="input"),
+        Variable("u", states=("no", "yes")),
+        Variable("v", states=("low", "mid", "high")),
+        Variable("w", states=("no", "yes")),
+    )
+)
+
+
+def table(rows: int = 300, *, seed: int = 0, missing: float = 0.0) -> Table:
+    """u copies a, v copies c, and w is u unless b; each mostly. Targets may be missing."""
+    draw = np.random.default_rng(seed)
+    a, b = draw.integers(2, size=(2, rows))
+    c = draw.integers(3, size=rows)
+    noise = draw.random((3, rows)) < 0.1
+    u = np.where(noise[0], 1 - a, a)
+    v = np.where(noise[1], draw.integers(3, size=rows), c)
+    w = np.where(noise[2], draw.integers(2, size=rows), u ^ b)
+    values = np.stack([a, b, c, u, v, w], axis=1).astype(np.float64)
+    values[:, 3:][draw.random((rows, 3)) < missing] = np.nan
+    return Table(SCHEMA, values)
+
+
+def learned(name: str, some: Table, valid: Table | None = None, watch: Watch | None = None) -> Graph:
+    return CONDITIONAL[name]().learn(some, np.random.default_rng(0), valid=valid, watch=watch)
+
+
+def mean(graph: Graph, some: Table) -> float:
+    return float(log_prob(graph, some.values) @ some.row_weights / some.total_weight)
+
+
+def every_input() -> Floats:
+    rows = [[a, b, c, np.nan, np.nan, np.nan] for a in range(2) for b in range(2) for c in range(3)]
+    return np.array(rows, dtype=np.float64)
+
+
+def assert_conditional(graph: Graph) -> None:
+    assert graph.schema == SCHEMA
+    assert is_valid_over(graph, SCHEMA.targets)
+    found = marginals(graph, every_input())
+    for column in SCHEMA.targets.tolist():
+        np.testing.assert_allclose(found[column].sum(axis=1), 1.0, atol=1e-9)
+
+
+@every_learner
+def test_the_result_is_a_conditional_distribution(name: str) -> None:
+    assert_conditional(learned(name, table()))
+
+
+@every_learner
+def test_inputs_tell_more_than_the_targets_alone(name: str) -> None:
+    train, test = table(), table(200, seed=5)
+    alone = 0.0
+    for column in SCHEMA.targets.tolist():
+        shares = np.bincount(train.values[:, column].astype(int)) / len(train)
+        alone += float(np.log(shares[test.values[:, column].astype(int)]).mean())
+    assert mean(learned(name, train), test) > alone + 0.8
+
+
+@every_learner
+def test_the_same_seed_gives_the_same_circuit(name: str) -> None:
+    one, other = learned(name, table()), learned(name, table())
+    np.testing.assert_array_equal(one.child, other.child)
+    np.testing.assert_array_equal(log_prob(one, table().values), log_prob(other, table().values))
+
+
+@every_learner
+def test_weighted_rows_stand_for_repeated_rows(name: str) -> None:
+    some = table(120)
+    times = np.random.default_rng(3).integers(0, 4, len(some))
+    weighted = Table(SCHEMA, some.values, times.astype(np.float64))
+    repeated = Table(SCHEMA, np.repeat(some.values, times, axis=0))
+    one, other = learned(name, weighted), learned(name, repeated)
+    np.testing.assert_allclose(log_prob(one, some.values), log_prob(other, some.values), atol=1e-4)
+
+
+@every_learner
+def test_missing_targets_are_summed_out(name: str) -> None:
+    graph = learned(name, table(missing=0.2))
+    assert_conditional(graph)
+    assert mean(graph, table(200, seed=5)) > -2.2
+
+
+@every_learner
+def test_validation_rows_are_taken(name: str) -> None:
+    assert_conditional(learned(name, table(), valid=table(60, seed=4)))
+
+
+@every_learner
+def test_missing_inputs_are_refused_by_name(name: str) -> None:
+    values = table().values.copy()
+    values[7, 1] = np.nan
+    with pytest.raises(
+        ValueError, match=r"column 'b', row 7 of the training table is missing.*joint learner"
+    ):
+        learned(name, Table(SCHEMA, values))
+    with pytest.raises(ValueError, match="column 'b', row 7 of the validation table is missing"):
+        learned(name, table(), valid=Table(SCHEMA, values))
+
+
+@every_learner
+def test_tables_without_targets_or_inputs_are_refused(name: str) -> None:
+    for columns, role in ((range(6), "input"), ((), "target")):
+        with pytest.raises(ValueError, match=f"no column has the role '{role}'"):
+            learned(name, Table(SCHEMA.with_targets(columns), table().values))
+    with pytest.raises(ValueError, match="another schema"):
+        learned(name, table(), valid=Table(SCHEMA.with_targets([3]), table().values))
+
+
+@every_learner
+def test_rows_that_weigh_nothing_and_a_single_row_give_a_distribution(name: str) -> None:
+    assert_conditional(learned(name, Table(SCHEMA, table(20).values, np.zeros(20))))
+    assert_conditional(learned(name, table(1)))
+
+
+@every_learner
+def test_without_time_there_still_is_a_model(name: str) -> None:
+    assert_conditional(learned(name, table(), watch=Watch(seconds=0.0)))
+
+
+@every_learner
+def test_reports_tell_stage_and_progress(name: str) -> None:
+    told: list[Progress] = []
+    learned(name, table(), watch=Watch(told.append))
+    assert told
+    assert all(p.stage and p.done >= 0 and (p.total is None or p.done <= p.total) for p in told)
+
+
+@every_learner
+def test_settings_are_explained_and_some_are_searched(name: str) -> None:
+    assert CONDITIONAL[name].name == name
+    assert CONDITIONAL[name].title
+    assert search_space(CONDITIONAL[name])
+    for one in settings_of(CONDITIONAL[name]):
+        assert one.text[0].isupper(), one.name
+        assert one.text.endswith("."), one.name
+
+
+@every_learner
+def test_the_command_line_learns_conditional_models(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, some in (("train.csv", table(150)), ("valid.csv", table(60, seed=4))):
+        cells = [[SCHEMA[c].states[int(x)] for c, x in enumerate(row)] for row in some.values]
+        lines = [",".join(SCHEMA.names), *(",".join(map(str, row)) for row in cells)]
+        Path(file).write_text("\n".join(lines) + "\n")
+    command = ["learn", name, "train.csv", "--valid", "valid.csv", "--budget", "5m", "-o", "m.tract"]
+    assert run([*command, "--targets", "u,v,w", "--json", "--quiet"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["algorithm"], facts["targets"], facts["inputs"]) == (name, 3, 3)
+    circuit = tr.load("m.tract")
+    assert [v.name for v in circuit.schema if v.role == "input"] == ["a", "b", "c"]
+    assert circuit.score(tr.read("valid.csv", schema=circuit.schema)) == pytest.approx(facts["valid_ll"])
+    assert run([*command, "--quiet"]) == 2
+    assert "name what to predict by --targets" in capsys.readouterr().err
+    assert run(["learn", "chow-liu", "train.csv", "--targets", "u", "--quiet"]) == 2
+    assert "it takes no --targets" in capsys.readouterr().err
+    assert run(["learners", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["conditional_learners"]
+    assert name in [one["name"] for one in listed]
