@@ -21,6 +21,7 @@ from test_learners import categorical_table, is_normalised, mixed_table
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.circuit import Graph
 from tractable.circuit.states import graph_from_state, graph_state
+from tractable.conditional import CONDITIONAL
 from tractable.data import Table, discrete_schema
 from tractable.interrupts import note_interrupts, raise_if_interrupted
 from tractable.learners import LEARNERS
@@ -33,7 +34,7 @@ from tractable.threads import use_threads
 QUICK = {"independent", "chow-liu"}  # learners that go through the rows once and need no checkpoints
 MOST_RUNS = 40  # that a learner may need that was killed about eight times
 STOP_SECONDS = 3.0  # of the process's own time, from Ctrl-C to the model
-every_learner = pytest.mark.parametrize("name", [*LEARNERS, *NETWORK_LEARNERS])
+every_learner = pytest.mark.parametrize("name", [*LEARNERS, *CONDITIONAL, *NETWORK_LEARNERS])
 
 
 # ---- states ---------------------------------------------------------------------------------------------
@@ -200,6 +201,11 @@ def same_model(one: Graph | Network, other: Graph | Network) -> bool:
     return one.schema == other.schema and repr(one) == repr(other)
 
 
+def conditional_table(rows: int, seed: int = 0) -> Table:
+    table = categorical_table(rows, seed=seed)
+    return Table(table.schema.with_targets([0, 1]), table.values, table.weights)
+
+
 def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph | Network:
     rng = np.random.default_rng(7)
     if name in NETWORK_LEARNERS:
@@ -207,6 +213,9 @@ def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph 
         return NETWORK_LEARNERS[name](**choices).learn(
             categorical_table(300), rng, valid=held_out, watch=watch
         )
+    if name in CONDITIONAL:
+        held_out = conditional_table(60, seed=5) if valid else None
+        return CONDITIONAL[name](**choices).learn(conditional_table(200), rng, valid=held_out, watch=watch)
     held_out = mixed_table(40, seed=5) if valid else None
     return LEARNERS[name](**choices).learn(mixed_table(80), rng, valid=held_out, watch=watch)
 
@@ -296,10 +305,12 @@ def ctrl_c_after(seconds: float) -> Iterator[list[float]]:
 @every_learner
 @pytest.mark.parametrize("seconds", [0.05, 1.0])
 def test_ctrl_c_stops_every_learner_soon_with_a_model(name: str, seconds: float) -> None:
-    learners: Any = NETWORK_LEARNERS if name in NETWORK_LEARNERS else LEARNERS
-    table, valid = clustered_table(6000, 60), clustered_table(1500, 60, seed=1)
+    learners: Any = next(known for known in (NETWORK_LEARNERS, CONDITIONAL, LEARNERS) if name in known)
+    tables = [clustered_table(6000, 60), clustered_table(1500, 60, seed=1), clustered_table(60, 7)]
+    if name in CONDITIONAL:
+        tables = [Table(t.schema.with_targets([0, 1, 2]), t.values) for t in tables]
+    table, valid, small = tables
     rng = np.random.default_rng(0)
-    small = clustered_table(60, 7)
     learners[name]().learn(small, rng, valid=small, watch=Watch(seconds=2.0))  # compiles
     watch = Watch()
     with use_threads(1), watch, ctrl_c_after(seconds) as sent:
@@ -307,7 +318,7 @@ def test_ctrl_c_stops_every_learner_soon_with_a_model(name: str, seconds: float)
         took = time.process_time() - sent[0] if sent else 0.0
     assert watch.interrupted == bool(sent)
     assert took < STOP_SECONDS
-    assert isinstance(model, Network) or is_normalised(model)
+    assert isinstance(model, Network) or name in CONDITIONAL or is_normalised(model)
 
 
 def test_ctrl_c_that_was_dropped_is_raised_when_a_watch_is_entered() -> None:

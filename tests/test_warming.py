@@ -10,13 +10,16 @@ import pytest
 import tractable as tr
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.compiled import Trial
+from tractable.conditional import CONDITIONAL
 from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
 from tractable.parameters import METHODS
 from tractable.warming import PARTS, parts_of, warm_up
 from tractable.warming.questions import QUESTIONS
 
-NOT_ASKED = {"graph", "about", "schema", "unseen_share", "density_columns", "save"}  # these compute nothing
+NOT_ASKED = {  # these compute nothing
+    "graph", "about", "schema", "unseen_share", "density_columns", "save", "conditional_on",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +33,7 @@ def names(group: str) -> set[str]:
 
 def test_everything_that_is_registered_is_used() -> None:
     assert names("learners") == set(LEARNERS)
+    assert names("conditional") == set(CONDITIONAL)
     assert names("methods") == set(METHODS)
     assert names("formats") == set(FORMATS)
     assert names("networks") == set(NETWORK_LEARNERS)

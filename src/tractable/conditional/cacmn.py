@@ -5,6 +5,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
 from tractable.conditional.learner import ConditionalLearner
 from tractable.conditional.roles import as_joint_table, with_roles
 from tractable.data import Table
@@ -52,15 +54,17 @@ class CACMNLearner(ConditionalLearner):
     patience: int = redeclare(EACMNLearner, "patience", 100)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        joint = self._structure_learner().learn(
-            as_joint_table(table), rng, valid=None if valid is None else as_joint_table(valid), watch=watch
-        )
+        def learn_joint(part: Watch) -> Graph:
+            held_out = None if valid is None else as_joint_table(valid)
+            return self._structure_learner().learn(as_joint_table(table), rng, valid=held_out, watch=part)
+
+        joint = watch.remember("joint", learn_joint, graph_form(as_joint_table(table).schema), rng)
         graph = with_roles(joint, table.schema)
         if watch.should_stop() or not table.total_weight:
             return Learned(graph)
         held_out = valid if valid is not None and valid.total_weight else None
         how = Discriminative(l1=self.l1, deviation=self.deviation, iterations=self.iterations)
-        return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch).graph)
+        return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch.part("weights")).graph)
 
     def _structure_learner(self) -> EACMNLearner:
         return EACMNLearner(

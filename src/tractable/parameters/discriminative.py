@@ -14,6 +14,7 @@ from tractable.engine import log_values
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.openings import open_circuit
 from tractable.parameters.vector import ParameterVector
+from tractable.progress import Watch
 from tractable.settings import Between, redeclare, setting
 
 QUASI_NEWTON_STEPS = 10  # of one iteration
@@ -72,15 +73,27 @@ class Discriminative(Method):
 
     def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
         """Circuits after up to ten quasi-Newton steps each."""
+        return self.run(graph, rows, rng, Watch())
+
+    def run(
+        self,
+        graph: Graph,
+        rows: WeightedRows,
+        rng: np.random.Generator,
+        watch: Watch,
+        after: Step | None = None,
+    ) -> Iterator[Step]:
+        """The same steps; a later run keeps the start of the first one, to which the priors draw weights."""
         climb = _Climb(graph, rows, without_targets(rows, self._columns(graph.schema), graph.schema), self)
-        away = np.zeros(len(climb.vector))
         if not np.isfinite(climb.start_score):
             raise ValueError("a row has probability zero given its other columns: no weights can change that")
-        yield Step(graph, climb.start_score)
+        away = np.zeros(len(climb.vector)) if after is None else after.memory
+        yield Step(graph, climb.start_score, away) if after is None else after
         while True:
+            watch.break_off()
             away = climb.improve(away)
             better = climb.graph_at(away)
-            yield Step(better, climb.score(better))
+            yield Step(better, climb.score(better), away)
 
     def score(self, graph: Graph, rows: WeightedRows) -> float:
         """The mean log-likelihood of the targets given all other columns."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.approximate import NETWORK_LEARNERS
+from tractable.conditional import CONDITIONAL
 from tractable.data import Table, collapse, parse_question, read
 from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
@@ -27,7 +28,7 @@ DATA = "0, 1\n*, 10\n"  # a `.data` file that only compiled code can read
 class Part(NamedTuple):
     """Something that is used once so that it is compiled."""
 
-    group: str  # learners, methods, formats, questions, networks or tables
+    group: str  # learners, conditional, methods, formats, questions, networks or tables
     name: str
     run: Callable[[], object]
 
@@ -44,6 +45,13 @@ def _learn_from_all(name: str) -> None:
         _learn(name, tables.mixed())
     except ValueError:  # some learners want categorical columns
         return
+
+
+def _learn_conditional(name: str) -> None:
+    table = tables.categorical()
+    roles = table.schema.with_targets([0, 1, 2])
+    rows = Table(roles, table.values)
+    CONDITIONAL.make(name).learn(rows, np.random.default_rng(0), valid=rows)
 
 
 def _ask(name: str, table: Callable[[], Table]) -> None:
@@ -98,6 +106,8 @@ def _all_parts() -> Iterator[Part]:
     yield Part("questions", "many columns", partial(_ask, "independent", tables.wide))
     for name in LEARNERS:
         yield Part("learners", name, partial(_learn_from_all, name))
+    for name in CONDITIONAL:
+        yield Part("conditional", name, partial(_learn_conditional, name))
     for name in METHODS:
         yield Part("methods", name, partial(_fit, name))
     for suffix in FORMATS:

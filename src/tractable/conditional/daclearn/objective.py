@@ -12,6 +12,7 @@ from tractable.conditional.daclearn.sample import Sample
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.growing import FeatureExpectations, FitEffort, Objective, Priors, Snapshot
 from tractable.growing.weights import FitTarget, WeightFitter, WeightState
+from tractable.progress import State
 
 DEFAULT_EFFORT = FitEffort(1, 0.0)  # one step of the weights after each split
 MOST_REFINED = 12  # columns of a feature whose gains are found exactly, best estimates first
@@ -91,6 +92,14 @@ class ConditionalLikelihood(Objective):
         """Fit all weights together, with another effort than after a split if it is given."""
         state = self._fitter.evaluate(self.weights, self._target)
         self.state = self._fitter.fit(state, self._target, self._effort if effort is None else effort)
+
+    def memory(self) -> State:
+        """What the fit remembers."""
+        return self._fitter.memory()
+
+    def recall(self, memory: State) -> None:
+        """Take what the fit remembers."""
+        self._fitter.restore(memory)
 
     def restore(self, weights: Floats) -> None:
         """Take weights of a snapshot. The fit starts afresh."""
