@@ -11,12 +11,12 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit.graph import PRODUCT, SUM
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward, sweep_stretches, sweep_tiles
 from tractable.engine.blocks import pull_matrix
 from tractable.engine.flows import Flows, add_products, any_exponent, new_flows, pull_scaled
 from tractable.engine.program import DENSE, LOOKUP, Program
-from tractable.engine.rows import CONTRACT, power
+from tractable.engine.rows import power
 from tractable.engine.tallies import (
     count_flow,
     count_seen_states,
@@ -56,7 +56,7 @@ def sweep_counts(
             _count(program, back, inputs, tile, state, flows, tally, exponent, matrix, (first, *stretch))
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
     back: Backward,

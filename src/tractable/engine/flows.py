@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Floats, UInt32s
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward
-from tractable.engine.rows import CONTRACT, merged, power
+from tractable.engine.rows import merged, power
 
 
 class Flows(NamedTuple):
@@ -108,7 +108,7 @@ def any_exponent(
     return found
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def pull_scaled(  # noqa: PLR0913, PLR0917
     flow: Floats,
     flow_exponent: Floats,

@@ -4,7 +4,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
+from tractable.compiled import kernel
 from tractable.engine.counts import Tally
 from tractable.engine.program import DENSE, LOOKUP, Program, own_places
 from tractable.engine.trace import choose_scaled
@@ -23,7 +23,7 @@ def sweep_hard_counts(program: Program, inputs: Inputs, tile: Tile, weights: Flo
         _hand_down(program, inputs, tile, flow, tally, first, True)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hand_down(
     program: Program, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int, best: bool
 ) -> None:
