@@ -23,7 +23,16 @@ from numba.core import caching, event
 
 from tractable.compiling import announce
 
-__all__ = ["Trial", "cache_folder", "compile_at_once", "fused_kernel", "inner", "kernel", "merged_with", "njit"]
+__all__ = [
+    "Trial",
+    "cache_folder",
+    "compile_at_once",
+    "fused_kernel",
+    "inner",
+    "kernel",
+    "merged_with",
+    "njit",
+]
 
 OUT_OF_DATE = (AttributeError, ImportError, pickle.UnpicklingError, EOFError)
 

@@ -16,7 +16,15 @@ from tractable.engine.inputs import (
 )
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import Program, own_places
-from tractable.engine.sweep import SMALL_TILE, in_parts, map_threads, new_tile, threads_or_default, tile_width
+from tractable.engine.sweep import (
+    SMALL_TILE,
+    in_parts,
+    joined,
+    map_threads,
+    new_tile,
+    threads_or_default,
+    wide_tile_width,
+)
 from tractable.engine.trace import Draws, LeafWeights, Links, more_links, new_links, trace
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 from tractable.leaves.random_bits import as_uniform, mix_bits
@@ -45,12 +53,11 @@ def samples(
 
     def run(words: Words) -> Floats:
         draws = _empty_draws(words, len(row), False)
-        links = new_links(program.kind.size, 2 * words.size)
-        _trace_tile(program, inputs, leaves, tile, draws, links, 0)
+        _trace_tile(program, inputs, leaves, tile, draws, 2 * words.size, 0)
         return _fill_rows(question, np.broadcast_to(row, (words.size, row.size)), draws)
 
     workers = min(threads_or_default(threads), 1 + count // FEW_DRAWS)
-    return np.concatenate(map_threads(run, np.array_split(_words(seed, count), workers), workers))
+    return joined(map_threads(run, np.array_split(_words(seed, count), workers), workers))
 
 
 def completions(
@@ -70,15 +77,16 @@ def completions(
         return rows.copy()
     program = question.code.program
     layout, ops = own_places(program), program.kind.size
-    width = tile_width(ops, len(rows))
-    leaves, words = _remembered_leaves(question), _words(seed or 0, len(rows))
+    width = wide_tile_width(ops, len(rows))
+    leaves = _remembered_leaves(question)
+    words = np.zeros(len(rows), np.uint64) if seed is None else _words(seed, len(rows))
 
     def run(part: slice) -> Floats:
         some = rows[part]
         tile = new_tile(ops, width)
         draws = _empty_draws(words[part], rows.shape[1], seed is None)
         inputs = batch(question, some, width)
-        links = new_links(ops, 2 * width)
+        links = 2 * width
         for first in range(0, len(some), width):
             here = slice(first, min(first + width, len(some)))
             sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
@@ -88,7 +96,7 @@ def completions(
             links = _trace_tile(program, inputs, leaves, tile, few, links, first // width)
         return _fill_rows(question, some, draws)
 
-    return np.concatenate(in_parts(run, question, len(rows), width, threads))
+    return joined(in_parts(run, question, len(rows), width, threads))
 
 
 def _words(seed: int, count: int) -> Words:
@@ -104,21 +112,22 @@ def _empty_draws(words: Words, columns: int, best: bool) -> Draws:
 
 
 def _trace_tile(
-    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, links: Links, number: int
-) -> Links:
-    """Fill the draws of a tile, which holds its values; the links, all unused again, for the next tile."""
-    links = _start_at_root(links, np.flatnonzero(tile.value[program.kind.size - 1, draws.lane] > 0.0))
+    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, size: int, number: int
+) -> int:
+    """Fill the draws of a tile, which holds its values, with so many links or more; how many it took."""
+    possible = np.flatnonzero(tile.value[program.kind.size - 1, draws.lane] > 0.0)
+    links = _links_at_root(program.kind.size, size, possible)
     exponent = None if program.is_plain else tile.exponent
     op = program.kind.size - 1
     while op >= 0:
         op = trace(program, inputs, leaves, tile, draws, links, exponent, (number, op))
         links = more_links(links) if op >= 0 else links
-    return links
+    return links.who.size
 
 
-def _start_at_root(links: Links, possible: Ints) -> Links:
-    """The draws of possible rows as the root's chain. No link is in use before, and there are enough."""
-    links = new_links(links.head.size, links.who.size)
+def _links_at_root(ops: int, size: int, possible: Ints) -> Links:
+    """At least as many links as draws, of which the draws of possible rows are the root's chain."""
+    links = new_links(ops, size)
     if possible.size:
         links.who[: possible.size] = possible
         links.following[possible.size - 1] = -1
