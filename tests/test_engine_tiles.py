@@ -93,6 +93,13 @@ def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.M
         assert close(answer(graph, rows, 1), before, 1e-12)
 
 
+def test_tiles_are_wide_for_many_rows_of_a_small_circuit_alone() -> None:
+    assert sweep.wide_tile_width(100, 4000) == 512
+    assert sweep.wide_tile_width(100, 1500) == 256
+    assert sweep.wide_tile_width(100, 600) == sweep.wide_tile_width(10_000, 4000) == 128
+    assert sweep.wide_tile_width(100, 1) == sweep.tile_width(100, 1)
+
+
 @pytest.mark.parametrize("stretch", [1, 2, 7, 30])
 def test_posteriors_do_not_depend_on_where_a_program_is_cut(
     stretch: int, monkeypatch: pytest.MonkeyPatch
