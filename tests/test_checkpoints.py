@@ -21,6 +21,7 @@ from test_learners import categorical_table, is_normalised, mixed_table
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.circuit import Graph
 from tractable.circuit.states import graph_from_state, graph_state
+from tractable.compiled import Trial
 from tractable.conditional import CONDITIONAL
 from tractable.data import Table, discrete_schema
 from tractable.interrupts import note_interrupts, raise_if_interrupted
@@ -304,7 +305,10 @@ def ctrl_c_after(seconds: float) -> Iterator[list[float]]:
 
 @every_learner
 @pytest.mark.parametrize("seconds", [0.05, 1.0])
-def test_ctrl_c_stops_every_learner_soon_with_a_model(name: str, seconds: float) -> None:
+def test_ctrl_c_stops_every_learner_soon_with_a_model(
+    name: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trial, "at_once", True)  # nothing is compiled after Ctrl-C, which cannot stop that
     learners: Any = next(known for known in (NETWORK_LEARNERS, CONDITIONAL, LEARNERS) if name in known)
     tables = [clustered_table(6000, 60), clustered_table(1500, 60, seed=1), clustered_table(60, 7)]
     if name in CONDITIONAL:

@@ -20,7 +20,7 @@ MOST = {  # compilations of this package's functions by the first question of a 
     "marginals": 6,
     "sample": 6,
     "most probable": 0,
-    "expected counts": 4,
+    "expected counts": 9,
     "hard counts": 3,
 }
 PROGRAM = f"""

@@ -17,7 +17,8 @@ from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable
-from tractable.engine import completions, samples
+from tractable.engine import completions, draw, samples
+from tractable.engine.trace import Links, more_links, new_links
 
 NOTHING = math.nan
 
@@ -134,3 +135,45 @@ def test_a_seed_gives_the_same_draws_whatever_the_number_of_threads() -> None:
     assert np.array_equal(one, samples(graph, everything, 301, 5, threads=2))
     assert np.array_equal(one[:100], samples(graph, everything, 100, 5, threads=1))
     assert not np.array_equal(one, samples(graph, everything, 301, 6))
+
+
+def _unused(links: Links) -> list[int]:
+    found, link = [], int(links.unused[0])
+    while link >= 0:
+        found.append(link)
+        link = int(links.following[link])
+    return found
+
+
+@pytest.mark.parametrize("used", [0, 2, 3])
+def test_more_links_are_unused_and_leave_the_others_as_they_are(used: int) -> None:
+    links = new_links(5, 3)
+    links.unused[:] = (used, 3 - used) if used < 3 else (-1, 0)
+    links.who[:used], links.following[:used] = 7, -1
+    more = more_links(links)
+    assert sorted(_unused(more)) == list(range(used, 6))
+    assert more.unused[1] == 6 - used
+    assert more.who[:used].tolist() == [7] * used
+    assert more.following[:used].tolist() == [-1] * used
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_draws_that_run_out_of_links_are_those_that_do_not(
+    seed: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = random_graph(np.random.default_rng(2), 30, 900, states=3)
+    rows = np.full((40, 30), math.nan)
+    rows[::3, :9] = 1.0
+    calls: list[int] = []
+
+    def grow(links: Links) -> Links:
+        calls.append(links.who.size)
+        return more_links(links)
+
+    monkeypatch.setattr(draw, "more_links", grow)
+    usual = completions(graph, rows, seed)
+    assert calls  # thirty columns do not fit into two links a draw
+    calls.clear()
+    monkeypatch.setattr(draw, "new_links", lambda ops, size: new_links(ops, 100 * size))
+    assert np.array_equal(completions(graph, rows, seed), usual)
+    assert not calls

@@ -81,15 +81,23 @@ def test_a_row_alone_has_the_answer_it_has_among_others(name: str) -> None:
         assert close(ANSWERS[name](graph, rows[i : i + 1], 1)[0], together[i], 1e-12)
 
 
-@pytest.mark.parametrize("width", [8, 16, 32, 64, 128])
+@pytest.mark.parametrize("width", [8, 16, 32, 64, 128, 512])
 def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = _mixed_graph(5)
     rows = _half_missing(np.random.default_rng(6), graph.schema, 130)
     usual = [answer(graph, rows, 1) for answer in ANSWERS.values()]
-    for module in (sweep, posterior, draw):
-        monkeypatch.setattr(module, "tile_width", lambda slots, rows: width)
+    monkeypatch.setattr(sweep, "tile_width", lambda slots, rows: width)
+    for module in (posterior, draw):
+        monkeypatch.setattr(module, "wide_tile_width", lambda slots, rows: width)
     for before, answer in zip(usual, ANSWERS.values(), strict=True):
         assert close(answer(graph, rows, 1), before, 1e-12)
+
+
+def test_tiles_are_wide_for_many_rows_of_a_small_circuit_alone() -> None:
+    assert sweep.wide_tile_width(100, 4000) == 512
+    assert sweep.wide_tile_width(100, 1500) == 256
+    assert sweep.wide_tile_width(100, 600) == sweep.wide_tile_width(10_000, 4000) == 128
+    assert sweep.wide_tile_width(100, 1) == sweep.tile_width(100, 1)
 
 
 @pytest.mark.parametrize("stretch", [1, 2, 7, 30])

@@ -23,7 +23,16 @@ from numba.core import caching, event
 
 from tractable.compiling import announce
 
-__all__ = ["Trial", "cache_folder", "compile_at_once", "fused_kernel", "inner", "kernel", "njit"]
+__all__ = [
+    "Trial",
+    "cache_folder",
+    "compile_at_once",
+    "fused_kernel",
+    "inner",
+    "kernel",
+    "merged_with",
+    "njit",
+]
 
 OUT_OF_DATE = (AttributeError, ImportError, pickle.UnpicklingError, EOFError)
 
@@ -62,6 +71,14 @@ def inner(function: _Function) -> _Function:
     It is not cached on disk: it is a part of its callers, which are.
     """
     return njit(no_cpython_wrapper=True, **_LEAN)(function)
+
+
+def merged_with(liberties: set[str]) -> Callable[[_Function], _Function]:
+    """The decorator of inner functions that always become part of their callers, loops over rows for example.
+
+    `liberties` are those of numba's `fastmath` that the arithmetic of such a function may take.
+    """
+    return njit(no_cpython_wrapper=True, forceinline=True, fastmath=liberties, **_LEAN)
 
 
 class Trial:

@@ -34,7 +34,7 @@ def matrix_heads(kind: Bytes, start: Ints, operand: UInt32s, leaf_start: Ints) -
     return heads
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=True)  # allocates
 def multiply_matrix(  # noqa: PLR0913, PLR0917
     value: Floats,
     scaled: Bools,
@@ -61,7 +61,7 @@ def multiply_matrix(  # noqa: PLR0913, PLR0917
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=True)  # allocates
 def pull_matrix(  # noqa: PLR0913, PLR0917
     flow: Floats,
     value: Floats,

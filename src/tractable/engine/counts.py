@@ -11,15 +11,15 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit.graph import PRODUCT, SUM
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward, sweep_stretches, sweep_tiles
 from tractable.engine.blocks import pull_matrix
 from tractable.engine.flows import Flows, add_products, any_exponent, new_flows, pull_scaled
 from tractable.engine.program import DENSE, LOOKUP, Program
 from tractable.engine.rows import power
 from tractable.engine.tallies import (
-    SUMMED,
     count_flow,
+    count_seen_states,
     count_source,
     count_states,
     count_terms,
@@ -56,7 +56,7 @@ def sweep_counts(
             _count(program, back, inputs, tile, state, flows, tally, exponent, matrix, (first, *stretch))
 
 
-@njit(cache=True, nogil=True, fastmath=SUMMED)
+@fused_kernel
 def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
     back: Backward,
@@ -82,7 +82,7 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
         back.pair, back.again.operand, program.care, program.matrix, program.start, program.weight,
         program.leaf_start,
     )  # fmt: skip
-    _, code, column, table, source, offset, _, _, _, _ = inputs
+    complete, code, column, table, source, offset, _, _, _, _ = inputs
     edge_tally, leaf_tally, entry, dense, _, _ = tally
     (value, _, scaled), (flow, flow_exponent, flow_scaled) = tile, flows
     pulled = kind.size  # from here on flows are there already, over their values, as part of a matrix
@@ -127,6 +127,8 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
         leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
         if is_sum:
             count_terms(flow, s, state, column, table, leaf, leaf_last, leaf_tally)
+        elif kind[op] == PRODUCT and complete:
+            count_seen_states(flow, o, state, column, leaf, leaf_last, leaf_tally)
         elif kind[op] == PRODUCT:
             count_states(flow, o, state, column, leaf, leaf_last, leaf_tally)
         elif kind[op] == LOOKUP or kind[op] == DENSE:

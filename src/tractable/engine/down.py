@@ -17,11 +17,11 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel, kernel
 from tractable.engine.backward import Backward
 from tractable.engine.flows import Flows, add_products, any_exponent, pull_scaled, take_flow
 from tractable.engine.program import DENSE, LOOKUP, Program
-from tractable.engine.rows import CONTRACT, merged, power
+from tractable.engine.rows import merged, power
 from tractable.engine.up import Inputs, Tile
 
 
@@ -43,7 +43,7 @@ class Collected(NamedTuple):
     flow: Floats  # (columns, rows) the flow into the leaves of numeric columns so far
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def collect_statistics(  # noqa: C901, PLR0913, PLR0917
     program: Program,
     back: Backward,
@@ -142,7 +142,7 @@ def collect_source(  # noqa: PLR0913, PLR0917
                 part[first + s, r] += flow[o, r] * x
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_statistics(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats) -> None:
     """Write the statistics of a tile, a row a line, with those of cells that are not missing."""
     for r in range(len(rows)):

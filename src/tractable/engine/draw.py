@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Words
+from tractable.arrays import Floats, Ints, Words
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import (
@@ -16,8 +16,16 @@ from tractable.engine.inputs import (
 )
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import Program, own_places
-from tractable.engine.sweep import SMALL_TILE, in_parts, map_threads, new_tile, threads_or_default, tile_width
-from tractable.engine.trace import Draws, LeafWeights, trace
+from tractable.engine.sweep import (
+    SMALL_TILE,
+    in_parts,
+    joined,
+    map_threads,
+    new_tile,
+    threads_or_default,
+    wide_tile_width,
+)
+from tractable.engine.trace import Draws, LeafWeights, Links, more_links, new_links, trace
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 from tractable.leaves.random_bits import as_uniform, mix_bits
 
@@ -45,11 +53,11 @@ def samples(
 
     def run(words: Words) -> Floats:
         draws = _empty_draws(words, len(row), False)
-        _trace_tile(program, inputs, leaves, tile, draws, 0)
+        _trace_tile(program, inputs, leaves, tile, draws, 2 * words.size, 0)
         return _fill_rows(question, np.broadcast_to(row, (words.size, row.size)), draws)
 
     workers = min(threads_or_default(threads), 1 + count // FEW_DRAWS)
-    return np.concatenate(map_threads(run, np.array_split(_words(seed, count), workers), workers))
+    return joined(map_threads(run, np.array_split(_words(seed, count), workers), workers))
 
 
 def completions(
@@ -69,24 +77,26 @@ def completions(
         return rows.copy()
     program = question.code.program
     layout, ops = own_places(program), program.kind.size
-    width = tile_width(ops, len(rows))
-    leaves, words = _remembered_leaves(question), _words(seed or 0, len(rows))
+    width = wide_tile_width(ops, len(rows))
+    leaves = _remembered_leaves(question)
+    words = np.zeros(len(rows), np.uint64) if seed is None else _words(seed, len(rows))
 
     def run(part: slice) -> Floats:
         some = rows[part]
         tile = new_tile(ops, width)
         draws = _empty_draws(words[part], rows.shape[1], seed is None)
         inputs = batch(question, some, width)
+        links = 2 * width
         for first in range(0, len(some), width):
             here = slice(first, min(first + width, len(some)))
             sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
             lane, state, line, random, best = draws
             few = Draws(lane[here], state[here], line[here], random[here], best)
             few.lane[:] = np.arange(few.lane.size)
-            _trace_tile(program, inputs, leaves, tile, few, first // width)
+            links = _trace_tile(program, inputs, leaves, tile, few, links, first // width)
         return _fill_rows(question, some, draws)
 
-    return np.concatenate(in_parts(run, question, len(rows), width, threads))
+    return joined(in_parts(run, question, len(rows), width, threads))
 
 
 def _words(seed: int, count: int) -> Words:
@@ -102,16 +112,28 @@ def _empty_draws(words: Words, columns: int, best: bool) -> Draws:
 
 
 def _trace_tile(
-    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, number: int
-) -> None:
-    """Fill the draws of a tile, which holds its values. Those whose row is possible begin at the root."""
-    links = (np.full(program.kind.size, -1), np.full(draws.lane.size, -1), np.arange(draws.lane.size))
+    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, size: int, number: int
+) -> int:
+    """Fill the draws of a tile, which holds its values, with so many links or more; how many it took."""
     possible = np.flatnonzero(tile.value[program.kind.size - 1, draws.lane] > 0.0)
+    links = _links_at_root(program.kind.size, size, possible)
+    exponent = None if program.is_plain else tile.exponent
+    op = program.kind.size - 1
+    while op >= 0:
+        op = trace(program, inputs, leaves, tile, draws, links, exponent, (number, op))
+        links = more_links(links) if op >= 0 else links
+    return links.who.size
+
+
+def _links_at_root(ops: int, size: int, possible: Ints) -> Links:
+    """At least as many links as draws, of which the draws of possible rows are the root's chain."""
+    links = new_links(ops, size)
     if possible.size:
-        links[0][-1] = possible[0]
-        links[1][possible[:-1]] = possible[1:]
-        exponent = None if program.is_plain else tile.exponent
-        trace(program, inputs, leaves, tile, draws, links, exponent, number)
+        links.who[: possible.size] = possible
+        links.following[possible.size - 1] = -1
+        links.head[-1] = 0
+        links.unused[:] = possible.size, links.who.size - possible.size
+    return links
 
 
 def _remembered_leaves(question: Question) -> LeafWeights:

@@ -15,7 +15,14 @@ from tractable.engine.inputs import Question, batch, dense_blocks, prepare
 from tractable.engine.lean import recompute_pairs
 from tractable.engine.program import LeafTables
 from tractable.engine.scaling import join
-from tractable.engine.sweep import map_threads, new_tile, question_log_values, tile_width, useful_threads
+from tractable.engine.sweep import (
+    THREAD_WORK,
+    map_threads,
+    new_tile,
+    question_log_values,
+    useful_threads,
+    wide_tile_width,
+)
 from tractable.engine.up import Inputs, Tile
 
 LEAST_PART, MOST_PART = 512, 4096  # rows of one part
@@ -72,7 +79,7 @@ class Expecter:
         question = prepare(graph, reweight_program(self._structure, graph), {})
         back = recompute_pairs(reweight_backward(self._back, question.code.program), question.code.program)
         workers = useful_threads(threads, graph, len(rows))
-        size = part_size(len(rows))
+        size = part_size(len(rows), graph.edges)
         parts = [slice(i, min(i + size, len(rows))) for i in range(0, len(rows), size)]
 
         def run(part: slice) -> Tally:
@@ -80,7 +87,7 @@ class Expecter:
                 between()
             if hard:
                 return _hard_tally(question, back, rows[part], weights[part])
-            tile = self._tile(tile_width(self._places, part.stop - part.start, COUNT_TILE))
+            tile = self._tile(wide_tile_width(self._places, part.stop - part.start, COUNT_TILE))
             tally = _tally(question, back, tile, rows[part], weights[part])
             self._spare.append(tile)
             return tally
@@ -97,9 +104,13 @@ class Expecter:
         return tile if tile.value.shape[1] == width else self._tile(width)
 
 
-def part_size(rows: int) -> int:
-    """The number of rows counted together; it must not depend on threads, since sums of rows are rounded."""
-    return min(MOST_PART, max(LEAST_PART, -(-rows // 8 // COUNT_TILE) * COUNT_TILE))
+def part_size(rows: int, edges: int) -> int:
+    """The number of rows counted together; it must not depend on threads, since sums of rows are rounded.
+
+    A part is an eighth of all rows, or of the work that a thread is worth.
+    """
+    least = max(LEAST_PART, THREAD_WORK // (8 * max(edges, 1)), -(-rows // 8))
+    return min(MOST_PART, -(-least // COUNT_TILE) * COUNT_TILE)
 
 
 def _tally(question: Question, back: Backward, tile: Tile, rows: Floats, weights: Floats) -> Tally:
@@ -112,7 +123,7 @@ def _tally(question: Question, back: Backward, tile: Tile, rows: Floats, weights
 
 def _hard_tally(question: Question, back: Backward, rows: Floats, weights: Floats) -> Tally:
     program = question.code.program
-    width = tile_width(2 * program.kind.size, len(rows))
+    width = wide_tile_width(2 * program.kind.size, len(rows))
     inputs = batch(question, rows, width)
     tally = _empty_tally(question, program.operand.size, inputs.rows)
     tile = new_tile(program.kind.size, width)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Floats, UInt32s
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward
-from tractable.engine.rows import CONTRACT, merged, power
+from tractable.engine.rows import merged, power
 
 
 class Flows(NamedTuple):
@@ -79,10 +79,10 @@ def add_products(  # noqa: PLR0913, PLR0917
 
     If slot `o` `is_empty` the flow of the first product is its first; the root has none above, and its own.
     """
-    if is_empty and is_sum and last - first == 1:
-        a = product[first]
+    if is_empty and is_sum and 1 <= last - first <= 2:
+        a, b, w = product[first], product[last - 1], float(last - first - 1)
         for r in range(flow.shape[1]):
-            flow[o, r] = flow[a, r] / value[v, r] if value[v, r] > 0.0 else 0.0
+            flow[o, r] = (flow[a, r] + w * flow[b, r]) / value[v, r] if value[v, r] > 0.0 else 0.0
         return
     for e in range(first, last):
         a = product[e]  # read once: for all a compiler knows, it may be in the array that is written to
@@ -108,7 +108,7 @@ def any_exponent(
     return found
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def pull_scaled(  # noqa: PLR0913, PLR0917
     flow: Floats,
     flow_exponent: Floats,

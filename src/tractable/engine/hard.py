@@ -4,10 +4,10 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
+from tractable.compiled import kernel
 from tractable.engine.counts import Tally
-from tractable.engine.program import DENSE, LOOKUP, Program, own_places
-from tractable.engine.trace import choose_scaled
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, own_places
+from tractable.engine.trace import NOWHERE, choose_edge, choose_scaled
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
 
@@ -23,13 +23,13 @@ def sweep_hard_counts(program: Program, inputs: Inputs, tile: Tile, weights: Flo
         _hand_down(program, inputs, tile, flow, tally, first, True)
 
 
-@njit(cache=True, nogil=True)
-def _hand_down(
+@kernel
+def _hand_down(  # noqa: C901
     program: Program, inputs: Inputs, tile: Tile, flow: Floats, tally: Tally, base: int, best: bool
 ) -> None:
     """Hand the flows of a tile down from the root, and take them out of `flow` where they are counted."""
-    kinds, start, operand, weight, weight_exponent, leaf_start = (
-        program.kind, program.start, program.operand, program.weight, program.weight_exponent,
+    kinds, care, start, operand, weight, weight_exponent, leaf_start = (
+        program.kind, program.care, program.start, program.operand, program.weight, program.weight_exponent,
         program.leaf_start,
     )  # fmt: skip
     _, code, column, table, source, offset, _, _, _, _ = inputs
@@ -44,15 +44,21 @@ def _hand_down(
             flow[op, r] = 0.0
             first, last = start[op], start[op + 1]
             leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
-            if kind == SUM:
+            if kind == SUM and care[op] == PLAIN:
+                e = choose_edge(
+                    value, op, r, operand, weight, first, last, code, t, column, table, leaf, leaf_last, 0.5,
+                    best,
+                )  # fmt: skip
+            elif kind == SUM:
                 e = choose_scaled(
                     value, exponent, scaled, op, r, operand, weight, weight_exponent, first, last, code, t,
                     column, table, leaf, leaf_last, 0.5, best,
                 )  # fmt: skip
+            if kind == SUM:
                 if e >= 0:
                     edge[e] += amount
                 first, last = (e, e + 1) if e >= 0 else (0, 0)
-                leaf, leaf_last = (-1 - e, -e) if e < 0 else (0, 0)
+                leaf, leaf_last = (-1 - e, -e) if NOWHERE < e < 0 else (0, 0)
             elif kind == LOOKUP:
                 entry[offset[op] + code[t, source[op], r]] += amount
             elif kind == DENSE:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt16s
+from tractable.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.joint_evidence import tell_error
@@ -36,14 +36,9 @@ class Question:
     lookup: Floats  # (entries,) each leaf's states, then its value where the cell is missing
     lookup_exponent: Floats  # (entries,)
     log_missing: Floats  # (leaves,) zero for the leaf of a numeric column
-
-    @property
-    def source_offset(self) -> Ints:
-        """The first entry, or the line, of the leaf that each operation reads. Shape (ops,)."""
-        tables, source = self.code.tables, np.maximum(self.code.program.source, 0)
-        if not tables.column.size:
-            return source
-        return np.where(self.code.program.kind == DENSE, tables.dense[source], tables.offset[source] + source)
+    leaf_column: UInt32s  # (leaf edges,)
+    source_column: Ints  # (ops,) the column of the leaf that an operation reads
+    source_offset: Ints  # (ops,) the first entry, or the line, of that leaf
 
 
 def ask(
@@ -80,7 +75,19 @@ def prepare(
     full[entries], full[is_state] = missing, tables.log_value
     lookup, exponent = split(full)
     table = _edge_tables(program.leaf, program.leaf_weight, tables, lookup)
-    return Question(graph, code, regions, best, table, lookup, exponent, missing)
+    column = tables.column if tables.column.size else np.zeros(1, np.int64)
+    return Question(
+        graph, code, regions, best, table, lookup, exponent, missing,
+        column[program.leaf].astype(np.uint32), column[np.maximum(program.source, 0)], _source_offset(code),
+    )  # fmt: skip
+
+
+def _source_offset(code: CompiledGraph) -> Ints:
+    """The first entry, or the line, of the leaf that each operation reads. Shape (ops,)."""
+    tables, source = code.tables, np.maximum(code.program.source, 0)
+    if not tables.column.size:
+        return source
+    return np.where(code.program.kind == DENSE, tables.dense[source], tables.offset[source] + source)
 
 
 def _edge_tables(leaf: Ints, weight: Floats, tables: LeafTables, lookup: Floats) -> Floats:
@@ -129,14 +136,11 @@ def batch(question: Question, rows: Floats, width: int) -> Inputs:
     padded = (
         rows if size == len(rows) else np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
     )
-    program, tables = question.code.program, question.code.tables
-    source = np.maximum(program.source, 0)
-    column = tables.column if tables.column.size else np.zeros(1, np.int64)
     dense, exponent = _dense_values(question, padded)
     return Inputs(
-        not np.isnan(rows).any(), _codes(question.graph, padded, width),
-        column[program.leaf].astype(np.uint32), question.leaf_table, column[source],
-        question.source_offset, question.lookup, question.lookup_exponent, dense, exponent,
+        not np.isnan(rows).any(), _codes(question.graph, padded, width), question.leaf_column,
+        question.leaf_table, question.source_column, question.source_offset, question.lookup,
+        question.lookup_exponent, dense, exponent,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.sweep import in_parts, new_tile, tile_width
+from tractable.engine.sweep import in_parts, joined, new_tile, wide_tile_width
 from tractable.engine.up import Inputs, Tile
 
 
@@ -37,14 +37,14 @@ def posteriors(
     """
     question = ask(graph, regions)
     code = question.code
-    first = first_statistics(graph.schema)
+    first = remember(graph, "first statistics", lambda g: first_statistics(g.schema))
     if code.constant or not len(rows):
         return np.full((len(rows), first[-1]), 0.0 if code.log_factor > -np.inf else np.nan)
     shares = (
         _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
     )
     back = backward(graph, code.program)
-    width = tile_width(back.places, len(rows))
+    width = wide_tile_width(back.places, len(rows))
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
@@ -56,7 +56,7 @@ def posteriors(
             _mix_numbers(question, shares, flows, rows[part], out)
         return out
 
-    return np.concatenate(in_parts(run, question, len(rows), width, threads))
+    return joined(in_parts(run, question, len(rows), width, threads))
 
 
 def _fill_statistics(

@@ -7,21 +7,20 @@ state 0, at state 1 and where the cell is missing, its edge's weight included.
 A loop costs about a tenth of a second to compile in each kernel that it stands in. So there are few of them,
 and an odd number of operands is made even: by the line of ones below a product, by a weight of zero below a
 sum. A function that is `inlined` becomes part of its caller before anything is compiled; it should call no
-other. One that is `merged` is compiled by itself, too: it costs more time once and less at every call, since
-numba counts no references to its arguments.
+other. One that is `merged` is compiled by itself, too, and becomes part of its caller afterwards.
 """
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, UInt16s, UInt32s
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel, merged_with, njit
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
 POWERS = 2.0 ** (256.0 * np.array([-np.inf, -4, -3, -2, -1, 0, 1, 2]))
 
 inlined = njit(inline="always")
-merged = njit(nogil=True, fastmath=CONTRACT, forceinline=True)
+merged = merged_with(CONTRACT)
 
 
 @inlined
@@ -154,7 +153,7 @@ def raise_terms(  # noqa: PLR0913, PLR0917
             value[o, r] = x if x > value[o, r] else value[o, r]
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def settle(value: Floats, exponent: Floats, scaled: Bools, o: int) -> None:
     """Bring values that lie within 2**+-900 into range by steps of the exponent.
 

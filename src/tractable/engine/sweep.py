@@ -17,6 +17,8 @@ from tractable.threads import default_threads
 
 TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache
 SMALL_TILE = 8
+WIDE_TILE = 512  # rows for which Python is called once, where so few operations still leave room in the cache
+WIDE_BYTES = 1 << 19  # that the values of a wide tile may take
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
@@ -68,7 +70,7 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
         root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
         return join(*root)[: part.stop - part.start]
 
-    return np.concatenate(in_parts(run, question, len(rows), width, threads)) + code.log_factor
+    return joined(in_parts(run, question, len(rows), width, threads)) + code.log_factor
 
 
 def log_partition_function(graph: Graph) -> float:
@@ -89,6 +91,14 @@ def tile_width(slots: int, rows: int, widest: int = TILE) -> int:
     return width
 
 
+def wide_tile_width(slots: int, rows: int, widest: int = TILE) -> int:
+    """The same where every tile is a call from Python: larger for many rows of a small circuit."""
+    width = WIDE_TILE
+    while width > widest and (4 * width > rows or slots * width * 8 > WIDE_BYTES):
+        width //= 2
+    return width if width > widest else tile_width(slots, rows, widest)
+
+
 def new_tile(slots: int, width: int) -> Tile:
     """Room for the values of a tile."""
     value = np.zeros((slots + 1, width))
@@ -104,6 +114,11 @@ def in_parts(
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
     size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
     return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
+
+
+def joined(parts: list[Floats]) -> Floats:
+    """The parts one after another; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def map_threads(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:

@@ -6,12 +6,15 @@ since passes cost more than arithmetic.
 """
 
 from tractable.arrays import Floats, UInt16s, UInt32s
-from tractable.engine.rows import inlined
+from tractable.compiled import merged_with
+from tractable.engine.rows import merged
 
 SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes
 
+summed = merged_with(SUMMED)
 
-@inlined
+
+@summed
 def share_pair(flow: Floats, o: int, s: int, value: Floats, operand: UInt32s, weight: Floats, e: int) -> None:
     """Set slot `o` to the share of a sum whose value was not kept: that of two operations."""
     a, b, u, w = operand[e], operand[e + 1], weight[e], weight[e + 1]
@@ -20,7 +23,7 @@ def share_pair(flow: Floats, o: int, s: int, value: Floats, operand: UInt32s, we
         flow[o, r] = flow[s, r] / x if x > 0.0 else 0.0
 
 
-@inlined
+@summed
 def count_flow(  # noqa: PLR0913, PLR0917
     flow: Floats,
     o: int,
@@ -73,7 +76,7 @@ def count_flow(  # noqa: PLR0913, PLR0917
             flow[o, r] *= value[v, r]
 
 
-@inlined
+@summed
 def count_states(
     flow: Floats, o: int, state: Floats, column: UInt32s, first: int, last: int, tally: Floats
 ) -> None:
@@ -95,7 +98,38 @@ def count_states(
             tally[f, 1] += d_one
 
 
-@inlined
+@merged
+def count_seen_states(
+    flow: Floats, o: int, state: Floats, column: UInt32s, first: int, last: int, tally: Floats
+) -> None:
+    """The same where no cell is missing: what is not at state 1 is at state 0.
+
+    The sums of a pass are taken in the same order and subtracted as they are written here, so that a state
+    that no row has gets exactly zero, and no state gets less than zero.
+    """
+    for e in range(first, last, 2):
+        f = min(e + 1, last - 1)
+        every, e_one, f_one = _add_seen(flow, o, state, column[e], column[f])
+        tally[e, 0] += every - e_one
+        tally[e, 1] += e_one
+        if f > e:
+            tally[f, 0] += every - f_one
+            tally[f, 1] += f_one
+
+
+@summed
+def _add_seen(flow: Floats, o: int, state: Floats, c: int, d: int) -> tuple[float, float, float]:
+    """The flow of all rows, of those with state 1 in column `c`, and of those with state 1 in `d`."""
+    every, c_one, d_one = 0.0, 0.0, 0.0
+    for r in range(flow.shape[1]):
+        x = flow[o, r]
+        every += x
+        c_one += x * state[c, r]
+        d_one += x * state[d, r]
+    return every, c_one, d_one
+
+
+@summed
 def count_terms(
     flow: Floats, s: int, state: Floats, column: UInt32s, table: Floats, first: int, last: int, tally: Floats
 ) -> None:
@@ -113,7 +147,7 @@ def count_terms(
         tally[e, 2] += max(0.0, every - zero - one) * table[e, 2]
 
 
-@inlined
+@summed
 def count_source(  # noqa: PLR0913, PLR0917
     flow: Floats,
     o: int,

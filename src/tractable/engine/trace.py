@@ -12,9 +12,9 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s, Words
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program
-from tractable.engine.rows import CONTRACT, merged, power
+from tractable.engine.rows import merged, power
 from tractable.engine.up import Inputs, Tile
 
 NOWHERE = -(2**62)  # no edge; those to binary leaves are -1, -2, ...
@@ -39,7 +39,32 @@ class Draws(NamedTuple):
     best: bool  # whether nothing is drawn: every choice is the best one
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+class Links(NamedTuple):
+    """Draws on their way down. A link is a draw at an operation; those at the same one are a chain."""
+
+    head: Ints  # (ops,) the first link of each operation's chain, -1 where it is empty
+    following: Ints  # (links,) the next link of the same chain, or -1; unused links are a chain, too
+    who: Ints  # (links,) the draw
+    unused: Ints  # (2,) the first unused link, and how many there are
+
+
+def new_links(ops: int, size: int) -> Links:
+    """`size` links, none of them in use."""
+    following = np.arange(1, size + 1)
+    following[-1:] = -1
+    return Links(np.full(ops, -1), following, np.zeros(size, dtype=np.int64), np.array([0, size]))
+
+
+def more_links(links: Links) -> Links:
+    """The same links and as many new ones."""
+    head, following, who, (first, count) = links
+    more = new_links(0, who.size)
+    new = np.where(more.following < 0, first, more.following + who.size)  # before the other unused ones
+    unused = np.array([who.size, who.size + count])
+    return Links(head, np.concatenate([following, new]), np.concatenate([who, more.who]), unused)
+
+
+@merged
 def uniform(random: Words, draw: int) -> float:
     """The next number in [0, 1) of the sequence of a draw (SplitMix64)."""
     random[draw] += np.uint64(0x9E3779B97F4A7C15)
@@ -50,21 +75,22 @@ def uniform(random: Words, draw: int) -> float:
     return float(z >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def trace(  # noqa: C901, PLR0912
     program: Program,
     inputs: Inputs,
     leaves: LeafWeights,
     tile: Tile,
     draws: Draws,
-    links: tuple[Ints, Ints, Ints],
+    links: Links,
     exponent: Floats | None,
-    t: int,
-) -> None:
-    """Fill the draws of tile `t`: from the root down, all children of a product and one of a sum.
+    place: tuple[int, int],
+) -> int:
+    """Fill the draws of a tile: from the root down, all children of a product and one of a sum.
 
-    A link is a draw at an operation: `who` it is and which link comes after it there. Unused ones are
-    chained, too. `exponent` is that of the tile, or None where no operation may need it.
+    `place` is the number of the tile and the operation to begin at. The answer is -1, or the operation at
+    which links ran out: with more of them, the next call goes on there. `exponent` is that of the tile, or
+    None where no operation may need it.
     """
     # Arrays are taken out of their tuples once: to do so costs more than a choice.
     kind, care, start, operand, weight, weight_exponent, leaf_start = (
@@ -77,12 +103,15 @@ def trace(  # noqa: C901, PLR0912
     )  # fmt: skip
     lane, state, line, random, best = draws.lane, draws.state, draws.line, draws.random, draws.best
     lookup, states, binary, edge = leaves.lookup, leaves.states, leaves.binary, leaves.edge
-    head, following, who = links
-    free = -1
-    for op in range(kind.size - 1, -1, -1):
+    head, following, who, unused = links
+    t, free, count = place[0], unused[0], unused[1]
+    for op in range(place[1], -1, -1):
         link = head[op]
         while link >= 0:
             draw, behind, first, last = who[link], following[link], start[op], start[op + 1]
+            if kind[op] != SUM and last - first > count:
+                head[op], unused[0], unused[1] = link, free, count
+                return op
             r, leaf, leaf_last = lane[draw], leaf_start[op], leaf_start[op + 1]
             u = 0.5
             if not best and (kind[op] == SUM or kind[op] == LOOKUP):
@@ -116,26 +145,15 @@ def trace(  # noqa: C901, PLR0912
                 if x >= binary[e]:  # one of two by weight: for u = 0.5 the heavier
                     x = int(u * (zero + one) > zero or (zero == 0.0 and one > 0.0))
                 state[draw, column[e]] = x
-            following[link], free = free, link
+            following[link], free, count = free, link, count + 1 - last + first
             for e in range(first, last):
-                if free < 0:
-                    following, who, free = _more_links(following, who)
                 moved, free = free, following[free]
                 who[moved], following[moved] = draw, head[operand[e]]
                 head[operand[e]] = moved
             link = behind
-
-
-@njit(cache=True, nogil=True)
-def _more_links(following: Ints, who: Ints) -> tuple[Ints, Ints, int]:
-    """Twice as many links, the new ones chained together; the first of them."""
-    old = who.size
-    more_following, more_who = np.empty(2 * old, dtype=np.int64), np.empty(2 * old, dtype=np.int64)
-    for link in range(old):
-        more_following[link], more_who[link] = following[link], who[link]
-        more_following[old + link] = old + link + 1
-    more_following[2 * old - 1] = -1
-    return more_following, more_who, old
+        head[op] = -1
+    unused[0], unused[1] = free, count
+    return -1
 
 
 @merged
@@ -200,7 +218,7 @@ def choose_state(weight: Floats, offset: int, states: int, u: float, best: bool)
     return answer
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def choose_scaled(  # noqa: PLR0913, PLR0917
     value: Floats,
     exponent: Floats,

@@ -10,11 +10,11 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
+from tractable.compiled import fused_kernel
 from tractable.engine.blocks import multiply_matrix
 from tractable.engine.careful import aligned_sum, any_scaled, read_source, scaled_product
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Program, ValuePlaces
-from tractable.engine.rows import CONTRACT, add_terms, multiply_leaves, multiply_slots, raise_terms, settle
+from tractable.engine.rows import add_terms, multiply_leaves, multiply_slots, raise_terms, settle
 
 
 class Inputs(NamedTuple):
@@ -67,7 +67,7 @@ def sweep_up(
     return root
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT)
+@fused_kernel
 def _sweep(  # noqa: C901, PLR0912
     program: Program,
     places: ValuePlaces,
