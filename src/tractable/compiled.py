@@ -10,6 +10,7 @@ classes of their arguments. An index that was written before such a class was re
 unpickled, and numba lets that error through. Such an index is out of date: it is ignored and written anew.
 """
 
+import importlib
 import pickle
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import caching, event
+from numba.np import linalg
 
 from tractable.compiling import announce
 
@@ -199,3 +201,21 @@ def ignore_unreadable_indexes(index_file: Any) -> None:
 
 if hasattr(getattr(caching, "IndexDataCacheFile", None), "_load_index"):  # a private part of numba
     ignore_unreadable_indexes(caching.IndexDataCacheFile)
+
+
+def take_blas_for_granted() -> None:
+    """Load what numba needs for its first kernel, without scipy's linear algebra: that takes 0.2 seconds.
+
+    numba loads it only in order to know that it is there, and scipy is a requirement of this package. Matrix
+    products in kernels still load it when they are compiled.
+    """
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look
+
+
+if hasattr(linalg, "ensure_blas"):  # a private part of numba, too
+    take_blas_for_granted()
