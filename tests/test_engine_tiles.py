@@ -15,6 +15,7 @@ from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.engine import backward, completions, draw, log_values, posterior, posteriors, sweep
+from tractable.engine.up import Tile
 
 
 def _half_missing(rng: np.random.Generator, schema: Schema, count: int) -> Floats:
@@ -91,6 +92,39 @@ def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.M
         monkeypatch.setattr(module, "wide_tile_width", lambda slots, rows: width)
     for before, answer in zip(usual, ANSWERS.values(), strict=True):
         assert close(answer(graph, rows, 1), before, 1e-12)
+
+
+def test_a_tile_is_lent_to_one_at_a_time_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Tile] = []
+    monkeypatch.setattr(sweep, "_spares", kept)
+    with sweep.borrowed_tile(5, 8) as one, sweep.borrowed_tile(5, 8) as two:
+        assert one.value is not two.value
+        one.value[:-1] = np.nan
+    with sweep.borrowed_tile(5, 16) as other:
+        assert other.value.shape == (6, 16)
+    with sweep.borrowed_tile(5, 8) as again:
+        assert again.value is one.value
+        assert (again.value[-1] == 1.0).all()
+    for slots in range(10):
+        with sweep.borrowed_tile(slots, 8):
+            pass
+    assert len(kept) == sweep.SPARES
+    monkeypatch.setattr(sweep, "SPARE_BYTES", 0)
+    with sweep.borrowed_tile(77, 8):
+        pass
+    assert all(tile.value.shape[0] != 78 for tile in kept)
+
+
+@pytest.mark.parametrize("name", ["posteriors", "best", "drawn"])
+def test_what_a_tile_held_before_changes_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = _mixed_graph(9)
+    rows = _half_missing(np.random.default_rng(10), graph.schema, 200)
+    monkeypatch.setattr(sweep, "_spares", [])
+    fresh = ANSWERS[name](graph, rows, 1)
+    for tile in sweep._spares:
+        tile.value[:-1], tile.exponent[:], tile.scaled[:] = np.nan, np.nan, True
+    assert sweep._spares
+    assert np.array_equal(ANSWERS[name](graph, rows, 1), fresh, equal_nan=True)
 
 
 def test_tiles_are_wide_for_many_rows_of_a_small_circuit_alone() -> None:

@@ -18,6 +18,7 @@ from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import Program, own_places
 from tractable.engine.sweep import (
     SMALL_TILE,
+    borrowed_tile,
     in_parts,
     joined,
     map_threads,
@@ -83,17 +84,17 @@ def completions(
 
     def run(part: slice) -> Floats:
         some = rows[part]
-        tile = new_tile(ops, width)
         draws = _empty_draws(words[part], rows.shape[1], seed is None)
         inputs = batch(question, some, width)
         links = 2 * width
-        for first in range(0, len(some), width):
-            here = slice(first, min(first + width, len(some)))
-            sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
-            lane, state, line, random, best = draws
-            few = Draws(lane[here], state[here], line[here], random[here], best)
-            few.lane[:] = np.arange(few.lane.size)
-            links = _trace_tile(program, inputs, leaves, tile, few, links, first // width)
+        with borrowed_tile(ops, width) as tile:
+            for first in range(0, len(some), width):
+                here = slice(first, min(first + width, len(some)))
+                sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
+                lane, state, line, random, best = draws
+                few = Draws(lane[here], state[here], line[here], random[here], best)
+                few.lane[:] = np.arange(few.lane.size)
+                links = _trace_tile(program, inputs, leaves, tile, few, links, first // width)
         return _fill_rows(question, some, draws)
 
     return joined(in_parts(run, question, len(rows), width, threads))

@@ -17,6 +17,7 @@ from tractable.engine.program import LeafTables
 from tractable.engine.scaling import join
 from tractable.engine.sweep import (
     THREAD_WORK,
+    borrowed_tile,
     map_threads,
     new_tile,
     question_log_values,
@@ -126,9 +127,9 @@ def _hard_tally(question: Question, back: Backward, rows: Floats, weights: Float
     width = wide_tile_width(2 * program.kind.size, len(rows))
     inputs = batch(question, rows, width)
     tally = _empty_tally(question, program.operand.size, inputs.rows)
-    tile = new_tile(program.kind.size, width)
     padded = _padded_weights(weights, tally.root.size)
-    sweep_hard_counts(program, inputs, tile, padded, tally)
+    with borrowed_tile(program.kind.size, width) as tile:
+        sweep_hard_counts(program, inputs, tile, padded, tally)
     return tally._replace(edge=tally.edge[back.edge])
 
 

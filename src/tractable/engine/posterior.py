@@ -14,7 +14,7 @@ from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.sweep import in_parts, joined, new_tile, wide_tile_width
+from tractable.engine.sweep import borrowed_tile, in_parts, joined, wide_tile_width
 from tractable.engine.up import Inputs, Tile
 
 
@@ -49,11 +49,11 @@ def posteriors(
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
         out = np.empty((part.stop - part.start, first[-1]))
-        tile = new_tile(back.places, width)
-        _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
-        if graph.joints:
-            flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
-            _mix_numbers(question, shares, flows, rows[part], out)
+        with borrowed_tile(back.places, width) as tile:
+            _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
+            if graph.joints:
+                flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
+                _mix_numbers(question, shares, flows, rows[part], out)
         return out
 
     return joined(in_parts(run, question, len(rows), width, threads))

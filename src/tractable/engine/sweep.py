@@ -1,7 +1,9 @@
 """Sweeps over many rows: batches shared among threads, tiles inside each batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +23,8 @@ WIDE_TILE = 512  # rows for which Python is called once, where so few operations
 WIDE_BYTES = 1 << 19  # that the values of a wide tile may take
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
+SPARE_BYTES = 1 << 23  # that the values of a tile may take which is kept for the next question
+SPARES = 4  # tiles that are kept, those used last
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
 
 P = TypeVar("P")
@@ -104,6 +108,23 @@ def new_tile(slots: int, width: int) -> Tile:
     value = np.zeros((slots + 1, width))
     value[-1] = 1.0
     return Tile(value, np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
+
+
+_spares: list[Tile] = []  # tiles that no thread uses: fresh memory costs as much as some sweeps
+_lock = Lock()
+
+
+@contextmanager
+def borrowed_tile(slots: int, width: int) -> Iterator[Tile]:
+    """Room for the values of a tile, if possible that of an earlier question, its values still there."""
+    with _lock:
+        fitting = [i for i, tile in enumerate(_spares) if tile.value.shape == (slots + 1, width)]
+        tile = _spares.pop(fitting[-1]) if fitting else new_tile(slots, width)
+    yield tile
+    if tile.value.nbytes <= SPARE_BYTES:
+        with _lock:
+            _spares.append(tile)
+            del _spares[:-SPARES]
 
 
 def in_parts(
