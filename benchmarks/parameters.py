@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -76,7 +76,8 @@ def calls(problem: Problem, rows: WeightedRows) -> dict[str, Callable[[], object
     for name, method in METHODS.items():
         if name == "closed-form":
             continue
-        how = method()
+        predicts = {"targets": problem.graph.schema.names[:1]} if name == "discriminative" else {}
+        how = method(**predicts)
         start = how.prepare(problem.graph, problem.table)
         found[name] = partial(next, how.steps(start, rows, np.random.default_rng(0)))
     return found

@@ -113,9 +113,8 @@ def trace(  # noqa: C901, PLR0912
                 head[op], unused[0], unused[1] = link, free, count
                 return op
             r, leaf, leaf_last = lane[draw], leaf_start[op], leaf_start[op + 1]
-            u = 0.5
-            if not best and (kind[op] == SUM or kind[op] == LOOKUP):
-                u = uniform(random, draw)
+            chooses = not best and (kind[op] == SUM or kind[op] == LOOKUP)
+            u = uniform(random, draw) if chooses else 0.5
             if kind[op] == SUM:
                 e, is_plain = NOWHERE, True
                 if exponent is not None:
