@@ -76,7 +76,9 @@ def calls(problem: Problem, rows: WeightedRows) -> dict[str, Callable[[], object
     for name, method in METHODS.items():
         if name == "closed-form":
             continue
-        predicts = {"targets": problem.graph.schema.names[:1]} if name == "discriminative" else {}
+        predicts: dict[str, Any] = (
+            {"targets": problem.graph.schema.names[:1]} if name == "discriminative" else {}
+        )
         how = method(**predicts)
         start = how.prepare(problem.graph, problem.table)
         found[name] = partial(next, how.steps(start, rows, np.random.default_rng(0)))

@@ -52,7 +52,7 @@ def test_figure_2_is_drawn_and_its_winner_is_the_highest(data: Path, tmp_path: P
 
 def test_an_iteration_of_every_method_is_timed_beside_a_score(data: Path) -> None:
     (costs,) = printed("parameters.py", "--data", data, "--dataset", "small", "--quick").values()
-    assert list(costs) == ["score", "cccp", "online-em", "hard-em", "pgd", "eg", "sma"]
+    assert list(costs) == ["score", "cccp", "online-em", "hard-em", "pgd", "eg", "sma", "discriminative"]
     assert costs["score"]["scores"] == 1.0
     assert all(cost["edge_rows"] > 0 for cost in costs.values())
 

@@ -75,9 +75,7 @@ def test_no_step_to_either_side_is_better(count: list[float], data: st.DataObjec
     found = solved(count, below, pull)
     assert found.sum() == pytest.approx(1.0)
     best = objective(found, np.array(count), below, pull)
-    rounding = (
-        1e-9 * max(1.0, abs(best)) + 1e-15 * pull
-    )  # a weight near one is rounded before it is multiplied
+    rounding = 1e-9 * max(1.0, abs(best)) + 1e-15 * pull  # which a rounded weight is multiplied by
     for c in range(len(count)):
         for share in (1e-3, 0.3):
             moved = (1 - share) * found + share * np.eye(len(count))[c]
