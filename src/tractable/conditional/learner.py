@@ -1,70 +1,25 @@
 """What every learner of conditional models is: frozen settings, and a way from a table to a circuit."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
-from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.learner import Learned
-from tractable.progress import Watch
-from tractable.settings import Configurable
+from tractable.learners.learner import CircuitLearner
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConditionalLearner(Configurable, ABC):
-    """A learner of P(targets | inputs). The same settings, table and seed give the same circuit.
+class ConditionalLearner(CircuitLearner):
+    """A learner of P(targets | inputs).
 
     The roles of the columns in the schema say which are targets and which inputs. Rows may be weighted.
     Targets may be missing, inputs may not.
     """
 
-    extra_texts: ClassVar[Mapping[str, str]] = {}  # what the extras are that it finds, by name
-
     @final
-    def learn(
-        self,
-        table: Table,
-        rng: np.random.Generator,
-        *,
-        valid: Table | None = None,
-        watch: Watch | None = None,
-    ) -> Graph:
-        """A circuit over the table's columns; `valid` are rows by which learners choose between models.
-
-        With a `watch` the work can be followed, and ended early with the best model so far.
-
-        Raises:
-            ValueError: if the tables do not fit together, have no targets or no inputs, or miss an input.
-        """
-        return self.learn_with_extras(table, rng, valid=valid, watch=watch).graph
-
-    @final
-    def learn_with_extras(
-        self,
-        table: Table,
-        rng: np.random.Generator,
-        *,
-        valid: Table | None = None,
-        watch: Watch | None = None,
-    ) -> Learned:
-        """The same circuit with what else the learner found.
-
-        Raises:
-            ValueError: as `learn` does.
-        """
+    def _check_tables(self, table: Table, valid: Table | None) -> None:
         check_conditional_tables(table, valid)
-        if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
-            return self._learn(table, rng, valid, Watch())
-        with watch:
-            return self._learn(table, rng, valid, watch)
-
-    @abstractmethod
-    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        """The circuit; the best so far when `watch` says to stop."""
 
 
 def check_conditional_tables(table: Table, valid: Table | None) -> None:

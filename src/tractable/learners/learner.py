@@ -21,11 +21,8 @@ class Learned(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learner(Configurable, ABC):
-    """A learner of joint distributions. The same settings, table and seed give the same circuit.
-
-    Rows may be weighted and cells may be missing.
-    """
+class CircuitLearner(Configurable, ABC):
+    """A way from a table to a circuit. The same settings, table and seed give the same circuit."""
 
     extra_texts: ClassVar[Mapping[str, str]] = {}  # what the extras are that it finds, by name
 
@@ -43,7 +40,7 @@ class Learner(Configurable, ABC):
         With a `watch` the work can be followed, and ended early with the best model so far.
 
         Raises:
-            ValueError: if the tables do not fit together, or hold a column that is not a random variable.
+            ValueError: if the tables do not fit together, or hold what this kind of learner does not take.
         """
         return self.learn_with_extras(table, rng, valid=valid, watch=watch).graph
 
@@ -61,15 +58,32 @@ class Learner(Configurable, ABC):
         Raises:
             ValueError: as `learn` does.
         """
-        check_tables(table, valid)
+        self._check_tables(table, valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:
             return self._learn(table, rng, valid, watch)
 
     @abstractmethod
+    def _check_tables(self, table: Table, valid: Table | None) -> None:
+        """Refuse tables that no learner of this kind takes.
+
+        Raises:
+            ValueError: saying what is wrong with them.
+        """
+
+    @abstractmethod
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         """The circuit; the best so far when `watch` says to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner(CircuitLearner):
+    """A learner of joint distributions. Rows may be weighted and cells may be missing."""
+
+    @final
+    def _check_tables(self, table: Table, valid: Table | None) -> None:
+        check_tables(table, valid)
 
 
 def check_tables(table: Table, valid: Table | None) -> None:
