@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tractable.circuit import Builder, Graph
+from tractable.circuit import LEAF, Builder, Graph, LeafBlock
 from tractable.circuit.check import LARGEST_LOG
 from tractable.cli import run
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.formats.network_files import read_network_document
+from tractable.leaves import FAMILIES
 from tractable.model import Circuit
 
 HUGE = [1e10, -1e10, 1e16, -1e16, 1e300, -1e300, 2 * LARGEST_LOG]
@@ -152,3 +153,13 @@ def test_evidence_far_out_leaves_probabilities_that_sum_to_one(x: float) -> None
     rest = circuit.condition({"x": x})
     assert rest.prob("a=q") == pytest.approx(expected, rel=1e-9)
     assert rest.log_prob({"a": "q"}) == pytest.approx(math.log(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("width", [0, 2])
+def test_a_constant_has_one_parameter(width: int) -> None:
+    family = FAMILIES["constant"]
+    leaves = (LeafBlock(family, np.array([0]), np.array([-1]), np.zeros((1, width))),)
+    none, start = np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    kind = np.array([LEAF], dtype=np.uint8)
+    with pytest.raises(ValueError, match="a constant leaf has one parameter"):
+        Graph(discrete_schema([2]), kind, start, none, np.zeros(0), leaves)

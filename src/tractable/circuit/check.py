@@ -108,6 +108,8 @@ def _check_block(graph: Graph, block: LeafBlock) -> None:
         raise ValueError(f"the arrays of the {name} leaves do not fit together")
     _check_nodes(graph, block)
     if block.family.is_constant:
+        if block.params.shape[1] != 1:
+            raise ValueError(f"a constant leaf has one parameter, its log value, not {block.params.shape[1]}")
         if (block.column != -1).any() or np.isnan(block.params).any() or (block.params == np.inf).any():
             raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
         return
