@@ -168,7 +168,20 @@ def test_every_published_figure_is_of_a_known_method_and_data_set() -> None:
     assert {m for pair in papers.wins() for m in pair} <= set(papers.methods())
     assert all(papers.methods().values())
     assert {"acmn", "learnspn", "learnspn+cccp"} <= set(published_names())
-    assert all(name.split("+")[0] in LEARNERS for name in published_names())
+    assert {"selective", "selective:tuning=grid"} <= set(published_names())
+    assert all(name.split("+")[0].split(":")[0] in LEARNERS for name in published_names())
+
+
+def test_a_name_may_hold_settings_which_go_before_those_that_are_given() -> None:
+    one = contestant("selective:tuning=grid:starts=1", ["selective.starts=2", "selective.patience=7"])
+    assert one.name == "selective:tuning=grid:starts=1"
+    learner = one.settings["selective"]
+    assert (learner["tuning"], learner["starts"], learner["patience"]) == ("grid", 1, 7)
+    assert contestant("learnspn+cccp:smoothing=3").settings["cccp"]["smoothing"] == 3
+    with pytest.raises(ValueError, match="no_such"):
+        contestant("selective:no_such=1")
+    with pytest.raises(ValueError, match="name=value"):
+        contestant("selective:tuning")
 
 
 # ---- data sets and contestants ------------------------------------------------------------------------

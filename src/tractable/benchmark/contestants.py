@@ -1,5 +1,6 @@
 """What is measured: a learner, and methods that improve its parameters, as in `learnspn+cccp`.
 
+Settings may be part of a name, as in `selective:tuning=grid`, to compare a learner with itself.
 Learners of networks are measured, too, by what Gibbs sampling answers; methods do not apply to them.
 """
 
@@ -68,7 +69,7 @@ def contestant(name: str, settings: Sequence[str] = ()) -> Contestant | NetworkC
         ValueError: naming the learner, the method or the setting that is unknown.
     """
     first, *rest = name.split("+")
-    learner = make_learner(first, _own(first, settings))
+    learner = make_learner(_owner(first), _own(first, settings))
     if isinstance(learner, NetworkLearner):
         if rest:
             raise ValueError(
@@ -77,7 +78,7 @@ def contestant(name: str, settings: Sequence[str] = ()) -> Contestant | NetworkC
         return NetworkContestant(name, learner)
     if isinstance(learner, ConditionalLearner):
         raise ValueError(f"'{name}': {first} learns a conditional model, and joint models are compared here")
-    return Contestant(name, learner, tuple(METHODS.make(part, _own(part, settings)) for part in rest))
+    return Contestant(name, learner, tuple(METHODS.make(_owner(part), _own(part, settings)) for part in rest))
 
 
 def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestant | NetworkContestant]:
@@ -86,7 +87,7 @@ def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestan
     Raises:
         ValueError: also for a setting that belongs to none.
     """
-    parts = {part for name in names for part in name.split("+")}
+    parts = {_owner(part) for name in names for part in name.split("+")}
     for text in settings:
         owner, dot, _ = text.partition("=")[0].strip().partition(".")
         if not dot:
@@ -101,9 +102,18 @@ def published_names() -> list[str]:
     return [
         name
         for name in counterparts()
-        if name.split("+")[0] in LEARNERS and all(part in METHODS for part in name.split("+")[1:])
+        if _owner(name.split("+")[0]) in LEARNERS and all(_owner(p) in METHODS for p in name.split("+")[1:])
     ]
 
 
-def _own(owner: str, settings: Sequence[str]) -> list[str]:
-    return [text.strip().partition(".")[2] for text in settings if text.strip().startswith(f"{owner}.")]
+def _owner(part: str) -> str:
+    """The learner or method of a part of a name."""
+    return part.partition(":")[0]
+
+
+def _own(part: str, settings: Sequence[str]) -> list[str]:
+    """The settings of a part: those given for its learner or method, unless its name sets them itself."""
+    owner, *in_name = part.split(":")
+    fixed = {text.partition("=")[0].strip() for text in in_name}
+    given = [text.strip().partition(".")[2] for text in settings if text.strip().startswith(f"{owner}.")]
+    return [text for text in given if text.partition("=")[0].strip() not in fixed] + in_name

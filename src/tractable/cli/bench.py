@@ -26,7 +26,9 @@ def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     learners: Annotated[
         str | None,
         typer.Option(
-            "--learners", metavar="X,Y", help="Such as chow-liu,learnspn+cccp; the published unless given."
+            "--learners",
+            metavar="X,Y",
+            help="Such as idspn,learnspn+cccp,selective:tuning=grid; the published unless given.",
         ),
     ] = None,
     settings: Annotated[
