@@ -4,10 +4,11 @@ Python's own handler raises KeyboardInterrupt wherever the program happens to be
 exception is printed and dropped: in `__del__`, in callbacks of weak references, and in Python functions that
 C code calls, such as those by which numba's compiled functions are loaded from its cache. A program that
 calls `note_interrupts` at its start remembers the signal, so that the first watch that is entered afterwards
-raises what was dropped.
+raises what was dropped. Other C code turns the exception into one of its own: `was_interrupted` tells.
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -39,6 +40,12 @@ def note_interrupts() -> None:
     if _is_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         _noting.came = False
         signal.signal(signal.SIGINT, _noting)
+        sys.unraisablehook = _be_silent_once_interrupted
+
+
+def was_interrupted() -> bool:
+    """Whether a Ctrl-C was noted that nothing has answered yet."""
+    return _noting.is_set() and _noting.came
 
 
 def raise_if_interrupted() -> None:
@@ -75,6 +82,12 @@ def end_handling(handler: Handler) -> None:
 
 
 _replaced: Any = signal.default_int_handler
+
+
+def _be_silent_once_interrupted(fault: Any) -> None:
+    """Print what goes wrong in `__del__` and the like, but for objects that an interrupt left half made."""
+    if not was_interrupted():
+        sys.__unraisablehook__(fault)
 
 
 def _is_main_thread() -> bool:

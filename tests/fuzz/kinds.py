@@ -4,6 +4,7 @@ from fuzz.answers import run_answers
 from fuzz.cases import Run
 from fuzz.commands import run_commands
 from fuzz.damage import run_damage
+from fuzz.interrupts import run_interrupts
 from fuzz.kills import run_kills
 
 KINDS: dict[str, Run] = {
@@ -11,5 +12,7 @@ KINDS: dict[str, Run] = {
     "answers": run_answers,
     "commands": run_commands,
     "kills": run_kills,
+    "interrupts": run_interrupts,
 }
-SHARES = {"damage": 0.25, "answers": 0.3, "commands": 0.25, "kills": 0.2}  # of the time of a long run
+# Of the time of a long run.
+SHARES = {"damage": 0.25, "answers": 0.25, "commands": 0.2, "kills": 0.15, "interrupts": 0.15}

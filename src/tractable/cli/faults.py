@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 
+from tractable.interrupts import was_interrupted
+
 MISTAKE = 2  # the exit code of everything a user can put right
 INTERRUPTED = 130
 LONGEST = 2000  # letters of a line that tells what is wrong
@@ -41,20 +43,29 @@ class _OneLineWarnings:
 def _guarded(run: Callable[[], int | None]) -> int:
     try:
         code = run() or 0
-        # Typer turns Ctrl-C into a mere exit code, and says nothing.
-        return _write_fault("interrupted", code) if code == INTERRUPTED else code
-    except typer.TyperException as error:
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        if not was_interrupted():  # else the error is what C code has made of the interrupt
+            return _tell(error)
+        code = INTERRUPTED
+    # Typer, too, turns Ctrl-C into a mere exit code, and says nothing.
+    return _write_fault("interrupted", code) if code == INTERRUPTED else code
+
+
+def _tell(error: Exception) -> int:
+    """Tell an error that a user can put right in one line; raise any other."""
+    if isinstance(error, typer.TyperException):
         return _write_fault(error.format_message(), error.exit_code)
-    except MemoryError as error:
+    if isinstance(error, MemoryError):
         return _write_fault(f"not enough memory{f' ({error})' if str(error) else ''}")
-    except OSError as error:
+    if isinstance(error, OSError):
         return _write_fault(
             f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         )
-    except ValueError as error:
+    if isinstance(error, ValueError):
         return _write_fault(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        return _write_fault("interrupted", INTERRUPTED)
+    raise error
 
 
 def _write_fault(words: str, code: int = MISTAKE) -> int:
