@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Floats, Ints, UInt16s
 from tractable.circuit.graph import SUM
 from tractable.compiled import fused_kernel, kernel
 from tractable.engine.backward import Backward
@@ -143,18 +143,21 @@ def collect_source(  # noqa: PLR0913, PLR0917
 
 
 @kernel
-def write_statistics(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats) -> None:
-    """Write the statistics of a tile, a row a line, with those of cells that are not missing."""
-    for r in range(len(rows)):
-        for c in range(rows.shape[1]):
-            x = rows[r, c]
-            first = shares.first[c]
-            for s in range(first, shares.first[c + 1]):
-                if root[r] == 0.0:
-                    out[r, s] = np.nan
-                elif np.isnan(x):
-                    out[r, s] = part[s, r]
-                elif shares.number[c]:
-                    out[r, s] = x if s == first else 0.0
-                else:
-                    out[r, s] = 1.0 if x == s - first else 0.0
+def fill_known(part: Floats, code: UInt16s, t: int, shares: Shares, rows: Floats) -> None:
+    """Put in the statistics of cells that are not missing, for tile `t` of `code` and the rows of that tile.
+
+    Column after column, so that the rows lie side by side in all that is read and written.
+    """
+    for c in range(shares.number.size):
+        first, states = shares.first[c], shares.first[c + 1] - shares.first[c]
+        if shares.number[c]:
+            for r in range(len(rows)):
+                if not np.isnan(rows[r, c]):
+                    part[first, r], part[first + 1, r] = rows[r, c], 0.0
+            continue
+        missing = states if states > 1 else -1  # the only state has probability one, seen or not
+        for s in range(states):
+            for r in range(part.shape[1]):
+                x = code[t, c, r]
+                seen = 1.0 if x == s or states == 1 else 0.0
+                part[first + s, r] = part[first + s, r] if x == missing else seen

@@ -9,7 +9,7 @@ from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
-from tractable.engine.down import Collected, Shares, collect_statistics, write_statistics
+from tractable.engine.down import Collected, Shares, collect_statistics, fill_known
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
@@ -51,7 +51,7 @@ def posteriors(
         out = np.empty((part.stop - part.start, first[-1]))
         with borrowed_tile(back.places, width) as tile:
             _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
-            if graph.joints:
+            if graph.joints and not inputs.complete:
                 flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
                 _mix_numbers(question, shares, flows, rows[part], out)
         return out
@@ -75,10 +75,19 @@ def _fill_statistics(
         flows.value[back.slot[-1]] = root[0] > 0.0
         collected.part.fill(0.0)
         collected.flow.fill(0.0)
-        for stretch in sweep_stretches(program, back, inputs, tile, first):
+        for stretch in () if inputs.complete else sweep_stretches(program, back, inputs, tile, first):
             collect_statistics(program, back, inputs, shares, tile, flows, collected, exponent, stretch)
-        here = slice(first, min(first + width, len(rows)))
-        write_statistics(collected.part, root[0], shares, rows[here], out[here])
+        some = rows[first : first + width]
+        fill_known(collected.part, inputs.code, first // width, shares, some)
+        _write_tile(collected.part, root[0], out[first : first + width])
+
+
+def _write_tile(part: Floats, root: Floats, out: Floats) -> None:
+    """Write the statistics of a tile, a row a line; NaN where the row is impossible."""
+    out[:] = part[: out.shape[1], : len(out)].T
+    impossible = root[: len(out)] == 0.0
+    if impossible.any():
+        out[impossible] = np.nan
 
 
 def _shares(question: Question, first: Ints) -> Shares:
