@@ -89,7 +89,7 @@ def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.M
     usual = [answer(graph, rows, 1) for answer in ANSWERS.values()]
     monkeypatch.setattr(sweep, "tile_width", lambda slots, rows: width)
     for module in (posterior, draw):
-        monkeypatch.setattr(module, "wide_tile_width", lambda slots, rows: width)
+        monkeypatch.setattr(module, "wide_tile_width", lambda slots, rows, widest=128: width)
     for before, answer in zip(usual, ANSWERS.values(), strict=True):
         assert close(answer(graph, rows, 1), before, 1e-12)
 
@@ -142,6 +142,8 @@ def test_posteriors_do_not_depend_on_where_a_program_is_cut(
     whole = posteriors(_mixed_graph(7), rows)
     monkeypatch.setattr(backward, "WHOLE", 0)
     monkeypatch.setattr(backward, "STRETCH", stretch)
+    assert close(posteriors(_mixed_graph(7), rows), whole, 1e-13)
+    monkeypatch.setattr(posterior, "STRETCH_TILE", 64)  # from which on cut programs take wider tiles
     assert close(posteriors(_mixed_graph(7), rows), whole, 1e-13)
 
 

@@ -14,8 +14,12 @@ from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.sweep import borrowed_tile, in_parts, joined, wide_tile_width
+from tractable.engine.sweep import TILE, borrowed_tile, in_parts, joined, wide_tile_width
 from tractable.engine.up import Inputs, Tile
+
+STRETCH_TILE = (
+    256  # rows evaluated together where a program is cut into stretches: fewer visits of operations
+)
 
 
 def first_statistics(schema: Schema) -> Ints:
@@ -44,7 +48,8 @@ def posteriors(
         _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
     )
     back = backward(graph, code.program)
-    width = wide_tile_width(back.places, len(rows))
+    widest = STRETCH_TILE if back.cuts.size > 2 and len(rows) >= 2 * STRETCH_TILE else TILE
+    width = wide_tile_width(back.places, len(rows), widest)
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)

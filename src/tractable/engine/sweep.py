@@ -23,7 +23,7 @@ WIDE_TILE = 512  # rows for which Python is called once, where so few operations
 WIDE_BYTES = 1 << 19  # that the values of a wide tile may take
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
-SPARE_BYTES = 1 << 23  # that the values of a tile may take which is kept for the next question
+SPARE_BYTES = 1 << 24  # that the values of a tile may take which is kept for the next question
 SPARES = 4  # tiles that are kept, those used last
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
 
