@@ -14,7 +14,7 @@ from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.sweep import TILE, borrowed_tile, in_parts, joined, wide_tile_width
+from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width
 from tractable.engine.up import Inputs, Tile
 
 STRETCH_TILE = (
@@ -51,17 +51,18 @@ def posteriors(
     widest = STRETCH_TILE if back.cuts.size > 2 and len(rows) >= 2 * STRETCH_TILE else TILE
     width = wide_tile_width(back.places, len(rows), widest)
 
-    def run(part: slice) -> Floats:
-        inputs = batch(question, rows[part], width)
-        out = np.empty((part.stop - part.start, first[-1]))
+    every = np.empty((len(rows), first[-1]))
+
+    def run(part: slice) -> None:
+        inputs, out = batch(question, rows[part], width), every[part]
         with borrowed_tile(back.places, width) as tile:
             _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
             if graph.joints and not inputs.complete:
                 flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
                 _mix_numbers(question, shares, flows, rows[part], out)
-        return out
 
-    return joined(in_parts(run, question, len(rows), width, threads))
+    in_parts(run, question, len(rows), width, threads)
+    return every
 
 
 def _fill_statistics(

@@ -1,5 +1,6 @@
 """Sweeps over many rows: batches shared among threads, tiles inside each batch."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
 SPARE_BYTES = 1 << 24  # that the values of a tile may take which is kept for the next question
 SPARES = 4  # tiles that are kept, those used last
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
+SLICES = 4  # of the rows for each of several threads
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -70,8 +72,8 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
-        tile = new_tile(code.slots, width)
-        root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
+        with borrowed_tile(code.slots, width) as tile:
+            root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
         return join(*root)[: part.stop - part.start]
 
     return joined(in_parts(run, question, len(rows), width, threads)) + code.log_factor
@@ -133,8 +135,19 @@ def in_parts(
     """The results of `run` for consecutive slices of the rows, computed by several threads."""
     workers = useful_threads(threads, question.graph, rows)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
-    size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
+    most = max(BATCH_BYTES // (each * width), 1)  # tiles in a slice
+    size = slice_tiles(-(-rows // width), most, workers) * width
     return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
+
+
+def slice_tiles(tiles: int, most: int, workers: int) -> int:
+    """How many tiles make a slice: at most so many, and such that all workers have the same number of slices.
+
+    Several workers take several slices each, so that one on a busy core does not hold up the others.
+    """
+    each = 1 if workers == 1 else max(1, min(SLICES, tiles // (4 * workers)))
+    each = max(each, -(-tiles // (most * workers)))
+    return -(-tiles // min(each * workers, tiles))
 
 
 def joined(parts: list[Floats]) -> Floats:
@@ -144,7 +157,27 @@ def joined(parts: list[Floats]) -> Floats:
 
 def map_threads(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:
     """The results of `run` for all parts, in order, computed by several threads."""
-    if workers == 1 or len(parts) == 1:
+    workers = min(workers, len(parts))
+    if workers <= 1:
         return [run(part) for part in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(run, parts))
+    found: dict[int, T] = {}
+    todo = deque(enumerate(parts))  # which several threads may take from
+
+    def work() -> None:
+        try:
+            while todo:
+                try:
+                    i, part = todo.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                found[i] = run(part)
+        except BaseException:
+            todo.clear()  # nothing more is begun
+            raise
+
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = [pool.submit(work) for _ in range(workers - 1)]
+        work()  # this thread would have nothing to do
+        for other in others:
+            other.result()
+    return [found[i] for i in range(len(parts))]
