@@ -9,7 +9,7 @@ from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
-from tractable.engine.down import Collected, Shares, collect_statistics, fill_known
+from tractable.engine.down import Collected, Shares, collect_statistics, downward, fill_known
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
@@ -71,6 +71,7 @@ def _fill_statistics(
     """Fill in the statistics of the rows of a batch, tile after tile. `out` is (rows, statistics)."""
     program, width = question.code.program, tile.value.shape[1]
     exponent = None if program.is_plain else tile.exponent
+    down = remember(question.graph, "program, downward", lambda _: downward(question, back))
     flows = new_flows(back, width)
     collected = Collected(
         np.asarray(np.isnan(rows).any(axis=0)),
@@ -82,7 +83,7 @@ def _fill_statistics(
         collected.part.fill(0.0)
         collected.flow.fill(0.0)
         for stretch in () if inputs.complete else sweep_stretches(program, back, inputs, tile, first):
-            collect_statistics(program, back, inputs, shares, tile, flows, collected, exponent, stretch)
+            collect_statistics(down, shares, tile, flows, collected, exponent, stretch)
         some = rows[first : first + width]
         fill_known(collected.part, inputs.code, first // width, shares, some)
         _write_tile(collected.part, root[0], out[first : first + width])
