@@ -21,6 +21,10 @@ STRETCH_TILE = (
     256  # rows evaluated together where a program is cut into stretches: fewer visits of operations
 )
 
+SMALL_BATCH = (
+    1 << 19
+)  # bytes of inputs: with the answer beside them, more were given back to the system each time
+
 
 def first_statistics(schema: Schema) -> Ints:
     """Where the statistics of each column begin, and where the last ones end. Shape (columns + 1,).
@@ -61,7 +65,7 @@ def posteriors(
                 flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
                 _mix_numbers(question, shares, flows, rows[part], out)
 
-    in_parts(run, question, len(rows), width, threads)
+    in_parts(run, question, len(rows), width, threads, SMALL_BATCH)
     return every
 
 

@@ -130,13 +130,22 @@ def borrowed_tile(slots: int, width: int) -> Iterator[Tile]:
 
 
 def in_parts(
-    run: Callable[[slice], T], question: Question, rows: int, width: int, threads: int | None
+    run: Callable[[slice], T],
+    question: Question,
+    rows: int,
+    width: int,
+    threads: int | None,
+    batch_bytes: int = BATCH_BYTES,
 ) -> list[T]:
-    """The results of `run` for consecutive slices of the rows, computed by several threads."""
+    """The results of `run` for consecutive slices of the rows, computed by several threads.
+
+    `batch_bytes` is what the inputs of a slice should take, if it is four tiles long or longer.
+    """
     workers = useful_threads(threads, question.graph, rows)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
-    most = max(BATCH_BYTES // (each * width), 1)  # tiles in a slice
-    size = slice_tiles(-(-rows // width), most, workers) * width
+    tile = each * width
+    most = min(BATCH_BYTES // tile, max(batch_bytes // tile, 4))
+    size = slice_tiles(-(-rows // width), max(most, 1), workers) * width
     return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
 
 
