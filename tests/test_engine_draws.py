@@ -171,6 +171,7 @@ def test_draws_that_run_out_of_links_are_those_that_do_not(
         return more_links(links)
 
     monkeypatch.setattr(draw, "more_links", grow)
+    monkeypatch.setattr(draw, "FEW_LINKS", 1)
     usual = completions(graph, rows, seed)
     assert calls  # thirty columns do not fit into two links a draw
     calls.clear()

@@ -73,6 +73,36 @@ def test_little_work_is_done_by_one_thread() -> None:
     assert sweep.useful_threads(1, graph, 10**9) == 1
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3, 7])
+def test_threads_answer_for_all_parts_in_their_order(workers: int) -> None:
+    assert sweep.map_threads(lambda i: i * i, range(20), workers) == [i * i for i in range(20)]
+    assert sweep.map_threads(lambda i: i * i, [], workers) == []
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError])
+@pytest.mark.parametrize("bad", [0, 1, 5, 19])
+def test_what_a_part_raises_is_raised_whichever_thread_it_ran_in(bad: int, error: type[Exception]) -> None:
+    def run(i: int) -> int:
+        if i == bad:
+            raise error("a bad part")
+        return i
+
+    for workers in (1, 2, 3):
+        with pytest.raises(error, match="a bad part"):
+            sweep.map_threads(run, range(20), workers)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_slices_are_small_enough_and_threads_have_as_many_tiles_each(most: int, workers: int) -> None:
+    for tiles in range(1, 60):
+        size = sweep.slice_tiles(tiles, most, workers)
+        slices = -(-tiles // size)
+        assert 1 <= size <= most
+        longest = -(-slices // workers) * size  # tiles that the busiest thread has to do
+        assert longest <= -(-tiles // workers) + -(-slices // workers)
+
+
 @pytest.mark.parametrize("name", ["values", "largest", "posteriors", "best"])
 def test_a_row_alone_has_the_answer_it_has_among_others(name: str) -> None:
     graph = _mixed_graph(3)
@@ -89,7 +119,7 @@ def test_the_width_of_a_tile_changes_no_answer(width: int, monkeypatch: pytest.M
     usual = [answer(graph, rows, 1) for answer in ANSWERS.values()]
     monkeypatch.setattr(sweep, "tile_width", lambda slots, rows: width)
     for module in (posterior, draw):
-        monkeypatch.setattr(module, "wide_tile_width", lambda slots, rows: width)
+        monkeypatch.setattr(module, "wide_tile_width", lambda slots, rows, widest=128: width)
     for before, answer in zip(usual, ANSWERS.values(), strict=True):
         assert close(answer(graph, rows, 1), before, 1e-12)
 
@@ -142,6 +172,8 @@ def test_posteriors_do_not_depend_on_where_a_program_is_cut(
     whole = posteriors(_mixed_graph(7), rows)
     monkeypatch.setattr(backward, "WHOLE", 0)
     monkeypatch.setattr(backward, "STRETCH", stretch)
+    assert close(posteriors(_mixed_graph(7), rows), whole, 1e-13)
+    monkeypatch.setattr(posterior, "STRETCH_TILE", 64)  # from which on cut programs take wider tiles
     assert close(posteriors(_mixed_graph(7), rows), whole, 1e-13)
 
 

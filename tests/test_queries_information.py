@@ -14,6 +14,7 @@ from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph, LeafBlock
 from tractable.data import Evidence, Schema, Variable, discrete_schema
+from tractable.queries.information import count_states
 
 
 def nothing(graph: Graph) -> Evidence:
@@ -228,3 +229,15 @@ def test_what_has_no_exact_value_is_refused_with_a_way_out() -> None:
         queries.divergence(graph, chooser(np.array([1.0, 0.0]), np.array([0.0, 1.0])))
     with pytest.raises(ValueError, match="no method 'guess'"):
         queries.entropy(graph, nothing(graph), [0], "guess")  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("error")
+def test_more_combinations_than_numbers_can_count_give_no_warning() -> None:
+    columns = 1100  # 2**1100 is no number any more
+    builder = Builder(discrete_schema([2] * columns))
+    leaves = [builder.leaf("bernoulli", c, [0.0]) for c in range(columns)]
+    graph = builder.freeze(builder.product(leaves))
+    assert count_states(graph, range(columns)) == math.inf
+    found = queries.entropy(graph, nothing(graph), range(columns))
+    assert found.exact
+    assert found.value == pytest.approx(columns * math.log(2))

@@ -3,7 +3,7 @@
 On the way down an operation collects its flow from the operations above it, one read for an edge as on the
 way up. It also needs its own value, and the values of a whole large circuit do not stay in the cache. So the
 operations are cut into stretches: on the way up only those values are kept that a later stretch reads, and on
-the way down each stretch is evaluated once more just before its flows.
+the way down each stretch but the last is evaluated once more just before its flows.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tractable.engine import schedule
 from tractable.engine.program import PLAIN, Program, ValuePlaces, own_places
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
-STRETCH = 4096  # operations evaluated together; with their tile they stay in the cache
+STRETCH = 3072  # operations evaluated together; with their tile they stay in the cache
 WHOLE = 8192  # so many are not cut
 MATRICES = 65536  # nor so many where sums are matrices, which run through memory in order
 
@@ -115,9 +115,9 @@ def _layouts(program: Program, above: Ints, cuts: Ints) -> tuple[ValuePlaces, Va
     passing -= (passing + kept)[cuts[:-1]][stretch]  # counted from the stretch's beginning
     number = np.cumsum(kept) - 1
     first = int(kept.sum())
-    up, again = (
-        np.where(kept, number, first + x).astype(np.uint32) for x in (program.slot.astype(np.int64), passing)
-    )
+    # The last stretch is the first on the way down: its values are still there and not computed again.
+    on_the_way = np.where(stretch == cuts.size - 2, passing, program.slot.astype(np.int64))
+    up, again = (np.where(kept, number, first + x).astype(np.uint32) for x in (on_the_way, passing))
     places = 1 + int(max(up.max(), again.max()))
     return (
         ValuePlaces(up, up[program.operand], False),
@@ -158,7 +158,7 @@ def sweep_stretches(
     """The stretches of a program, the last one first, each with the tile holding the values of all of it."""
     stretches = [(int(begin), int(end)) for begin, end in pairwise(back.cuts)]
     for begin, end in reversed(stretches):
-        if len(stretches) > 1:
+        if end < program.kind.size:
             span = Span(first, first + tile.value.shape[1], begin, end)
             sweep_up(program, back.again, inputs, tile, span, False)
         yield begin, end

@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Bytes, Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.graph import SUM
 from tractable.compiled import fused_kernel, kernel
 from tractable.engine.backward import Backward
 from tractable.engine.flows import Flows, add_products, any_exponent, pull_scaled, take_flow
-from tractable.engine.program import DENSE, LOOKUP, Program
+from tractable.engine.inputs import Question
+from tractable.engine.program import DENSE, LOOKUP
 from tractable.engine.rows import merged, power
-from tractable.engine.up import Inputs, Tile
+from tractable.engine.up import Tile
 
 
 class Shares(NamedTuple):
@@ -35,6 +36,35 @@ class Shares(NamedTuple):
     dense: Floats  # (dense leaves, 2) mean and variance
 
 
+class Downward(NamedTuple):
+    """What the downward sweep needs of a program and its inputs: each array of a call takes a little time."""
+
+    kind: Bytes  # (ops,)
+    slot: UInt32s  # (ops,) where the flow lies
+    place: UInt32s  # (ops,) where the value lies
+    start: Ints  # (ops + 1,) the edges from sums
+    reader: UInt32s  # (edges from sums,) the slot of the sum above
+    weight: Floats  # (edges from sums,)
+    weight_exponent: Floats  # (edges from sums,)
+    careful: Bools  # (ops,) whether a sum above may have exponents
+    product_start: Ints  # (ops + 1,) the edges from products
+    product: UInt32s  # (edges from products,) the slot of the product above
+    leaf_start: Ints  # (ops + 1,) the edges to binary leaves
+    column: UInt32s  # (leaf edges,) the column of the leaf
+    source: Ints  # (ops,) the column of the leaf that an operation reads
+    offset: Ints  # (ops,) the first entry, or the line, of that leaf
+
+
+def downward(question: Question, back: Backward) -> Downward:
+    """What the downward sweep needs."""
+    program = question.code.program
+    return Downward(
+        program.kind, back.slot, back.again.slot, back.start, back.reader_slot, back.weight,
+        back.weight_exponent, back.careful, back.product_start, back.product_slot, program.leaf_start,
+        question.leaf_column, question.source_column, question.source_offset,
+    )  # fmt: skip
+
+
 class Collected(NamedTuple):
     """The statistics of a tile, collected so far."""
 
@@ -44,10 +74,8 @@ class Collected(NamedTuple):
 
 
 @fused_kernel
-def collect_statistics(  # noqa: C901, PLR0913, PLR0917
-    program: Program,
-    back: Backward,
-    inputs: Inputs,
+def collect_statistics(  # noqa: C901
+    down: Downward,
     shares: Shares,
     tile: Tile,
     flows: Flows,
@@ -59,13 +87,8 @@ def collect_statistics(  # noqa: C901, PLR0913, PLR0917
 
     `exponent` is that of the tile, or None where no operation may need it.
     """
-    kind, slot, start, reader, weight, weight_exponent, careful, product_start, product, place = (
-        program.kind, back.slot, back.start, back.reader_slot, back.weight, back.weight_exponent,
-        back.careful, back.product_start, back.product_slot, back.again.slot,
-    )  # fmt: skip
-    leaf_start, column, source, offset = (
-        program.leaf_start, inputs.leaf_column, inputs.source_column, inputs.source_offset,
-    )  # fmt: skip
+    kind, slot, place, start, reader, weight, weight_exponent, careful, product_start, product = down[:10]
+    leaf_start, column, source, offset = down[10:]
     first_statistic, _, leaf_share, lookup, dense = shares
     (value, _, scaled), (flow, flow_exponent, flow_scaled), (wanted, part, before) = tile, flows, collected
     for op in range(stretch[1] - 1, stretch[0] - 1, -1):
@@ -143,18 +166,21 @@ def collect_source(  # noqa: PLR0913, PLR0917
 
 
 @kernel
-def write_statistics(part: Floats, root: Floats, shares: Shares, rows: Floats, out: Floats) -> None:
-    """Write the statistics of a tile, a row a line, with those of cells that are not missing."""
-    for r in range(len(rows)):
-        for c in range(rows.shape[1]):
-            x = rows[r, c]
-            first = shares.first[c]
-            for s in range(first, shares.first[c + 1]):
-                if root[r] == 0.0:
-                    out[r, s] = np.nan
-                elif np.isnan(x):
-                    out[r, s] = part[s, r]
-                elif shares.number[c]:
-                    out[r, s] = x if s == first else 0.0
-                else:
-                    out[r, s] = 1.0 if x == s - first else 0.0
+def fill_known(part: Floats, code: UInt16s, t: int, shares: Shares, rows: Floats) -> None:
+    """Put in the statistics of cells that are not missing, for tile `t` of `code` and the rows of that tile.
+
+    Column after column, so that the rows lie side by side in all that is read and written.
+    """
+    for c in range(shares.number.size):
+        first, states = shares.first[c], shares.first[c + 1] - shares.first[c]
+        if shares.number[c]:
+            for r in range(len(rows)):
+                if not np.isnan(rows[r, c]):
+                    part[first, r], part[first + 1, r] = rows[r, c], 0.0
+            continue
+        missing = states if states > 1 else -1  # the only state has probability one, seen or not
+        for s in range(states):
+            for r in range(part.shape[1]):
+                x = code[t, c, r]
+                seen = 1.0 if x == s or states == 1 else 0.0
+                part[first + s, r] = part[first + s, r] if x == missing else seen

@@ -31,6 +31,7 @@ from tractable.engine.up import Inputs, Span, Tile, sweep_up
 from tractable.leaves.random_bits import as_uniform, mix_bits
 
 FEW_DRAWS = 200  # that another thread is not worth
+FEW_LINKS = 256  # that cost less than to begin with too few of them
 
 
 def samples(
@@ -128,7 +129,7 @@ def _trace_tile(
 
 def _links_at_root(ops: int, size: int, possible: Ints) -> Links:
     """At least as many links as draws, of which the draws of possible rows are the root's chain."""
-    links = new_links(ops, size)
+    links = new_links(ops, max(size, FEW_LINKS))
     if possible.size:
         links.who[: possible.size] = possible
         links.following[possible.size - 1] = -1

@@ -9,13 +9,21 @@ from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.data.schema import Schema
 from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
-from tractable.engine.down import Collected, Shares, collect_statistics, write_statistics
+from tractable.engine.down import Collected, Shares, collect_statistics, downward, fill_known
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.sweep import borrowed_tile, in_parts, joined, wide_tile_width
+from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width
 from tractable.engine.up import Inputs, Tile
+
+STRETCH_TILE = (
+    256  # rows evaluated together where a program is cut into stretches: fewer visits of operations
+)
+
+SMALL_BATCH = (
+    1 << 19
+)  # bytes of inputs: with the answer beside them, more were given back to the system each time
 
 
 def first_statistics(schema: Schema) -> Ints:
@@ -44,19 +52,21 @@ def posteriors(
         _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
     )
     back = backward(graph, code.program)
-    width = wide_tile_width(back.places, len(rows))
+    widest = STRETCH_TILE if back.cuts.size > 2 and len(rows) >= 2 * STRETCH_TILE else TILE
+    width = wide_tile_width(back.places, len(rows), widest)
 
-    def run(part: slice) -> Floats:
-        inputs = batch(question, rows[part], width)
-        out = np.empty((part.stop - part.start, first[-1]))
+    every = np.empty((len(rows), first[-1]))
+
+    def run(part: slice) -> None:
+        inputs, out = batch(question, rows[part], width), every[part]
         with borrowed_tile(back.places, width) as tile:
             _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
-            if graph.joints:
+            if graph.joints and not inputs.complete:
                 flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
                 _mix_numbers(question, shares, flows, rows[part], out)
-        return out
 
-    return joined(in_parts(run, question, len(rows), width, threads))
+    in_parts(run, question, len(rows), width, threads, SMALL_BATCH)
+    return every
 
 
 def _fill_statistics(
@@ -65,6 +75,7 @@ def _fill_statistics(
     """Fill in the statistics of the rows of a batch, tile after tile. `out` is (rows, statistics)."""
     program, width = question.code.program, tile.value.shape[1]
     exponent = None if program.is_plain else tile.exponent
+    down = remember(question.graph, "program, downward", lambda _: downward(question, back))
     flows = new_flows(back, width)
     collected = Collected(
         np.asarray(np.isnan(rows).any(axis=0)),
@@ -75,10 +86,19 @@ def _fill_statistics(
         flows.value[back.slot[-1]] = root[0] > 0.0
         collected.part.fill(0.0)
         collected.flow.fill(0.0)
-        for stretch in sweep_stretches(program, back, inputs, tile, first):
-            collect_statistics(program, back, inputs, shares, tile, flows, collected, exponent, stretch)
-        here = slice(first, min(first + width, len(rows)))
-        write_statistics(collected.part, root[0], shares, rows[here], out[here])
+        for stretch in () if inputs.complete else sweep_stretches(program, back, inputs, tile, first):
+            collect_statistics(down, shares, tile, flows, collected, exponent, stretch)
+        some = rows[first : first + width]
+        fill_known(collected.part, inputs.code, first // width, shares, some)
+        _write_tile(collected.part, root[0], out[first : first + width])
+
+
+def _write_tile(part: Floats, root: Floats, out: Floats) -> None:
+    """Write the statistics of a tile, a row a line; NaN where the row is impossible."""
+    out[:] = part[: out.shape[1], : len(out)].T
+    impossible = root[: len(out)] == 0.0
+    if impossible.any():
+        out[impossible] = np.nan
 
 
 def _shares(question: Question, first: Ints) -> Shares:

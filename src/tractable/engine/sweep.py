@@ -1,5 +1,6 @@
 """Sweeps over many rows: batches shared among threads, tiles inside each batch."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,9 +24,10 @@ WIDE_TILE = 512  # rows for which Python is called once, where so few operations
 WIDE_BYTES = 1 << 19  # that the values of a wide tile may take
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
-SPARE_BYTES = 1 << 23  # that the values of a tile may take which is kept for the next question
+SPARE_BYTES = 1 << 24  # that the values of a tile may take which is kept for the next question
 SPARES = 4  # tiles that are kept, those used last
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
+SLICES = 4  # of the rows for each of several threads
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -70,8 +72,8 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
 
     def run(part: slice) -> Floats:
         inputs = batch(question, rows[part], width)
-        tile = new_tile(code.slots, width)
-        root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
+        with borrowed_tile(code.slots, width) as tile:
+            root = sweep_up(code.program, places, inputs, tile, Span(0, inputs.rows, 0, ops), maximise)
         return join(*root)[: part.stop - part.start]
 
     return joined(in_parts(run, question, len(rows), width, threads)) + code.log_factor
@@ -128,13 +130,33 @@ def borrowed_tile(slots: int, width: int) -> Iterator[Tile]:
 
 
 def in_parts(
-    run: Callable[[slice], T], question: Question, rows: int, width: int, threads: int | None
+    run: Callable[[slice], T],
+    question: Question,
+    rows: int,
+    width: int,
+    threads: int | None,
+    batch_bytes: int = BATCH_BYTES,
 ) -> list[T]:
-    """The results of `run` for consecutive slices of the rows, computed by several threads."""
+    """The results of `run` for consecutive slices of the rows, computed by several threads.
+
+    `batch_bytes` is what the inputs of a slice should take, if it is four tiles long or longer.
+    """
     workers = useful_threads(threads, question.graph, rows)
     each = (question.code.dense_node.size * 3 + len(question.graph.schema) * 2) * 8 + 1
-    size = max(width, min(BATCH_BYTES // each, -(-rows // workers)) // width * width)
+    tile = each * width
+    most = min(BATCH_BYTES // tile, max(batch_bytes // tile, 4))
+    size = slice_tiles(-(-rows // width), max(most, 1), workers) * width
     return map_threads(run, [slice(i, min(i + size, rows)) for i in range(0, rows, size)], workers)
+
+
+def slice_tiles(tiles: int, most: int, workers: int) -> int:
+    """How many tiles make a slice: at most so many, and such that all workers have the same number of slices.
+
+    Several workers take several slices each, so that one on a busy core does not hold up the others.
+    """
+    each = 1 if workers == 1 else max(1, min(SLICES, tiles // (4 * workers)))
+    each = max(each, -(-tiles // (most * workers)))
+    return -(-tiles // min(each * workers, tiles))
 
 
 def joined(parts: list[Floats]) -> Floats:
@@ -144,7 +166,27 @@ def joined(parts: list[Floats]) -> Floats:
 
 def map_threads(run: Callable[[P], T], parts: Sequence[P], workers: int) -> list[T]:
     """The results of `run` for all parts, in order, computed by several threads."""
-    if workers == 1 or len(parts) == 1:
+    workers = min(workers, len(parts))
+    if workers <= 1:
         return [run(part) for part in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(run, parts))
+    found: dict[int, T] = {}
+    todo = deque(enumerate(parts))  # which several threads may take from
+
+    def work() -> None:
+        try:
+            while todo:
+                try:
+                    i, part = todo.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                found[i] = run(part)
+        except BaseException:
+            todo.clear()  # nothing more is begun
+            raise
+
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = [pool.submit(work) for _ in range(workers - 1)]
+        work()  # this thread would have nothing to do
+        for other in others:
+            other.result()
+    return [found[i] for i in range(len(parts))]

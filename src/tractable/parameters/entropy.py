@@ -12,7 +12,7 @@ import numpy as np
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit import SUM, Graph, LeafBlock
 from tractable.circuit.joint_evidence import joint_leaves
-from tractable.compiled import njit
+from tractable.compiled import inner, kernel
 from tractable.engine.expectations import Expectations, LeafCounts
 from tractable.parameters.updates import sum_edges
 
@@ -50,7 +50,7 @@ def spread_counts(
         below[joint.node] = [leaf.entropy for leaf in joint_leaves(graph, joint)]
     pseudo = np.where(sum_edges(graph), smoothing / np.diff(graph.start)[graph.parent], 0.0)
     edge = expected.edge + pseudo
-    _spread_sums(graph.kind, graph.start, graph.child, entropy * visits, edge, below)
+    spread_sums(graph.kind, graph.start[:-1], graph.start[1:], graph.child, entropy * visits, edge, below)
     return expected._replace(edge=np.where(sum_edges(graph), edge - pseudo, 0.0), leaves=tuple(leaves))
 
 
@@ -64,15 +64,35 @@ def _spread_leaves(
     states = graph.schema.cardinalities[block.column]
     pseudo = np.where(np.arange(counts.shape[1]) < states[:, None], smoothing / states[:, None], 0.0)
     seen = counts + pseudo
-    entropy = np.zeros(states.size)
-    _spread_lines(states, pull, seen, entropy)
+    first = np.arange(states.size) * seen.shape[1]
+    entropy = np.zeros(states.size + 1)  # the last is that of a state
+    kind, child = np.full(states.size, SUM, dtype=np.uint8), np.full(seen.size, states.size)
+    spread_sums(kind, first, first + states, child, pull, seen.reshape(-1), entropy)
+    entropy = entropy[:-1]
     unused = counts.sum(axis=1) == 0
     seen[unused] = pseudo[unused]
     entropy[unused] = block.family.entropy(block.params[unused])
     return np.maximum(seen - pseudo, 0.0), entropy  # below zero by rounding alone
 
 
-@njit(cache=True, nogil=True)
+def spread_sums(
+    kind: Bytes, first: Ints, last: Ints, child: Ints, pull: Floats, count: Floats, entropy: Floats
+) -> None:
+    """Even out the counts of the edges of every sum, and fill in the entropy of every inner node.
+
+    The edges of a node are those from `first` to `last`. The counts of a sum become proportional to the
+    weights w that maximise the sum of
+
+        count * log w + pull * w * (below - log w),
+
+    where `below` is the entropy of the child. Their total is kept (it becomes one where it is zero). The
+    entropy of the sum is that of w * (below - log w).
+    """
+    most = int((last - first).max(initial=1))
+    _spread(kind, first, last, child, pull, count, entropy, np.empty((4, most)))
+
+
+@kernel
 def _count_visits(kind: Bytes, start: Ints, child: Ints, weight: Floats, visits: Floats) -> None:
     """Fill in the expected number of visits of each node by a row drawn from the circuit."""
     visits[-1] = 1.0
@@ -81,62 +101,66 @@ def _count_visits(kind: Bytes, start: Ints, child: Ints, weight: Floats, visits:
             visits[child[e]] += visits[node] * (weight[e] if kind[node] == SUM else 1.0)
 
 
-@njit(cache=True, nogil=True)
-def _spread_sums(kind: Bytes, start: Ints, child: Ints, pull: Floats, count: Floats, entropy: Floats) -> None:
-    """Even out the counts of the edges of every sum, and fill in the entropy of every inner node."""
+@kernel
+def _spread(
+    kind: Bytes,
+    first: Ints,
+    last: Ints,
+    child: Ints,
+    pull: Floats,
+    count: Floats,
+    entropy: Floats,
+    room: Floats,
+) -> None:
+    """Do the work of `spread_sums`. `room` is (4, edges of a sum): what is below, weights, and two more."""
     for node in range(kind.size):
-        first, last = start[node], start[node + 1]
+        begin, size = first[node], last[node] - first[node]
+        for c in range(size):
+            room[0, c] = entropy[child[begin + c]]
         if kind[node] == SUM:
-            entropy[node] = spread_one(count[first:last], entropy[child[first:last]], pull[node])
+            entropy[node] = _spread_one(count, begin, size, pull[node], room)
         else:
-            for e in range(first, last):
-                entropy[node] += entropy[child[e]]
+            for c in range(size):
+                entropy[node] += room[0, c]
 
 
-@njit(cache=True, nogil=True)
-def _spread_lines(size: Ints, pull: Floats, count: Floats, entropy: Floats) -> None:
-    """Even out each line of counts, of which `size` entries are used, and fill in the entropy of each."""
-    for i in range(size.size):
-        entropy[i] = spread_one(count[i, : size[i]], np.zeros(size[i]), pull[i])
-
-
-@njit(cache=True, nogil=True)
-def spread_one(count: Floats, below: Floats, pull: float) -> float:
-    """Make counts proportional to the weights w that maximise the sum of
-
-        count * log w + pull * w * (below - log w).
-
-    The total of the counts is kept (it becomes one where it is zero). The sum of w * (below - log w) is
-    returned.
-
-    With r = count / pull the weights are such that r / w - log w + below is the same number m for all. Each
-    weight is a convex, decreasing function of m, and so is the logarithm of their sum: Newton's method that
-    starts from an m that is too small approaches the solution from below, without bracketing or damping.
-    """
-    total = count.sum()
-    if pull <= _NEGLIGIBLE * total or count.size == 1:
-        weight = count / total if total > 0 else np.full(count.size, 1 / count.size)
-    else:
-        weight = _balance_weights(count / pull, below)
-        count[:] = weight * (total if total > 0 else 1.0)
-    answer = 0.0
-    for c in range(count.size):
+@inner
+def _spread_one(count: Floats, begin: int, size: int, pull: float, room: Floats) -> float:
+    """Even out the counts of one sum; its entropy."""
+    below, weight = room[0], room[1]
+    total, answer = 0.0, 0.0
+    for c in range(size):
+        total += count[begin + c]
+    is_pulled = pull > _NEGLIGIBLE * total and size > 1
+    for c in range(size):
+        weight[c] = count[begin + c] / total if total > 0 else 1 / size
+        room[2, c] = count[begin + c] / pull if is_pulled else 0.0
+    if is_pulled:
+        _balance_weights(room, size)
+    for c in range(size):
+        if is_pulled:
+            count[begin + c] = weight[c] * (total if total > 0 else 1.0)
         if weight[c] > 0:
             answer += weight[c] * (below[c] - np.log(weight[c]))
     return answer
 
 
-@njit(cache=True, nogil=True)
-def _balance_weights(ratio: Floats, below: Floats) -> Floats:
-    """The weights w, summing to one, for which ratio / w - log w + below is the same for all."""
-    level = _least_level(ratio, below)
-    weight, z, u = np.empty(ratio.size), np.empty(ratio.size), np.zeros(ratio.size)
-    for c in range(ratio.size):
-        z[c] = np.log(ratio[c]) - below[c] if ratio[c] > 0 else -np.inf
-        u[c] = omega(z[c] + level, first_omega(z[c] + level))
+@inner
+def _balance_weights(room: Floats, size: int) -> None:
+    """Fill in the weights w, summing to one, for which ratio / w - log w + below is the same m for all.
+
+    The ratio is that of count and pull. Each weight is a convex, decreasing function of m, and so is the
+    logarithm of their sum: Newton's method that starts from an m that is too small approaches the solution
+    from below, without bracketing or damping.
+    """
+    below, weight, ratio, u = room[0], room[1], room[2], room[3]
+    level, total = _least_level(ratio, below, size), 1.0
+    for c in range(size):
+        z = np.log(ratio[c]) - below[c] + level if ratio[c] > 0 else -np.inf
+        u[c] = omega(z, first_omega(z))
     for _ in range(60):
         total, slope = 0.0, 0.0
-        for c in range(ratio.size):
+        for c in range(size):
             weight[c] = ratio[c] / u[c] if u[c] > 1 else np.exp(below[c] - level + u[c])
             total += weight[c]
             slope += weight[c] / (1 + u[c])
@@ -145,30 +169,37 @@ def _balance_weights(ratio: Floats, below: Floats) -> Floats:
             break
         step = excess * total / slope
         level += step
-        for c in range(ratio.size):
-            near = u[c] * (1 + step / (1 + u[c])) if step < 1 + u[c] else first_omega(z[c] + level)
-            u[c] = omega(z[c] + level, near)
-    return weight / weight.sum()
+        for c in range(size):
+            z = np.log(ratio[c]) - below[c] + level if ratio[c] > 0 else -np.inf
+            near = u[c] * (1 + step / (1 + u[c])) if step < 1 + u[c] else first_omega(z)
+            u[c] = omega(z, near)
+    for c in range(size):
+        weight[c] /= total
 
 
-@njit(cache=True, nogil=True)
-def _least_level(ratio: Floats, below: Floats) -> float:
+@inner
+def _least_level(ratio: Floats, below: Floats, size: int) -> float:
     """A level m at which the weights sum to one or more.
 
     For any weights that sum to one, the smallest of their ratio / w - log w + below is such a level. Here
     they are the weights of maximum likelihood and those of maximum entropy.
     """
-    total, top = ratio.sum(), below.max()
-    partition = top + np.log(np.exp(below - top).sum())
+    total, top, partition = 0.0, -np.inf, 0.0
+    for c in range(size):
+        total += ratio[c]
+        top = max(top, below[c])
+    for c in range(size):
+        partition += np.exp(below[c] - top)
+    partition = top + np.log(partition)
     plain, even = np.inf, np.inf
-    for c in range(ratio.size):
+    for c in range(size):
         even = min(even, ratio[c] * np.exp(partition - below[c]) + partition)
         if ratio[c] > 0:
             plain = min(plain, total - np.log(ratio[c] / total) + below[c])
     return max(even, plain) if total > 0 else even
 
 
-@njit(cache=True, nogil=True)
+@inner
 def first_omega(z: float) -> float:
     """An approximation of the u whose u + log u is z."""
     if z > 3:
@@ -176,7 +207,7 @@ def first_omega(z: float) -> float:
     return np.log1p(np.exp(z))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def omega(z: float, u: float) -> float:
     """The u whose u + log u is z (Wright's omega function), starting from an approximation.
 

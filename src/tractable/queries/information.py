@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -100,8 +101,7 @@ def _given_evidence(graph: Graph, given: Evidence) -> Graph:
 
 def count_states(graph: Graph, columns: Sequence[int]) -> float:
     """The number of combinations of the states of some columns; infinite if one of them is numeric."""
-    sizes = [graph.schema[c].cardinality or np.inf for c in columns]
-    return float(np.prod(np.array(sizes, dtype=np.float64)))
+    return prod(float(graph.schema[c].cardinality or np.inf) for c in columns)  # too many are infinite, too
 
 
 def estimate_mean(values: Floats) -> Estimate:

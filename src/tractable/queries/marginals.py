@@ -28,8 +28,9 @@ def marginals(
         ValueError: if a row has probability zero.
     """
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
-    require_possible(log_values(graph, rows, regions, threads=threads))
     statistics = posteriors(graph, rows, regions, threads=threads)
+    if not statistics.shape[1] or np.isnan(statistics[:, 0]).any():  # as in every row that is impossible
+        require_possible(log_values(graph, rows, regions, threads=threads))
     return [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
 
 
