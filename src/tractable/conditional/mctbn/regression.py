@@ -116,7 +116,7 @@ def curvature(x: Floats, weight: Floats, p: Floats) -> Floats:
             s = weight * p[:, a + 1] * ((a == b) - p[:, b + 1])
             answer[a, :, b] = (x * s[:, None]).T @ x
             answer[b, :, a] = answer[a, :, b].T
-    return answer.reshape(above * features, -1)
+    return answer.reshape(above * features, above * features)
 
 
 def penalty_curvature(penalty: Penalty, features: int) -> Floats:

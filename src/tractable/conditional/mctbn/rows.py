@@ -17,6 +17,7 @@ class RegressionRows:
     y: Ints  # (rows, targets)
     states: Ints  # (targets,) the number of states of each target
     weight: Floats  # (rows,)
+    whole: Floats  # (rows,) the weight before any part of it was taken, by which prior means are found
 
     @property
     def total(self) -> float:
@@ -28,9 +29,9 @@ class RegressionRows:
         return replace(self, weight=self.weight * share)
 
     def shares(self, target: int) -> Floats:
-        """The frequency of each state of a target, with one pseudo-count in all. Shape (states,)."""
+        """The frequency of each state of a target in whole rows, with one pseudo-count in all. (states,)."""
         states = int(self.states[target])
-        counts = np.bincount(self.y[:, target], self.weight, states) + 1.0 / states
+        counts = np.bincount(self.y[:, target], self.whole, states) + 1.0 / states
         return np.asarray(counts / counts.sum(), dtype=np.float64)
 
     def indicators(self, target: int) -> Floats:
@@ -44,5 +45,9 @@ def regression_rows(table: Table, features: InputFeatures) -> RegressionRows:
     targets = table.schema.targets
     y = kept.values[:, targets].astype(np.int64)
     return RegressionRows(
-        features.encode(kept.values), y, table.schema.cardinalities[targets], kept.row_weights
+        features.encode(kept.values),
+        y,
+        table.schema.cardinalities[targets],
+        kept.row_weights,
+        kept.row_weights,
     )
