@@ -6,11 +6,11 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.arrays import AnyArray, Bytes, Floats, Ints
 from tractable.circuit.features import FeatureTable
 from tractable.data.schema import Schema
 from tractable.leaves.family import Family
-from tractable.leaves.logistic import SoftmaxRegressions
+from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.leaves.multivariate import MultivariateGaussian
 
 LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
@@ -57,6 +57,19 @@ class GateBlock:
     node: Ints  # (leaves,) the node that each leaf is, ascending
     regression: Ints  # (leaves,) the regression behind each leaf
     outcome: Ints  # (leaves,) the outcome whose probability it is
+
+    @property
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """The block as arrays: node, regression, outcome, weights, and those of the features."""
+        features = self.regressions.features
+        own = (self.node, self.regression, self.outcome, self.regressions.weights)
+        return (*own, features.column, features.state, features.shift, features.scale)
+
+    @classmethod
+    def from_arrays(cls, *arrays: AnyArray) -> "GateBlock":
+        """The block that `arrays` has described."""
+        node, regression, outcome, weights, *features = arrays
+        return cls(SoftmaxRegressions(InputFeatures(*features), weights), node, regression, outcome)
 
     def renumber(self, node: Ints) -> "GateBlock":
         """The same leaves as other nodes, which ascend in the same order."""

@@ -2,12 +2,10 @@
 
 from dataclasses import fields, replace
 
-from tractable.arrays import AnyArray
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
-from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.leaves.multivariate import JOINT_FAMILIES
 from tractable.progress import Form, State
 
@@ -36,7 +34,7 @@ def graph_state(graph: Graph) -> State:
         "graph": [getattr(graph, name) for name in GRAPH],
         "leaves": [[b.family.name, *(getattr(b, name) for name in LEAF)] for b in graph.leaves],
         "joints": [[b.family.name, *(getattr(b, name) for name in JOINT)] for b in graph.joints],
-        "gates": [gate_arrays(block) for block in graph.gates],
+        "gates": [list(block.arrays) for block in graph.gates],
         "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
     }
 
@@ -53,21 +51,8 @@ def graph_from_state(state: State, schema: Schema) -> Graph:
         tuple(LeafBlock(FAMILIES[name], *arrays) for name, *arrays in state["leaves"]),
         None if state["features"] is None else FeatureTable(*state["features"]),
         tuple(JointBlock(JOINT_FAMILIES[name], *arrays) for name, *arrays in state["joints"]),
-        tuple(gates_from_arrays(*arrays) for arrays in state["gates"]),
+        tuple(GateBlock.from_arrays(*arrays) for arrays in state["gates"]),
     )
-
-
-def gate_arrays(block: GateBlock) -> list[AnyArray]:
-    """A block of gates as arrays."""
-    features = block.regressions.features
-    own = [block.node, block.regression, block.outcome, block.regressions.weights]
-    return [*own, features.column, features.state, features.shift, features.scale]
-
-
-def gates_from_arrays(*arrays: AnyArray) -> GateBlock:
-    """The block of gates that `gate_arrays` has described."""
-    node, regression, outcome, weights, *features = arrays
-    return GateBlock(SoftmaxRegressions(InputFeatures(*features), weights), node, regression, outcome)
 
 
 def parameter_state(graph: Graph) -> State:

@@ -19,7 +19,6 @@ from tractable.arrays import AnyArray
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
-from tractable.circuit.states import gate_arrays, gates_from_arrays
 from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
@@ -102,7 +101,7 @@ def _tensors(graph: Graph) -> Tensors:
         tensors |= {f"joint.{number}.{name}": getattr(joint, name) for name in _JOINT}
     for number, gate in enumerate(graph.gates):
         names = (f"gate.{number}.{name}" for name in _GATE)
-        tensors |= dict(zip(names, gate_arrays(gate), strict=True))
+        tensors |= dict(zip(names, gate.arrays, strict=True))
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
@@ -187,7 +186,7 @@ def _joint(tensors: Tensors, number: int, family: object) -> JointBlock:
 
 def _gates(tensors: Tensors, number: int) -> GateBlock:
     arrays = (_tensor(tensors, f"gate.{number}.{name}", dtype) for name, dtype in _GATE.items())
-    return gates_from_arrays(*arrays)
+    return GateBlock.from_arrays(*arrays)
 
 
 def _features(tensors: Tensors) -> FeatureTable | None:
