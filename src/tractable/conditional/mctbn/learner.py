@@ -81,7 +81,7 @@ class MCTBNLearner(ConditionalLearner):
         """The mixture with as many trees as pay."""
         best = watch.remember("tree 1", lambda part: self._first_tree(rows, held, part), PENALISED)
         for number in range(2, self.components + 1):
-            if watch.should_stop() or not rows.total:
+            if watch.should_stop() or not rows.total or (rows.states < 2).all():
                 break
             before = best
 
