@@ -26,8 +26,8 @@ from tractable.settings import settings_of
 
 ESTIMATORS: list[type[ConditionalEstimator]] = [getattr(tr, name) for name in CONDITIONAL.estimators]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
-# Array-API input needs an environment variable that is read when scipy is imported. That weights stand for rows
-# is tested with fewer numbers by the contract tests of conditional learners.
+# Array-API input needs an environment variable that is read when scipy is imported. That weights stand for
+# rows is tested with fewer numbers by the contract tests of conditional learners.
 NOT_CHECKED = {
     "": ("check_array_api_input",),
     "CACMN": ("check_array_api_input", "check_sample_weight_equivalence_on_dense_data"),
