@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -19,13 +19,20 @@ from tractable.conditional.mctbn.mixture import (
     split_rows,
 )
 from tractable.conditional.mctbn.rows import RegressionRows, regression_rows
-from tractable.conditional.mctbn.tree import FULL, ConditionalTree, learn_edges, roots_alone
+from tractable.conditional.mctbn.tree import (
+    FULL,
+    ConditionalTree,
+    Prior,
+    learn_edges,
+    roots_alone,
+    zero_prior,
+)
 from tractable.conditional.targets import complete_targets, require_categorical_targets
 from tractable.data import Table
 from tractable.learners.learner import Learned
 from tractable.leaves.logistic import input_features
 from tractable.progress import Watch
-from tractable.settings import Between, setting
+from tractable.settings import Between, OneOf, setting
 
 
 @final
@@ -46,13 +53,19 @@ class MCTBNLearner(ConditionalLearner):
         "Maximum number of trees. One is added as long as that improves the score of the validation rows, or"
         " the Bayesian information criterion without validation rows.",
         at_least=1,
-        search=Between(1, 6),
+        search=Between(1, 6, whole=True),
     )
     l2: tuple[float, ...] = setting(
-        (1.0, 3.0, 10.0, 30.0, 100.0),
+        (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
         "L2 penalties of the weights of regressions, of which the one is taken that suits the validation rows"
         " best, the middle one without validation rows.",
         at_least=1e-6,
+    )
+    shrink_to: Literal["zero", "target"] = setting(
+        "zero",
+        "What the penalty shrinks the regressions of a target under a parent to: zero, as in the paper, or"
+        " the target's regression without parent, which needs fewer rows.",
+        search=OneOf("zero", "target"),
     )
     parents_tried: int = setting(
         20,
@@ -95,41 +108,51 @@ class MCTBNLearner(ConditionalLearner):
         return best.mixture
 
     def _first_tree(self, rows: RegressionRows, held: RegressionRows | None, watch: Watch) -> Penalised:
-        """The best tree by itself, with its penalty."""
-        found = [self.l2[len(self.l2) // 2]]
-        if held is not None:
-            found = sorted(set(self.l2), reverse=True)
-        alone = _best(_refits(None, rows, found, watch), held)
-        tree = learn_edges(rows, held, alone.mixture.trees[0], (alone.l2, self.parents_tried), watch)
-        return _best(_refits(tree, rows, found, watch), held)
+        """The best tree by itself, with its prior."""
+        alone = _best(_refits(None, rows, self._priors(zero_prior(rows, 1.0), held), watch), held)
+        prior, regressions = alone.prior, alone.mixture.trees[0]
+        if self.shrink_to == "target":
+            prior = Prior(prior.l2, tuple(beta[0] for beta in regressions.beta))
+        tree = learn_edges(rows, held, regressions, (prior, self.parents_tried), watch)
+        return _best(_refits(tree, rows, self._priors(prior, held), watch), held)
+
+    def _priors(self, like: Prior, held: RegressionRows | None) -> list[Prior]:
+        """The prior with each penalty that is tried, the strongest first."""
+        tried = [self.l2[(len(self.l2) - 1) // 2]] if held is None else sorted(set(self.l2), reverse=True)
+        return [like._replace(l2=l2) for l2 in tried]
 
     def _with_one_more(
         self, old: Penalised, rows: RegressionRows, held: RegressionRows | None, watch: Watch
     ) -> Penalised:
-        """The mixture with one more tree, fitted."""
+        """The mixture with one more tree, fitted; its penalty is that of before, or a stronger one."""
         parts = split_rows(old.mixture, rows, held)
         mine, others = rows.reweight(parts[0]), None if held is None else held.reweight(parts[1])
-        alone = roots_alone(mine, old.l2, watch)
-        tree = learn_edges(mine, others, alone, (old.l2, self.parents_tried), watch)
+        alone = roots_alone(mine, old.prior, watch)
+        tree = learn_edges(mine, others, alone, (old.prior, self.parents_tried), watch)
         trees = (*old.mixture.trees, tree)
         started = TreeMixture(np.full(len(trees), -np.log(len(trees))), trees)
         part = np.concatenate(
             [old.mixture.responsibilities(rows) * (1 - parts[0][:, None]), parts[0][:, None]], axis=1
         )
-        started = maximise(started, rows, part, old.l2, watch)
-        return Penalised(old.l2, improve(started, rows, held, (old.l2, self.iterations), watch))
+        tried = [prior for prior in self._priors(old.prior, held) if prior.l2 >= old.prior.l2]
+        found = []
+        for prior in tried[-3:]:
+            fitted = maximise(started, rows, part, prior, watch)
+            fitted = improve(fitted, rows, held, (prior, self.iterations), watch)
+            found.append(Penalised(prior, fitted))
+        return _best(iter(found), held)
 
 
 def _refits(
-    tree: ConditionalTree | None, rows: RegressionRows, penalties: list[float], watch: Watch
+    tree: ConditionalTree | None, rows: RegressionRows, priors: list[Prior], watch: Watch
 ) -> Iterator[Penalised]:
-    """A tree, or the one without edges, fitted under several penalties."""
-    for number, l2 in enumerate(penalties):
+    """A tree, or the one without edges, fitted under several priors."""
+    for number, prior in enumerate(priors):
         if number and watch.should_stop():
             return
-        watch.report("penalties", number, len(penalties))
-        tree = roots_alone(rows, l2, watch) if tree is None else tree.refit(rows, l2, FULL, watch)
-        yield Penalised(l2, single(tree))
+        watch.report("penalties", number, len(priors))
+        tree = roots_alone(rows, prior, watch) if tree is None else tree.refit(rows, prior, FULL, watch)
+        yield Penalised(prior, single(tree))
 
 
 def _best(found: Iterator[Penalised], held: RegressionRows | None) -> Penalised:
@@ -142,5 +165,5 @@ def _pays(larger: Penalised, before: Penalised, rows: RegressionRows, held: Regr
     if held is not None:
         return larger.mixture.score(held) > before.mixture.score(held)
     gain = rows.total * (larger.mixture.score(rows) - before.mixture.score(rows))
-    size = [some.mixture.effective_parameters(rows, some.l2) for some in (before, larger)]
+    size = [some.mixture.effective_parameters(rows, some.prior) for some in (before, larger)]
     return gain > 0.5 * (size[1] - size[0]) * np.log(max(rows.total, 1.0))

@@ -9,7 +9,7 @@ from scipy.special import expit, logsumexp
 from tractable.arrays import Floats
 from tractable.conditional.mctbn.regression import Effort
 from tractable.conditional.mctbn.rows import RegressionRows
-from tractable.conditional.mctbn.tree import ConditionalTree, residuals
+from tractable.conditional.mctbn.tree import ConditionalTree, Prior, residuals
 from tractable.progress import Form, State, Watch
 
 STEP = Effort(1, 1e-3)  # of each regression between two expectation steps
@@ -38,10 +38,10 @@ class TreeMixture:
         logs = self.log_joint(rows)
         return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
 
-    def effective_parameters(self, rows: RegressionRows, l2: float) -> float:
+    def effective_parameters(self, rows: RegressionRows, prior: Prior) -> float:
         """How many free parameters the regressions have, those that the penalty holds counting less."""
         part = self.responsibilities(rows)
-        each = (t.effective_parameters(rows.reweight(part[:, k]), l2) for k, t in enumerate(self.trees))
+        each = (t.effective_parameters(rows.reweight(part[:, k]), prior) for k, t in enumerate(self.trees))
         return len(self.trees) - 1 + sum(each)
 
 
@@ -51,12 +51,12 @@ def single(tree: ConditionalTree) -> TreeMixture:
 
 
 def maximise(
-    mixture: TreeMixture, rows: RegressionRows, part: Floats, l2: float, watch: Watch
+    mixture: TreeMixture, rows: RegressionRows, part: Floats, prior: Prior, watch: Watch
 ) -> TreeMixture:
     """The mixture fitted to rows that belong to its trees in parts. `part` is (rows, trees)."""
     size = rows.weight @ part + 1.0 / len(mixture.trees)
     trees = tuple(
-        tree.refit(rows.reweight(part[:, k]), l2, STEP, watch) for k, tree in enumerate(mixture.trees)
+        tree.refit(rows.reweight(part[:, k]), prior, STEP, watch) for k, tree in enumerate(mixture.trees)
     )
     return TreeMixture(np.log(size / size.sum()), trees)
 
@@ -65,11 +65,11 @@ def improve(
     mixture: TreeMixture,
     rows: RegressionRows,
     held: RegressionRows | None,
-    tuning: tuple[float, int],
+    tuning: tuple[Prior, int],
     watch: Watch,
 ) -> TreeMixture:
-    """The best mixture on the way of expectation maximisation; `tuning` is (l2, most iterations)."""
-    l2, iterations = tuning
+    """The best mixture on the way of expectation maximisation; `tuning` is (prior, most iterations)."""
+    prior, iterations = tuning
     judge = rows if held is None else held
     best, best_score = mixture, mixture.score(judge)
     waited = 0
@@ -77,7 +77,7 @@ def improve(
         watch.report("expectation maximisation", iteration, iterations, best_score)
         if watch.should_stop() or waited == 2:
             break
-        mixture = maximise(mixture, rows, mixture.responsibilities(rows), l2, watch)
+        mixture = maximise(mixture, rows, mixture.responsibilities(rows), prior, watch)
         score = mixture.score(judge)
         waited = 0 if score > best_score + 1e-4 else waited + 1
         if score > best_score:
@@ -109,21 +109,21 @@ def _mean_residuals(mixture: TreeMixture, rows: RegressionRows) -> Floats:
 
 
 class Penalised(NamedTuple):
-    """A mixture and the L2 penalty of its regressions."""
+    """A mixture and the prior of its regressions."""
 
-    l2: float
+    prior: Prior
     mixture: TreeMixture
 
 
 def _state(found: Penalised) -> State:
     trees = [[tree.parent, list(tree.beta)] for tree in found.mixture.trees]
-    return [found.l2, found.mixture.log_share, trees]
+    return [found.prior.l2, list(found.prior.means), found.mixture.log_share, trees]
 
 
 def _from_state(state: State) -> Penalised:
-    l2, log_share, lines = state
+    l2, means, log_share, lines = state
     trees = tuple(ConditionalTree(parent, tuple(beta)) for parent, beta in lines)
-    return Penalised(l2, TreeMixture(log_share, trees))
+    return Penalised(Prior(l2, tuple(means)), TreeMixture(log_share, trees))
 
 
 PENALISED: Form[Penalised] = Form(_state, _from_state)

@@ -2,8 +2,8 @@
 
 A regression is an array (outcomes - 1, features): the scores of all outcomes but the first, whose score is
 zero. The penalty treats all outcomes alike: it is that of the scores minus their mean over the outcomes. For
-two outcomes it is l2 / 2 times the squares of the weights. The last feature is the intercept. Its prior is
-normal around the logarithm of odds that is given, with a variance of one.
+two outcomes it is l2 / 2 times the squares of the distances of weights from their prior mean. The last
+feature is the intercept, whose prior has a variance of one.
 """
 
 from typing import NamedTuple
@@ -30,11 +30,11 @@ class Penalty(NamedTuple):
     """Half the square of the distance of weights from their prior mean, weighted."""
 
     l2: float
-    intercept: Floats  # (outcomes - 1,) prior mean of the intercept
+    mean: Floats  # (outcomes - 1, features) prior mean of the weights
 
     def matrix(self) -> Floats:
         """How the weights of different outcomes for one feature belong together."""
-        size = self.intercept.size
+        size = len(self.mean)
         return 2.0 * (np.eye(size) - 1.0 / (size + 1))
 
     def scale(self, features: int) -> Floats:
@@ -45,20 +45,11 @@ class Penalty(NamedTuple):
 
     def slope(self, beta: Floats) -> Floats:
         """The gradient of the penalty, of the shape of the weights."""
-        apart = beta.copy()
-        apart[:, -1] -= self.intercept
-        return self.matrix() @ apart * self.scale(beta.shape[1])
+        return self.matrix() @ (beta - self.mean) * self.scale(beta.shape[1])
 
     def loss(self, beta: Floats) -> float:
         """The penalty itself."""
-        apart = beta.copy()
-        apart[:, -1] -= self.intercept
-        return 0.5 * float((apart * self.slope(beta)).sum())
-
-
-def penalty_of(shares: Floats, l2: float) -> Penalty:
-    """The penalty of a regression of a target whose states have these frequencies."""
-    return Penalty(l2, np.log(shares[1:] / shares[0]))
+        return 0.5 * float(((beta - self.mean) * self.slope(beta)).sum())
 
 
 def log_probs(x: Floats, beta: Floats) -> Floats:

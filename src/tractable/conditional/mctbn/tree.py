@@ -5,6 +5,7 @@ A target without parent has one regression on the inputs. A target with a parent
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,11 @@ from tractable.arrays import Floats, Ints
 from tractable.conditional.mctbn.branching import maximum_branching
 from tractable.conditional.mctbn.regression import (
     Effort,
+    Penalty,
     curvature,
     fit_regression,
     log_probs,
     penalty_curvature,
-    penalty_of,
 )
 from tractable.conditional.mctbn.rows import RegressionRows
 from tractable.progress import Watch
@@ -24,6 +25,27 @@ from tractable.progress import Watch
 FULL = Effort(30, 1e-6)
 TRIAL = Effort(2, 1e-2)  # of regressions that only say how much an edge gains
 LEAST_WEIGHT = 1e-8  # of a row that takes part in a fit
+
+
+class Prior(NamedTuple):
+    """What the weights of regressions are shrunk to, and how strongly."""
+
+    l2: float
+    means: tuple[Floats, ...]  # a target each: (states - 1, features)
+
+    def penalty(self, target: int) -> Penalty:
+        """The penalty of each regression of a target."""
+        return Penalty(self.l2, self.means[target])
+
+
+def zero_prior(rows: RegressionRows, l2: float) -> Prior:
+    """The prior around zero, but around the log-odds of each state for the intercept."""
+    means = []
+    for j, states in enumerate(rows.states.tolist()):
+        mean, shares = np.zeros((states - 1, rows.x.shape[1])), rows.shares(j)
+        mean[:, -1] = np.log(shares[1:] / shares[0])
+        means.append(mean)
+    return Prior(l2, tuple(means))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +68,7 @@ class ConditionalTree:
         parts = (self.log_probs(rows, j)[each, rows.y[:, j]] for j in range(self.parent.size))
         return sum(parts, np.zeros(len(each)))
 
-    def refit(self, rows: RegressionRows, l2: float, effort: Effort, watch: Watch) -> "ConditionalTree":
+    def refit(self, rows: RegressionRows, prior: Prior, effort: Effort, watch: Watch) -> "ConditionalTree":
         """The same tree with its regressions fitted to weighted rows, from where they are.
 
         When there is no more time the rest of them stay as they are.
@@ -55,17 +77,17 @@ class ConditionalTree:
         for j, parent in enumerate(self.parent.tolist()):
             if watch.should_stop():
                 break
-            beta[j] = fit_target(rows, j, parent, l2, self.beta[j], effort)
+            beta[j] = fit_target(rows, (j, parent), prior.penalty(j), self.beta[j], effort)
         return ConditionalTree(self.parent, tuple(beta))
 
-    def effective_parameters(self, rows: RegressionRows, l2: float) -> float:
+    def effective_parameters(self, rows: RegressionRows, prior: Prior) -> float:
         """How many free parameters the regressions have, those that the penalty holds counting less."""
         groups = [
             (j, some, beta)
             for j, parent in enumerate(self.parent.tolist())
             for some, beta in zip(_groups(rows, parent), self.beta[j], strict=True)
         ]
-        return sum(_effective(rows, j, some, beta, l2) for j, some, beta in groups)
+        return sum(_effective(rows, some, beta, prior.penalty(j)) for j, some, beta in groups)
 
 
 def _groups(rows: RegressionRows, parent: int) -> Iterator[Ints | slice]:
@@ -78,10 +100,10 @@ def _groups(rows: RegressionRows, parent: int) -> Iterator[Ints | slice]:
 
 
 def fit_target(
-    rows: RegressionRows, target: int, parent: int, l2: float, start: Floats, effort: Effort
+    rows: RegressionRows, edge: tuple[int, int], penalty: Penalty, start: Floats, effort: Effort
 ) -> Floats:
     """The regressions of a target under a parent, from a start. Shape (states of the parent, ...)."""
-    penalty = penalty_of(rows.shares(target), l2)
+    target, parent = edge
     answer = start.copy()
     for state, some in enumerate(_groups(rows, parent)):
         weight = rows.weight[some]
@@ -93,42 +115,39 @@ def fit_target(
     return answer
 
 
-def roots_alone(rows: RegressionRows, l2: float, watch: Watch) -> ConditionalTree:
+def roots_alone(rows: RegressionRows, prior: Prior, watch: Watch) -> ConditionalTree:
     """The tree without edges: independent regressions of all targets."""
-    beta = [np.zeros((1, int(k) - 1, rows.x.shape[1])) for k in rows.states]
-    for j, line in enumerate(beta):
-        line[0, :, -1] = penalty_of(rows.shares(j), l2).intercept
-    start = ConditionalTree(np.full(rows.states.size, -1), tuple(beta))
-    return start.refit(rows, l2, FULL, watch)
+    start = ConditionalTree(np.full(rows.states.size, -1), tuple(mean[None] for mean in prior.means))
+    return start.refit(rows, prior, FULL, watch)
 
 
 def learn_edges(
     rows: RegressionRows,
     held: RegressionRows | None,
     alone: ConditionalTree,
-    tuning: tuple[float, int],
+    tuning: tuple[Prior, int],
     watch: Watch,
 ) -> ConditionalTree:
-    """The tree of highest conditional likelihood, its regressions fitted; `tuning` is (l2, parents tried).
+    """The tree of highest conditional likelihood, its regressions fitted; `tuning` is (prior, parents tried).
 
     An edge gains what it adds to the log-likelihood of held-out rows. Without these it is what it adds to the
     training rows, less the effective number of parameters that it costs. Edges are compared after two steps
     of Newton's method, from the regression without parent; those of the tree are then fitted to the end.
     """
-    l2, tried = tuning
+    prior, tried = tuning
     gain = np.full((rows.states.size, rows.states.size), -np.inf)
     candidates = _candidates(rows, alone, tried)
     for j, parents in enumerate(candidates):
         watch.report("edges", j, len(candidates))
         if watch.should_stop():
             break
-        gain[parents, j] = _gains(rows, held, alone, j, parents, l2)
+        gain[parents, j] = _gains(rows, held, alone, j, parents, prior.penalty(j))
     parent = maximum_branching(gain)
     beta = tuple(
         np.repeat(alone.beta[j], rows.states[i] if i >= 0 else 1, axis=0)
         for j, i in enumerate(parent.tolist())
     )
-    return ConditionalTree(parent, beta).refit(rows, l2, FULL, watch)
+    return ConditionalTree(parent, beta).refit(rows, prior, FULL, watch)
 
 
 def residuals(rows: RegressionRows, tree: ConditionalTree) -> Floats:
@@ -167,17 +186,17 @@ def _gains(
     alone: ConditionalTree,
     target: int,
     parents: Ints,
-    l2: float,
+    penalty: Penalty,
 ) -> Floats:
     """The log-likelihood gained by an edge from each of some parents. Shape (parents,)."""
     judge = rows if held is None else held
     each = np.arange(len(judge.x))
     before = float(judge.weight @ alone.log_probs(judge, target)[each, judge.y[:, target]])
-    cost = _effective(rows, target, slice(None), alone.beta[target][0], l2) if held is None else 0.0
+    cost = _effective(rows, slice(None), alone.beta[target][0], penalty) if held is None else 0.0
     answer = np.empty(parents.size)
     for place, parent in enumerate(parents.tolist()):
         start = np.repeat(alone.beta[target], rows.states[parent], axis=0)
-        beta = fit_target(rows, target, parent, l2, start, TRIAL)
+        beta = fit_target(rows, (target, parent), penalty, start, TRIAL)
         after = 0.0
         for some, line in zip(_groups(judge, parent), beta, strict=True):
             logs = log_probs(judge.x[some], line)
@@ -186,9 +205,9 @@ def _gains(
     return answer
 
 
-def _effective(rows: RegressionRows, target: int, some: Ints | slice, beta: Floats, l2: float) -> float:
+def _effective(rows: RegressionRows, some: Ints | slice, beta: Floats, penalty: Penalty) -> float:
     """The trace of the curvature without penalty over that with it, of one regression."""
     x, weight = rows.x[some], rows.weight[some]
     own = curvature(x, weight, np.exp(log_probs(x, beta)))
-    both = own + penalty_curvature(penalty_of(rows.shares(target), l2), x.shape[1])
+    both = own + penalty_curvature(penalty, x.shape[1])
     return float(np.trace(np.linalg.solve(both, own)))
