@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.circuit.graph import LEAF, PRODUCT, Graph
+from tractable.circuit.graph import LEAF, PRODUCT, GateBlock, Graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema
 
@@ -119,6 +119,21 @@ def log_leaf(leaf: Leaf, row: Row, regions: Regions) -> float:
     return 0.0
 
 
+def log_gate(block: GateBlock, place: int, row: Row) -> float:
+    """The logarithm of a gate's value: the share of the exponential of its score."""
+    features, weights = block.regressions.features, block.regressions.weights[block.regression[place]]
+    seen = [
+        ((1.0 if row[c] == s else 0.0) if s >= 0 else float(row[c])) - float(shift)
+        for c, s, shift in zip(features.column, features.state, features.shift, strict=True)
+    ]
+    seen = [x / float(scale) for x, scale in zip(seen, features.scale, strict=True)]
+    scores = [
+        0.0,
+        *(math.fsum(float(w) * x for w, x in zip(line, [*seen, 1.0], strict=True)) for line in weights),
+    ]
+    return scores[block.outcome[place]] - log_sum(scores)
+
+
 def leaves_of(graph: Graph) -> dict[int, Leaf]:
     """Each leaf under the number of its node."""
     return {
@@ -140,9 +155,12 @@ def edges_of(graph: Graph, node: int) -> list[tuple[int, float]]:
 def node_log_values(graph: Graph, row: Row, regions: Regions | None = None) -> list[float]:
     """The logarithm of every node's value for one row."""
     leaves = leaves_of(graph)
+    gates = {int(node): (block, i) for block in graph.gates for i, node in enumerate(block.node)}
     value: list[float] = []
     for node in range(graph.nodes):
-        if graph.kind[node] == LEAF:
+        if node in gates:
+            value.append(log_gate(*gates[node], row))
+        elif graph.kind[node] == LEAF:
             value.append(log_leaf(leaves[node], row, regions or {}))
         elif graph.kind[node] == PRODUCT:
             value.append(

@@ -18,6 +18,7 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable
+from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
 
 # The first example of a test may have to wait for a kernel to compile.
 settings.register_profile(
@@ -299,17 +300,20 @@ def evidence(draw: st.DrawFn, schema: Schema) -> tuple[Floats, dict[int, Region]
 
 
 @st.composite
-def conditional_circuits(draw: st.DrawFn, *, zeros: bool = True) -> Graph:
+def conditional_circuits(draw: st.DrawFn, *, zeros: bool = True, regressions: bool = True) -> Graph:
     """A circuit that is smooth and decomposable over its targets, and anything at all over its inputs.
 
-    Leaves over inputs, and sums of them that are not smooth, are factors of any node: of both children of a
-    product, of some children of a sum, of the same node twice. A row of inputs may be impossible.
+    Leaves over inputs, sums of them that are not smooth, and outcomes of regressions are factors of any node:
+    of both children of a product, of some children of a sum, of the same node twice. A row of inputs may be
+    impossible.
     """
     sizes = [draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)) for _ in range(2)]
     inputs = [Variable(f"x{i}", "categorical", tuple(range(k)), "input") for i, k in enumerate(sizes[0])]
     targets = [Variable(f"y{i}", "categorical", tuple(range(k))) for i, k in enumerate(sizes[1])]
     schema = Schema(tuple(draw(st.permutations(inputs + targets))))
-    growth = _GatedGrowth(draw, Builder(schema), Shape(normalised=False, zeros=zeros))
+    growth = _GatedGrowth(
+        draw, Builder(schema), Shape(normalised=False, zeros=zeros), regressions=regressions
+    )
     allowed = {i: tuple(range(v.cardinality)) for i, v in enumerate(schema)}
     return growth.builder.freeze(growth.grow(tuple(schema.targets.tolist()), allowed, 3))
 
@@ -318,6 +322,8 @@ def conditional_circuits(draw: st.DrawFn, *, zeros: bool = True) -> Graph:
 class _GatedGrowth(_Growth):
     """Any node may be multiplied by factors over inputs."""
 
+    regressions: bool = True
+
     def _scaled(self, node: int) -> int:
         gates = [self._gate() for _ in range(self.draw(st.integers(0, 2)))]
         return self.builder.product([node, *gates]) if gates else node
@@ -325,7 +331,10 @@ class _GatedGrowth(_Growth):
     def _gate(self) -> int:
         column = self.draw(st.sampled_from(self.builder.schema.inputs.tolist()))
         states = self.builder.schema[column].cardinality
-        kind = self.draw(st.integers(0, 2 if self.shape.zeros else 1))
+        kind = self.draw(st.sampled_from([0, 1] + [2] * self.shape.zeros + [3] * self.regressions))
+        if kind == 3:
+            nodes = self.builder.gates(self.draw(regressions(self.builder.schema)))
+            return int(self.draw(st.sampled_from(nodes.ravel().tolist())))
         if kind == 0:
             masses = self._normal(states, [0.2, 0.5, 1.0])
             return self.builder.leaf("categorical", column, categorical_params(masses))
@@ -334,3 +343,20 @@ class _GatedGrowth(_Growth):
             return indicator
         one = self.builder.constant(self.draw(st.floats(-2.0, 2.0)))
         return self.builder.sum([indicator, one], [self.draw(st.floats(-2.0, 2.0)), 0.0])
+
+
+@st.composite
+def regressions(draw: st.DrawFn, schema: Schema) -> SoftmaxRegressions:
+    """Regressions on some states of inputs, also none, also with scores of hundreds."""
+    states = [(c, k) for c in schema.inputs.tolist() for k in range(schema[c].cardinality)]
+    seen = draw(st.lists(st.sampled_from(states), max_size=3, unique=True))
+    column, state = np.array(seen, dtype=np.int64).reshape(-1, 2).T
+    shift = np.array(
+        draw(st.lists(st.floats(-1, 1), min_size=len(seen), max_size=len(seen))), dtype=np.float64
+    )
+    features = InputFeatures(column, state, shift, np.full(len(seen), draw(st.sampled_from([0.5, 1.0]))))
+    shape = (draw(st.integers(1, 2)), draw(st.integers(1, 3)), len(seen) + 1)
+    number = st.floats(-3, 3) | st.sampled_from([0.0, -300.0, 300.0])
+    size = int(np.prod(shape))
+    weights = np.array(draw(st.lists(number, min_size=size, max_size=size))).reshape(shape)
+    return SoftmaxRegressions(features, weights)

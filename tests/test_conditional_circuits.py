@@ -184,7 +184,7 @@ def test_draws_for_rows_of_inputs_follow_their_distributions(graph: Graph) -> No
         assert np.abs(shares - one.probs).max() < 0.05
 
 
-@given(conditional_circuits(zeros=False))  # a .ac file cannot hold e^-800
+@given(conditional_circuits(zeros=False, regressions=False))  # a .ac file cannot hold e^-800
 @settings(max_examples=20)
 def test_files_keep_conditional_circuits_or_warn_that_roles_are_lost(graph: Graph) -> None:
     rows = np.concatenate([one.rows for one in possible(graph)] or [np.zeros((0, len(graph.schema)))])

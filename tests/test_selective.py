@@ -16,8 +16,8 @@ from tractable.arrays import Bools, Floats
 from tractable.circuit import is_deterministic, is_regular_selective
 from tractable.data import Table, collapse, discrete_schema
 from tractable.engine import log_values
+from tractable.learners.completion import complete, hold_out
 from tractable.learners.selective.candidates import Candidates
-from tractable.learners.selective.completion import complete, hold_out
 from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.kernels import conditioning_gains, count_slots
 from tractable.learners.selective.learner import SelectiveLearner

@@ -70,6 +70,7 @@ def __dir__() -> list[str]:
 
 
 def _estimators() -> list[str]:
+    from tractable.conditional import CONDITIONAL
     from tractable.learners import LEARNERS
 
-    return list(LEARNERS.estimators)
+    return [*LEARNERS.estimators, *CONDITIONAL.estimators]

@@ -2,7 +2,13 @@
 
 from tractable.benchmark.children import run_all
 from tractable.benchmark.comparison import Comparison, compare
-from tractable.benchmark.contestants import contestants, published_names
+from tractable.benchmark.conditional_report import conditional_grids, write_conditional_report
+from tractable.benchmark.contestants import (
+    conditional_contestants,
+    contestants,
+    published_conditional_names,
+    published_names,
+)
 from tractable.benchmark.datasets import DataSet, demo, find
 from tractable.benchmark.report import report_place, write_report
 from tractable.benchmark.results import append_result, read_results
@@ -16,14 +22,18 @@ __all__ = [
     "Run",
     "append_result",
     "compare",
+    "conditional_contestants",
+    "conditional_grids",
     "contestants",
     "demo",
     "find",
     "grids",
+    "published_conditional_names",
     "published_names",
     "read_results",
     "relevant_methods",
     "report_place",
     "run_all",
+    "write_conditional_report",
     "write_report",
 ]

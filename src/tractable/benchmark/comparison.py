@@ -85,9 +85,13 @@ class Comparison:
         return run.seed, run.queries
 
 
-def compare(runs: Iterable[Run], against: str) -> Comparison:
-    """The comparison of all runs that there are."""
-    ordered = tuple(sorted(runs, key=lambda run: (published_first(run.dataset), run.data)))
+def compare(runs: Iterable[Run], against: str, inputs: float | None = None) -> Comparison:
+    """The comparison of all runs of joint models, or of targets given a share of the columns."""
+    ordered = tuple(
+        sorted(
+            (r for r in runs if r.inputs == inputs), key=lambda run: (published_first(run.dataset), run.data)
+        )
+    )
     tables = [list(of_table) for _, of_table in groupby(ordered, key=lambda run: (run.dataset, run.data))]
     names = [of_table[0].dataset for of_table in tables]
     chosen: dict[str, dict[str, Run]] = {}

@@ -12,9 +12,10 @@ import numpy as np
 
 from tractable.approximate import NetworkLearner
 from tractable.benchmark.datasets import Tables
-from tractable.benchmark.published import counterparts
+from tractable.benchmark.logistic import LogisticContestant
+from tractable.benchmark.published import counterparts, given_inputs
 from tractable.circuit import Graph
-from tractable.conditional import ConditionalLearner
+from tractable.conditional import CONDITIONAL, ConditionalLearner
 from tractable.learners import LEARNERS, Learner
 from tractable.networks import Network
 from tractable.parameters import METHODS, Method, fit
@@ -62,6 +63,49 @@ class NetworkContestant:
         return self.learner.learn(tables.train, rng, valid=tables.valid, watch=watch)
 
 
+@dataclass(frozen=True)
+class ConditionalContestant:
+    """A learner of P(targets | inputs) with its settings; the tables say which columns are which."""
+
+    name: str
+    learner: ConditionalLearner
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """All settings of the learner under its name, as a file can hold them."""
+        return {self.learner.name: plain_settings(self.learner)}
+
+    def learn(self, tables: Tables, rng: np.random.Generator, watch: Watch) -> Graph:
+        """The circuit that comes of the training rows, chosen on the validation rows."""
+        return self.learner.learn(tables.train, rng, valid=tables.valid, watch=watch)
+
+
+def conditional_contestant(
+    name: str, settings: Sequence[str] = ()
+) -> Contestant | ConditionalContestant | LogisticContestant:
+    """What is asked for targets given inputs: a conditional learner, a joint one, or `logistic`.
+
+    Raises:
+        ValueError: naming the learner, the method or the setting that is unknown.
+    """
+    if name == LogisticContestant.name:
+        return LogisticContestant()
+    learner = None if "+" in name else make_learner(_owner(name), _own(name, settings))
+    if isinstance(learner, ConditionalLearner):
+        return ConditionalContestant(name, learner)
+    found = contestant(name, settings)
+    if isinstance(found, NetworkContestant):
+        raise ValueError(f"'{name}' learns a network without a circuit, and circuits are compared here")
+    return found
+
+
+def any_contestant(
+    name: str, settings: Sequence[str], conditional: bool
+) -> Contestant | NetworkContestant | ConditionalContestant | LogisticContestant:
+    """The contestant of a name, among those of joint or of conditional models."""
+    return conditional_contestant(name, settings) if conditional else contestant(name, settings)
+
+
 def contestant(name: str, settings: Sequence[str] = ()) -> Contestant | NetworkContestant:
     """The contestant of a name; settings are texts `learner.name=value`, and those of others are let be.
 
@@ -87,6 +131,24 @@ def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestan
     Raises:
         ValueError: also for a setting that belongs to none.
     """
+    _check_owners(names, settings)
+    return [contestant(name, settings) for name in names]
+
+
+def conditional_contestants(
+    names: Sequence[str], settings: Sequence[str]
+) -> list[Contestant | ConditionalContestant | LogisticContestant]:
+    """Several contestants that are asked for targets given inputs.
+
+    Raises:
+        ValueError: also for a setting that belongs to none.
+    """
+    _check_owners(names, settings)
+    return [conditional_contestant(name, settings) for name in names]
+
+
+def _check_owners(names: Sequence[str], settings: Sequence[str]) -> None:
+    """Refuse a setting that belongs to none of the contestants."""
     parts = {_owner(part) for name in names for part in name.split("+")}
     for text in settings:
         owner, dot, _ = text.partition("=")[0].strip().partition(".")
@@ -94,7 +156,12 @@ def contestants(names: Sequence[str], settings: Sequence[str]) -> list[Contestan
             raise ValueError(f"'{text}' is no setting: write learner.name=value")
         if owner not in parts:
             raise ValueError(f"setting '{text}': '{owner}' is not among {', '.join(sorted(parts))}")
-    return [contestant(name, settings) for name in names]
+
+
+def published_conditional_names() -> list[str]:
+    """The contestants of which figures given inputs are published, and independent regressions."""
+    known = dict.fromkeys(learner for _, learner, _ in given_inputs())
+    return [name for name in known if name in LEARNERS or name in CONDITIONAL] + [LogisticContestant.name]
 
 
 def published_names() -> list[str]:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
-from tractable.benchmark.contestants import Contestant, NetworkContestant, contestant
+from tractable.benchmark.conditional_measure import AnyMaker, measure_conditional
+from tractable.benchmark.contestants import NetworkContestant, contestant
 from tractable.benchmark.datasets import Tables
+from tractable.benchmark.inputs import with_inputs
 from tractable.benchmark.memory import peak_memory
 from tractable.benchmark.questions import answer, ask, sampled_answer
 from tractable.benchmark.runs import Job, Measured
@@ -27,6 +29,8 @@ def measure(job: Job) -> Measured:
     Raises:
         ValueError: if the tables cannot be read, or the learner refuses them.
     """
+    if job.inputs is not None:
+        return measure_conditional(job, _warm_up)
     tables = job.dataset.tables()
     maker = contestant(job.learner, job.settings)
     _warm_up(maker)
@@ -79,9 +83,10 @@ def network_figures(network: Network, tables: Tables, job: Job) -> dict[str, Any
     }
 
 
-def _warm_up(maker: Contestant | NetworkContestant) -> None:
+def _warm_up(maker: AnyMaker | NetworkContestant, inputs: float | None = None) -> None:
     """Compile or load the learner's kernels, so that this is not counted as learning."""
     rows = np.random.default_rng(0).integers(2, size=(3, 20, 4)).astype(np.float64)
     tiny = Tables(*(Table(discrete_schema([2] * 4), part) for part in rows))
+    tiny = tiny if inputs is None else with_inputs(tiny, 0.5)
     with suppress(ValueError):  # what is wrong with the settings will show on the table itself
         maker.learn(tiny, np.random.default_rng(0), Watch())

@@ -88,6 +88,18 @@ def conditionals_a_cell() -> dict[tuple[str, str, int], float]:
 
 
 @cache
+def given_inputs() -> dict[tuple[str, str, int], float]:
+    """Mean log P(targets | inputs) of test rows, by data set, learner and percentage of inputs.
+
+    Rooshenas 2017, tables 4.2 and 5.1; which columns were inputs is not published.
+    """
+    return {
+        (line["dataset"], line["learner"], int(line["inputs"])): float(line["mean"])
+        for line in _lines("targets_given_inputs.csv")
+    }
+
+
+@cache
 def query_times() -> dict[tuple[str, int], tuple[float, float]]:
     """Milliseconds a question by method and percentage: mean and largest of the data sets' averages."""
     return {

@@ -30,6 +30,16 @@ class Answers:
     batch_ms: float  # milliseconds a question when all are asked at once
 
 
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds a row that a model took: for a row by itself, and when all are asked at once."""
+
+    alone_ms: float  # log P(targets | inputs)
+    batch_ms: float
+    marginals_alone_ms: float  # the marginals of all targets
+    marginals_batch_ms: float
+
+
 def choose(table: Table, count: int, percent: int, seed: int) -> tuple[Floats, Bools]:
     """Test rows drawn at random, at most `count`, and which of their cells are asked about.
 

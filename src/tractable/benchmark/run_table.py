@@ -3,7 +3,7 @@
 from typing import Any
 
 from tractable.benchmark.comparison import Comparison
-from tractable.benchmark.contestants import contestant
+from tractable.benchmark.contestants import any_contestant
 from tractable.benchmark.grid import Grid, log_likelihood
 from tractable.benchmark.runs import Measured, Run
 
@@ -51,7 +51,7 @@ def _network_words(measured: Measured) -> list[str]:
 
 def settings_text(run: Run) -> str:
     """What of a run is not as it is by default."""
-    plain = _defaults(run.learner)
+    plain = _defaults(run.learner, run.inputs is not None)
     told = [
         f"{part}.{name}={_value(value)}"
         for part, settings in run.settings.items()
@@ -65,10 +65,10 @@ def settings_text(run: Run) -> str:
     return " ".join(told)
 
 
-def _defaults(learner: str) -> dict[str, dict[str, Any]]:
+def _defaults(learner: str, conditional: bool) -> dict[str, dict[str, Any]]:
     """The default settings; none of a learner that is there no more."""
     try:
-        return contestant(learner).settings
+        return any_contestant(learner, (), conditional).settings
     except ValueError:
         return {}
 

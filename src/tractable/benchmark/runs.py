@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tractable import __version__
-from tractable.benchmark.contestants import contestant
+from tractable.benchmark.contestants import any_contestant
 from tractable.benchmark.datasets import DataSet
-from tractable.benchmark.questions import Answers
+from tractable.benchmark.questions import Answers, Times
 
 # Log-likelihoods are kept to a millionth of a nat: a difference below that is noise of the computation, and a
 # paired test would find such noise significant.
@@ -28,6 +28,8 @@ class Job:
     seed: int = 0
     budget: float | None = None  # seconds that learning may take
     queries: int = 1000  # questions of each percentage, at most
+    inputs: float | None = None  # the share of the columns that are given; None for joint models
+    models: str | None = None  # the folder in which joint models are kept to be asked again
 
     def to_json(self) -> str:
         """The job on one line."""
@@ -47,13 +49,14 @@ class Job:
             dataset=self.dataset.name,
             data=self.dataset.digest(),
             learner=self.learner,
-            settings=contestant(self.learner, self.settings).settings,
+            settings=any_contestant(self.learner, self.settings, self.inputs is not None).settings,
             seed=self.seed,
             budget=self.budget,
             queries=self.queries,
             version=__version__,
             measured=measured,
             reason=reason,
+            inputs=self.inputs,
         )
 
 
@@ -76,6 +79,8 @@ class Measured:
     log_prob: list[float]  # of each test row; none for a network
     answers: list[Answers]
     features: int | None = None  # of a network
+    times: Times | None = None  # where targets were asked for given inputs
+    parameters: int | None = None  # where targets were asked for given inputs
     valid_pll: float | None = None  # the mean log pseudo-likelihood of the validation rows, for a network
 
     @property
@@ -110,12 +115,13 @@ class Run:
     version: str
     measured: Measured | None
     reason: str | None = None  # why nothing was measured
+    inputs: float | None = None  # the share of the columns that were given; None for joint models
 
     @property
     def key(self) -> str:
         """What says that two runs measure the same."""
         whole = (self.dataset, self.data, self.learner, self.settings, self.seed, self.budget, self.queries)
-        return json.dumps(whole, sort_keys=True)
+        return json.dumps(whole if self.inputs is None else (*whole, self.inputs), sort_keys=True)
 
     def to_json(self) -> str:
         """The run on one line; the logarithm of zero is null."""
@@ -148,7 +154,8 @@ def _measured(told: dict[str, Any]) -> Measured:
     answers = [Answers(**(one | {"log_prob": _read_logs(one["log_prob"])})) for one in told["answers"]]
     score = "valid_ll" if told.get("features") is None else "valid_pll"
     logs = {score: _read_logs([told[score]])[0], "log_prob": _read_logs(told["log_prob"])}
-    return Measured(**(told | logs | {"answers": answers}))
+    times = None if told.get("times") is None else Times(**told["times"])
+    return Measured(**(told | logs | {"answers": answers, "times": times}))
 
 
 def _round_logs(logs: list[float]) -> list[float | None]:

@@ -6,7 +6,7 @@ from tractable.circuit.condition import condition, marginalise
 from tractable.circuit.convert import to_ac, to_spn
 from tractable.circuit.facts import remember
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
 from tractable.circuit.normalise import cardinality, normalise
 from tractable.circuit.properties import (
     Properties,
@@ -34,6 +34,7 @@ __all__ = [
     "SUM",
     "Builder",
     "FeatureTable",
+    "GateBlock",
     "Graph",
     "JointBlock",
     "LeafBlock",

@@ -7,7 +7,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import Block, GateBlock, Graph, JointBlock, LeafBlock
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES, Family
@@ -39,7 +39,7 @@ def assemble(
     schema: Schema,
     kind: Ints,
     edges: Edges,
-    blocks: Iterable[LeafBlock | JointBlock],
+    blocks: Iterable[Block],
     root: int | None = None,
     features: FeatureTable | None = None,
 ) -> Graph:
@@ -56,7 +56,7 @@ def assemble(
     number = np.full(kind.size, -1, dtype=np.int64)
     number[keep] = np.arange(keep.size)
     kept = np.repeat(number >= 0, degree)
-    leaves, joints = renumbered_blocks(blocks, number)
+    leaves, joints, gates = renumbered_blocks(blocks, number)
     return Graph(
         schema,
         kind[keep].astype(np.uint8),
@@ -66,6 +66,7 @@ def assemble(
         leaves,
         None if features is None else renumbered_features(features, number),
         joints,
+        gates,
     )
 
 
@@ -86,20 +87,27 @@ def _by_parent(parent: Ints) -> Ints | slice:
 
 
 def renumbered_blocks(
-    blocks: Iterable[LeafBlock | JointBlock], number: Ints
-) -> tuple[tuple[LeafBlock, ...], tuple[JointBlock, ...]]:
-    """The leaves that are kept (`number` is not -1) under their new numbers, one block a family and width."""
+    blocks: Iterable[Block], number: Ints
+) -> tuple[tuple[LeafBlock, ...], tuple[JointBlock, ...], tuple[GateBlock, ...]]:
+    """The leaves that are kept (`number` is not -1) under their new numbers, one block a family and width.
+
+    Gates keep the blocks that they are in.
+    """
     single: dict[tuple[Family, int], list[LeafBlock]] = {}
     several: dict[tuple[str, int, int], list[JointBlock]] = {}
+    gates: list[GateBlock] = []
     for block in blocks:
-        if isinstance(block, JointBlock):
+        if isinstance(block, GateBlock):
+            node, order = _kept_in_order([block], number)
+            gates += [block.select(order, node[order])] if order.size else []
+        elif isinstance(block, JointBlock):
             key = (block.family.name, block.columns.shape[1], block.params.shape[1])
             several.setdefault(key, []).append(block)
         else:
             single.setdefault((block.family, block.params.shape[1]), []).append(block)
     leaves = (_merge_blocks(group, number) for group in single.values())
     joints = (_merge_joints(group, number) for group in several.values())
-    return tuple(b for b in leaves if b.node.size), tuple(b for b in joints if b.node.size)
+    return tuple(b for b in leaves if b.node.size), tuple(b for b in joints if b.node.size), tuple(gates)
 
 
 def _merge_blocks(blocks: list[LeafBlock], number: Ints) -> LeafBlock:
@@ -116,7 +124,7 @@ def _merge_joints(blocks: list[JointBlock], number: Ints) -> JointBlock:
     return JointBlock(blocks[0].family, node[order], columns, params)
 
 
-def _kept_in_order(blocks: Sequence[LeafBlock | JointBlock], number: Ints) -> tuple[Ints, Ints]:
+def _kept_in_order(blocks: Sequence[Block], number: Ints) -> tuple[Ints, Ints]:
     """The new numbers of the nodes of all blocks, and the places of those that are kept, in their order."""
     node = number[np.concatenate([b.node for b in blocks])]
     order = np.argsort(node, kind="stable")

@@ -8,9 +8,10 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
+from tractable.leaves.logistic import SoftmaxRegressions
 from tractable.leaves.multivariate import JOINT_FAMILIES
 
 
@@ -24,6 +25,7 @@ class Builder:
         self._weights: list[Sequence[float] | None] = []
         self._leaves: dict[tuple[str, int], list[tuple[int, int, Sequence[float]]]] = {}
         self._joints: list[JointBlock] = []
+        self._gates: list[GateBlock] = []
         self._interned: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
@@ -43,6 +45,14 @@ class Builder:
         line = np.asarray(params, dtype=np.float64)[None, :]
         self._joints.append(JointBlock(JOINT_FAMILIES[family], np.array([node]), over, line))
         return node
+
+    def gates(self, regressions: SoftmaxRegressions) -> Ints:
+        """Leaves for all outcomes of some regressions on inputs. Shape (regressions, outcomes)."""
+        shape = (len(regressions.weights), regressions.outcomes)
+        node: Ints = np.array([self._add(LEAF, (), None) for _ in range(shape[0] * shape[1])], dtype=np.int64)
+        regression, outcome = (index.ravel() for index in np.indices(shape))
+        self._gates.append(GateBlock(regressions, node, regression, outcome))
+        return node.reshape(shape)
 
     def indicator(self, column: int, state: int) -> int:
         """The leaf that is one where the column has that state; the same node each time it is asked for."""
@@ -83,6 +93,7 @@ class Builder:
             self._leaves.setdefault((block.family.name, block.params.shape[1]), []).extend(lines)
         for joint in graph.joints:
             self._joints.append(JointBlock(joint.family, new[joint.node], where[joint.columns], joint.params))
+        self._gates += [gate.renumber(new[gate.node]).over(where) for gate in graph.gates]
         return int(new[-1])
 
     def freeze(self, root: int | None = None, features: FeatureTable | None = None) -> Graph:
@@ -103,7 +114,7 @@ class Builder:
             if line is not None:
                 weight[start[node] : start[node] + len(line)] = line
         edges = Edges(np.repeat(np.arange(degree.size), degree), child, weight)
-        blocks: list[LeafBlock | JointBlock] = [*self._joints]
+        blocks: list[Block] = [*self._joints, *self._gates]
         blocks += [_block(name, lines) for (name, _), lines in self._leaves.items()]
         graph = assemble(self.schema, np.array(self._kind, dtype=np.int64), edges, blocks, root, features)
         check_magnitudes(graph)

@@ -3,7 +3,17 @@
 import numpy as np
 
 from tractable.arrays import Bools, Floats
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import (
+    LEAF,
+    PRODUCT,
+    SUM,
+    Block,
+    GateBlock,
+    Graph,
+    JointBlock,
+    LeafBlock,
+    block_name,
+)
 
 LARGEST_LOG = 1e8  # of a weight or a constant; a double then keeps eight digits behind the point
 
@@ -21,6 +31,8 @@ def check_graph(graph: Graph) -> None:
         _check_block(graph, block)
     for joint in graph.joints:
         _check_joint(graph, joint)
+    for gate in graph.gates:
+        _check_gates(graph, gate)
     _check_every_leaf_is_described(graph)
 
 
@@ -122,10 +134,26 @@ def _check_block(graph: Graph, block: LeafBlock) -> None:
         _check_column(graph, block, int(column))
 
 
-def _check_nodes(graph: Graph, block: LeafBlock | JointBlock) -> None:
+def _check_gates(graph: Graph, block: GateBlock) -> None:
+    size, weights = block.node.size, block.regressions.weights
+    if block.regression.shape != (size,) or block.outcome.shape != (size,):
+        raise ValueError("the arrays of the gates do not fit together")
+    _check_nodes(graph, block)
+    if not graph.schema.inputs.size:
+        raise ValueError("gates depend on inputs, and no column is an input")
+    fault = block.regressions.check(graph.schema)
+    if fault is not None:
+        raise ValueError(f"gates: {fault}")
+    inside = (block.regression >= 0) & (block.regression < len(weights)) & (block.outcome >= 0)
+    outside = np.flatnonzero(~inside | (block.outcome > weights.shape[1]))
+    if outside.size:
+        raise ValueError(f"gate {int(block.node[outside[0]])} is of a regression or an outcome out of range")
+
+
+def _check_nodes(graph: Graph, block: Block) -> None:
     node = block.node
     if node.size and (node.min() < 0 or node.max() >= graph.nodes or (np.diff(node) <= 0).any()):
-        raise ValueError(f"the nodes of the {block.family.name} leaves are not ascending node numbers")
+        raise ValueError(f"the nodes of the {block_name(block)} leaves are not ascending node numbers")
 
 
 def _check_joint(graph: Graph, block: JointBlock) -> None:

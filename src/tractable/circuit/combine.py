@@ -9,7 +9,7 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.facts import remember
 from tractable.circuit.fold import constants, log_root
-from tractable.circuit.graph import PRODUCT, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import PRODUCT, SUM, Block, Graph, JointBlock, LeafBlock
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.data.schema import Schema
 
@@ -76,7 +76,7 @@ def _difference(one: Schema, other: Schema) -> str:
 class _Stack(NamedTuple):
     kind: Ints
     edges: Edges
-    blocks: list[LeafBlock | JointBlock]
+    blocks: list[Block]
     roots: Ints
 
 
@@ -93,12 +93,13 @@ def _stack(schema: Schema, graphs: Sequence[Graph]) -> _Stack:
     """The nodes of all circuits, one circuit after the other, under the columns of `schema`."""
     offset = np.cumsum([0, *(g.nodes for g in graphs)])
     edges = []
-    blocks: list[LeafBlock | JointBlock] = []
+    blocks: list[Block] = []
     for graph, shift in zip(graphs, offset[:-1].tolist(), strict=True):
         parent, child, log_weight = edges_of(graph)
         edges.append(Edges(parent + shift, child + shift, log_weight))
         place = np.array([*schema.columns(graph.schema.names), -1], dtype=np.int64)  # column -1 stays -1
         blocks += [LeafBlock(b.family, b.node + shift, place[b.column], b.params) for b in graph.leaves]
         blocks += [JointBlock(b.family, b.node + shift, place[b.columns], b.params) for b in graph.joints]
+        blocks += [b.renumber(b.node + shift).over(place) for b in graph.gates]
     kind = np.concatenate([g.kind for g in graphs]).astype(np.int64)
     return _Stack(kind, concatenate_edges(edges), blocks, offset[1:] - 1)

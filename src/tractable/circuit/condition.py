@@ -6,6 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
+from tractable.circuit.gate_evidence import observe_gates
 from tractable.circuit.graph import Graph
 from tractable.circuit.joint_evidence import observe_joints, sum_out_of_joints
 from tractable.circuit.normalise import normalise
@@ -34,7 +35,7 @@ def condition(
     numbers = constants(graph)
     _observe(graph, row, numbers)
     _confine(graph, within, numbers)
-    graph = observe_joints(graph, row, within, numbers)
+    graph = observe_gates(observe_joints(graph, row, within, numbers), row, within, numbers)
     still_open = np.isnan(row)
     still_open[list(within)] = False
     answer = apply_factor(fold_numbers(graph, numbers, np.flatnonzero(still_open)))

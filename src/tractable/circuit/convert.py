@@ -11,7 +11,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.fold import apply_factor, constants, fold_numbers, with_root_sum
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, Graph, LeafBlock
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.circuit.scopes import leaf_columns
 from tractable.circuit.supports import leaves_by_column, state_logs
@@ -53,9 +53,10 @@ def to_ac(graph: Graph) -> Graph:
     kind[np.concatenate([weights.product, leaves.product])] = PRODUCT
     constant = _constant_block(weights, leaves)
     kept = [b.renumber(numbering.number[b.node]) for b in graph.leaves if not b.family.has_scope]
+    gates = [b.renumber(numbering.number[b.node]) for b in graph.gates]
     features = None if graph.features is None else renumbered_features(graph.features, numbering.number)
     edges = concatenate_edges([weights.edges, leaves.edges])
-    blocks = [indicators.block, constant, *kept]
+    blocks: list[Block] = [indicators.block, constant, *kept, *gates]
     return assemble(graph.schema, kind, edges, blocks, int(numbering.number[-1]), features)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Block, Graph, JointBlock, LeafBlock
 from tractable.circuit.kernels import fold
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
@@ -101,7 +101,7 @@ def apply_factor(simpler: FoldedGraph) -> Graph:
     weight[topped.start[-2] :] += factor
     return Graph(
         topped.schema, topped.kind, topped.start, topped.child, weight, topped.leaves, topped.features,
-        topped.joints,
+        topped.joints, topped.gates,
     )  # fmt: skip
 
 
@@ -116,6 +116,7 @@ def with_root_sum(graph: Graph) -> Graph:
         graph.leaves,
         graph.features,
         graph.joints,
+        graph.gates,
     )
 
 
@@ -131,7 +132,7 @@ def constant_block(log_value: float) -> LeafBlock:
     return LeafBlock(FAMILIES["constant"], np.array([0]), np.array([-1]), np.array([[log_value]]))
 
 
-def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock | JointBlock]:
+def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[Block]:
     """The leaves over the given columns, which are renumbered from 0; nodes move by `shift`.
 
     A leaf over several columns stays if all of them are among the given ones.
@@ -139,7 +140,7 @@ def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock | 
     # One place more than there are columns: a constant is over column -1 and stays there.
     place = np.full(len(graph.schema) + 1, -1, dtype=np.int64)
     place[columns] = np.arange(len(columns))
-    answer: list[LeafBlock | JointBlock] = []
+    answer: list[Block] = []
     for block in graph.leaves:
         stay = (place[block.column] >= 0) | (block.column < 0)
         column = place[block.column[stay]]
@@ -148,4 +149,5 @@ def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[LeafBlock | 
         all_stay = np.flatnonzero((place[joint.columns] >= 0).all(axis=1))
         over = place[joint.columns[all_stay]]
         answer.append(JointBlock(joint.family, joint.node[all_stay] + shift, over, joint.params[all_stay]))
+    answer += [gate.renumber(gate.node + shift).over(place) for gate in graph.gates]
     return answer

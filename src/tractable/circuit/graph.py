@@ -2,14 +2,15 @@
 
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.arrays import AnyArray, Bytes, Floats, Ints
 from tractable.circuit.features import FeatureTable
 from tractable.data.schema import Schema
 from tractable.leaves.family import Family
+from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.leaves.multivariate import MultivariateGaussian
 
 LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
@@ -43,6 +44,59 @@ class JointBlock:
         return JointBlock(self.family, node, self.columns, self.params)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GateBlock:
+    """Leaves that are the probabilities of outcomes of regressions on inputs.
+
+    They stand over no random variable: to a circuit of targets they are factors that depend on the row.
+    """
+
+    name: ClassVar[str] = "gate"  # in the place of a family's
+
+    regressions: SoftmaxRegressions
+    node: Ints  # (leaves,) the node that each leaf is, ascending
+    regression: Ints  # (leaves,) the regression behind each leaf
+    outcome: Ints  # (leaves,) the outcome whose probability it is
+
+    @property
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """The block as arrays: node, regression, outcome, weights, and those of the features."""
+        features = self.regressions.features
+        own = (self.node, self.regression, self.outcome, self.regressions.weights)
+        return (*own, features.column, features.state, features.shift, features.scale)
+
+    @classmethod
+    def from_arrays(cls, *arrays: AnyArray) -> "GateBlock":
+        """The block that `arrays` has described."""
+        node, regression, outcome, weights, *features = arrays
+        return cls(SoftmaxRegressions(InputFeatures(*features), weights), node, regression, outcome)
+
+    def renumber(self, node: Ints) -> "GateBlock":
+        """The same leaves as other nodes, which ascend in the same order."""
+        return GateBlock(self.regressions, node, self.regression, self.outcome)
+
+    def over(self, place: Ints) -> "GateBlock":
+        """The same leaves where column j is called `place[j]`."""
+        return GateBlock(self.regressions.over(place), self.node, self.regression, self.outcome)
+
+    def select(self, which: Ints, node: Ints) -> "GateBlock":
+        """Some of the leaves as other nodes, with the regressions that they need."""
+        used, regression = np.unique(self.regression[which], return_inverse=True)
+        return GateBlock(self.regressions.select(used), node, regression, self.outcome[which])
+
+    def log_values(self, rows: Floats) -> Floats:
+        """The leaves' log-values for each row. Shape (leaves, rows)."""
+        return self.regressions.log_probs(rows)[self.regression, self.outcome]
+
+
+Block: TypeAlias = LeafBlock | JointBlock | GateBlock
+
+
+def block_name(block: Block) -> str:
+    """What the leaves of a block are called."""
+    return block.name if isinstance(block, GateBlock) else block.family.name
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A rooted graph of sums, products and leaves, stored as flat arrays.
@@ -59,6 +113,7 @@ class Graph:
     leaves: tuple[LeafBlock, ...]  # the leaves over one column, or none
     features: FeatureTable | None = None  # the Markov network that the circuit was learned as
     joints: tuple[JointBlock, ...] = ()  # the leaves over several columns together
+    gates: tuple[GateBlock, ...] = ()  # the leaves that are regressions on inputs
     facts: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # see `remember`
 
     def __post_init__(self) -> None:
@@ -88,7 +143,8 @@ class Graph:
         blocks = self.leaves if leaves is None else leaves
         together = self.joints if joints is None else joints
         shapes = [*(b.params.shape for b in blocks), *(b.params.shape for b in together)]
-        if weight.shape != self.log_weight.shape or shapes != [b.params.shape for b in self.blocks]:
+        own = [*(b.params.shape for b in self.leaves), *(b.params.shape for b in self.joints)]
+        if weight.shape != self.log_weight.shape or shapes != own:
             raise ValueError("the parameters are not as many as those of the circuit")
         twin = copy(self)
         object.__setattr__(twin, "log_weight", weight)
@@ -97,9 +153,9 @@ class Graph:
         return twin
 
     @property
-    def blocks(self) -> tuple[LeafBlock | JointBlock, ...]:
-        """All leaves: those over one column first, then those over several."""
-        return (*self.leaves, *self.joints)
+    def blocks(self) -> tuple[Block, ...]:
+        """All leaves: those over one column first, then gates, then those over several columns."""
+        return (*self.leaves, *self.gates, *self.joints)
 
     @property
     def nodes(self) -> int:

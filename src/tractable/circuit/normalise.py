@@ -35,6 +35,8 @@ def _check_summable(graph: Graph) -> None:
     fault = explain_smooth(graph) or explain_decomposable(graph)
     if fault is not None:
         raise ValueError(f"the circuit cannot be normalised: {fault}")
+    if graph.gates:
+        raise ValueError("the circuit cannot be normalised: the weights of its gates depend on the row")
     for block in graph.leaves:
         if block.family.arrives_with_row:
             name = graph.schema[int(block.column[0])].name

@@ -53,7 +53,9 @@ def properties(graph: Graph) -> Properties:
         edges=graph.edges,
         depth=depth(graph),
         parameters=parameter_count(graph),
-        variables=root_columns(graph).size,
+        variables=np.unique(
+            np.concatenate([root_columns(graph), *(b.regressions.features.column for b in graph.gates)])
+        ).size,
     )
 
 
@@ -214,4 +216,5 @@ def parameter_count(graph: Graph) -> int:
         for block in graph.leaves
         if not block.family.is_indicator and not (block.family.is_constant and graph.features is not None)
     )
-    return weights + tied + sum(counted) + sum(block.params.size for block in graph.joints)
+    gates = sum(block.regressions.weights.size for block in graph.gates)
+    return weights + tied + sum(counted) + sum(block.params.size for block in graph.joints) + gates

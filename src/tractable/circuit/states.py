@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES
 from tractable.leaves.multivariate import JOINT_FAMILIES
@@ -34,6 +34,7 @@ def graph_state(graph: Graph) -> State:
         "graph": [getattr(graph, name) for name in GRAPH],
         "leaves": [[b.family.name, *(getattr(b, name) for name in LEAF)] for b in graph.leaves],
         "joints": [[b.family.name, *(getattr(b, name) for name in JOINT)] for b in graph.joints],
+        "gates": [list(block.arrays) for block in graph.gates],
         "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
     }
 
@@ -50,6 +51,7 @@ def graph_from_state(state: State, schema: Schema) -> Graph:
         tuple(LeafBlock(FAMILIES[name], *arrays) for name, *arrays in state["leaves"]),
         None if state["features"] is None else FeatureTable(*state["features"]),
         tuple(JointBlock(JOINT_FAMILIES[name], *arrays) for name, *arrays in state["joints"]),
+        tuple(GateBlock.from_arrays(*arrays) for arrays in state["gates"]),
     )
 
 

@@ -13,6 +13,7 @@ from tractable.cli.output import answer, count, note
 
 if TYPE_CHECKING:
     from tractable.benchmark import Comparison, DataSet, Job, Run
+    from tractable.benchmark.grid import Grid
 
 
 def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
@@ -43,8 +44,23 @@ def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         int, typer.Option("--queries", min=0, metavar="N", help="Questions about test rows, at most.")
     ] = 1000,
     against: Annotated[
-        str, typer.Option("--against", metavar="NAME", help="The learner to compare with.")
-    ] = "idspn",
+        str | None,
+        typer.Option(
+            "--against", metavar="NAME", help="The learner to compare with; idspn or daclearn unless given."
+        ),
+    ] = None,
+    conditional: Annotated[
+        bool,
+        typer.Option(
+            "--conditional", help="Compare P(targets | inputs): conditional learners, joint ones, logistic."
+        ),
+    ] = False,
+    inputs: Annotated[
+        str,
+        typer.Option(
+            "--inputs", metavar="P,Q", help="With --conditional: percentages of the columns that are given."
+        ),
+    ] = "50,80",
     results: Annotated[
         Path, typer.Option("--results", metavar="FILE", help="Lines of JSON that are kept and gone on with.")
     ] = Path("bench.jsonl"),
@@ -64,25 +80,88 @@ def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     Each run has a process of its own. What is in the results file is not run again, so that an interrupted
     benchmark goes on; the tables show everything the file holds.
 
+    With --conditional, a part of the columns is given and the others are predicted. Joint models are learned
+    once, and kept in the folder RESULTS.models for other parts. `logistic` are independent regressions.
+
     Example: tractable bench --data DIR --datasets nltcs,plants --learners acmn,learnspn+cccp --budget 10m
     """
     from tractable import benchmark
 
     page = None if report is None else benchmark.report_place(report)
     check_place(results)
+    shares: list[float | None] = _shares(inputs) if conditional else [None]
     before = benchmark.read_results(results)
     if not show:
         seconds = None if budget is None else options.duration(budget)
         sets = _data_sets(data, options.names(datasets))
-        names = options.names(learners) or benchmark.published_names()
-        wanted = _jobs(sets, names, settings or [], benchmark.Job(sets[0], "", (), seed, seconds, queries))
+        every = benchmark.published_conditional_names if conditional else benchmark.published_names
+        like = benchmark.Job(
+            sets[0], "", (), seed, seconds, queries, None, _models_folder(results) if conditional else None
+        )
+        wanted = _jobs(sets, options.names(learners) or every(), settings or [], like, shares)
         _run(_left(wanted, before, retry), results, jobs, quiet or as_json)
-    comparison = benchmark.compare(benchmark.read_results(results), against)
-    files = [] if page is None else benchmark.write_report(comparison, page)
-    grids = benchmark.grids(comparison, benchmark.relevant_methods(comparison))
-    facts = {"results": results, "report": files, "against": against, "runs": _runs(comparison)}
-    answer(facts, "\n\n".join(grid.text() for grid in grids) or "no runs", as_json)
+    shown = _Shown(benchmark.read_results(results), against, conditional)
+    files = [] if page is None else shown.write(page)
+    facts = {"results": results, "report": files, "against": shown.against, "runs": shown.facts()}
+    answer(facts, "\n\n".join(grid.text() for grid in shown.grids()) or "no runs", as_json)
     note("\nwrote " + ", ".join(map(str, files)), quiet or as_json or not files)
+
+
+class _Shown:
+    """What the results hold, of joint or of conditional models."""
+
+    def __init__(self, runs: list["Run"], against: str | None, conditional: bool) -> None:
+        from tractable.benchmark import compare
+
+        self.against = against or ("daclearn" if conditional else "idspn")
+        self.conditional = conditional
+        shares = sorted({run.inputs for run in runs if run.inputs is not None})
+        self.joint = compare(runs, self.against)
+        self.given = {share: compare(runs, self.against, share) for share in shares}
+
+    def grids(self) -> list["Grid"]:
+        """All tables."""
+        from tractable import benchmark
+
+        if self.conditional:
+            return benchmark.conditional_grids(self.given)
+        return benchmark.grids(self.joint, benchmark.relevant_methods(self.joint))
+
+    def write(self, page: Path) -> list[Path]:
+        """Write the page and the picture; the files written."""
+        from tractable import benchmark
+
+        if self.conditional:
+            return benchmark.write_conditional_report(self.given, page)
+        return benchmark.write_report(self.joint, page)
+
+    def facts(self) -> list[dict[str, Any]]:
+        """The runs as JSON tells them."""
+        some = self.given.values() if self.conditional else [self.joint]
+        return [run for comparison in some for run in _runs(comparison)]
+
+
+def _shares(text: str) -> list[float | None]:
+    """Percentages of the columns as shares.
+
+    Raises:
+        ValueError: naming what is none.
+    """
+    shares: list[float | None] = []
+    for word in options.names(text):
+        try:
+            share = float(word) / 100
+        except ValueError:
+            share = 0.0
+        if not 0 < share < 1:
+            raise ValueError(f"--inputs: '{word}' is no percentage between 0 and 100")
+        shares.append(share)
+    return shares
+
+
+def _models_folder(results: Path) -> str:
+    """Where joint models are kept that are asked again with other inputs."""
+    return str(results.with_name(results.name + ".models").resolve())
 
 
 def _data_sets(data: Path | None, names: list[str]) -> list["DataSet"]:
@@ -95,17 +174,21 @@ def _data_sets(data: Path | None, names: list[str]) -> list["DataSet"]:
     return [demo()]
 
 
-def _jobs(sets: list["DataSet"], names: list[str], settings: list[str], like: "Job") -> list["Job"]:
+def _jobs(
+    sets: list["DataSet"], names: list[str], settings: list[str], like: "Job", shares: list[float | None]
+) -> list["Job"]:
     """Every learner on every data set; data set by data set, so that early results can be compared."""
     from dataclasses import replace
 
-    from tractable.benchmark import contestants
+    from tractable.benchmark import conditional_contestants, contestants
 
-    contestants(names, settings)  # refuses what is unknown before anything runs
+    refuse = contestants if shares == [None] else conditional_contestants
+    refuse(names, settings)  # what is unknown, before anything runs
     return [
-        replace(like, dataset=dataset, learner=name, settings=tuple(settings))
+        replace(like, dataset=dataset, learner=name, settings=tuple(settings), inputs=share)
         for dataset in sets
         for name in dict.fromkeys(names)
+        for share in shares
     ]
 
 
@@ -123,7 +206,8 @@ def _run(jobs: list["Job"], results: Path, at_once: int, quiet: bool) -> None:
     with closing(run_all(jobs, at_once)) as done:
         for number, (job, run) in enumerate(done, start=1):
             append_result(results, run)
-            note(f"{number}/{len(jobs)}  {job.dataset.name}  {job.learner}: {_outcome(run)}", quiet)
+            given = "" if job.inputs is None else f", {100 * job.inputs:g} % given"
+            note(f"{number}/{len(jobs)}  {job.dataset.name}  {job.learner}{given}: {_outcome(run)}", quiet)
 
 
 def _outcome(run: "Run") -> str:
@@ -152,7 +236,7 @@ def _facts(run: "Run", label: str | None, comparison: "Comparison") -> dict[str,
     facts["chosen"] = label is not None
     if run.measured is None:
         return facts
-    rows = ("log_prob", "answers")
+    rows = ("log_prob", "answers", "times")
     facts |= {name: value for name, value in vars(run.measured).items() if name not in rows}
     facts |= {"test_ll": run.measured.test_ll, "test_rows": len(run.measured.log_prob) or None}
     exact = not run.measured.is_network
@@ -160,6 +244,8 @@ def _facts(run: "Run", label: str | None, comparison: "Comparison") -> dict[str,
         asdict(one) | {"log_prob": sum(one.log_prob) / len(one.log_prob), "exact": exact}
         for one in run.measured.answers
     ]
+    if run.measured.times is not None:
+        facts["times"] = asdict(run.measured.times)
     if label is not None:
         facts["verdict"] = comparison.verdict(label, run.learner) or None
     return facts

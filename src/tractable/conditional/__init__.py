@@ -10,8 +10,9 @@ from tractable.settings import Home, Registry
 CONDITIONAL: Registry[ConditionalLearner] = Registry(
     "learner",
     {
-        "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner"),
-        "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner"),
+        "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner", "DACLearn"),
+        "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner", "CACMN"),
+        "mctbn": Home("tractable.conditional.mctbn.learner", "MCTBNLearner", "MCTBN"),
     },
 )
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bytes, Floats, Ints
-from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Block, Graph, JointBlock, LeafBlock
 from tractable.compiled import njit
 from tractable.engine.program import LeafTables
 
@@ -34,7 +34,7 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
         refs[0][block.node] = TO_LEAF
         refs[1][block.node] = leaves + np.arange(block.node.size)
         leaves += block.node.size
-        columns.append(block.columns[:, 0] if isinstance(block, JointBlock) else block.column)
+        columns.append(_block_columns(graph, block))
         width, value = _block_tables(graph, block)
         widths.append(width)
         values.append(value)
@@ -52,9 +52,20 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
     return Bottom(refs, tables.with_room(*room), leaves, np.concatenate([np.zeros(0, np.int64), *dense_node]))
 
 
-def _block_tables(graph: Graph, block: LeafBlock | JointBlock) -> tuple[Ints, Floats]:
+def _block_columns(graph: Graph, block: Block) -> Ints:
+    """The column that each leaf of a block counts for; a gate counts for an input, which is never missing."""
+    if isinstance(block, LeafBlock):
+        return block.column
+    return (
+        block.columns[:, 0]
+        if isinstance(block, JointBlock)
+        else np.full(block.node.size, graph.schema.inputs[0])
+    )
+
+
+def _block_tables(graph: Graph, block: Block) -> tuple[Ints, Floats]:
     """The number of states of each leaf of a block, and the logarithms of their probabilities end to end."""
-    if isinstance(block, JointBlock):
+    if not isinstance(block, LeafBlock):
         return np.zeros(block.node.size, dtype=np.int64), np.zeros(0)
     width = graph.schema.cardinalities[block.column]
     if not width.any():

@@ -7,7 +7,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import GateBlock, Graph, LeafBlock
 from tractable.circuit.joint_evidence import tell_error
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
@@ -160,6 +160,8 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
         _fill_block(question, block, rows, value[line])
+    for gates, line in gate_lines(question.graph, question.code):
+        value[line] = gates.log_values(rows)
     errors: dict[tuple[int, ...], float] = {}
     for leaf in joint_lines(question.graph, question.code):
         value[leaf.line], error = leaf.log_values(rows, question.regions, question.best)
@@ -180,6 +182,16 @@ def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, sli
         if not block.family.is_constant and graph.schema.cardinalities[block.column[0]] == 0:
             found.append((block, slice(first, first + block.node.size)))
             first += block.node.size
+    return found
+
+
+def gate_lines(graph: Graph, code: CompiledGraph) -> list[tuple[GateBlock, slice]]:
+    """The blocks of gates, whose lines lie before those of leaves over several columns."""
+    joints, gates = (sum(b.node.size for b in blocks) for blocks in (graph.joints, graph.gates))
+    found, first = [], code.dense_node.size - joints - gates
+    for block in graph.gates:
+        found.append((block, slice(first, first + block.node.size)))
+        first += block.node.size
     return found
 
 

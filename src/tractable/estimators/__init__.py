@@ -2,19 +2,23 @@
 
 from typing import Any
 
+from tractable.conditional import CONDITIONAL
 from tractable.estimators.base import TableEstimator
-from tractable.estimators.factory import estimator_class
+from tractable.estimators.conditional import ConditionalEstimator
+from tractable.estimators.factory import conditional_estimator_class, estimator_class
 from tractable.learners import LEARNERS
 
-__all__ = ["TableEstimator", "estimator_class"]
+__all__ = ["ConditionalEstimator", "TableEstimator", "conditional_estimator_class", "estimator_class"]
 
 
 def __getattr__(name: str) -> Any:
     """The estimator class of that name, made when it is first asked for."""
+    if name in CONDITIONAL.estimators:
+        return conditional_estimator_class(name, CONDITIONAL[CONDITIONAL.estimators[name]])
     if name not in LEARNERS.estimators:
         raise AttributeError(f"module 'tractable.estimators' has no attribute '{name}'")
     return estimator_class(name, LEARNERS[LEARNERS.estimators[name]])
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *LEARNERS.estimators]
+    return [*__all__, *LEARNERS.estimators, *CONDITIONAL.estimators]

@@ -10,8 +10,11 @@ from textwrap import wrap
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from tractable.conditional import ConditionalLearner
 from tractable.estimators.base import RandomState, TableEstimator
+from tractable.estimators.conditional import ConditionalEstimator
 from tractable.learners import Learner
+from tractable.learners.learner import CircuitLearner
 from tractable.settings import Setting, settings_of
 
 RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
@@ -24,19 +27,27 @@ WIDTH = 100  # characters of a line of a docstring
 
 @cache
 def estimator_class(name: str, learner: type[Learner]) -> type[TableEstimator]:
-    """The scikit-learn estimator of a learner; the same class each time."""
-    settings = settings_of(learner)
-    made: type[TableEstimator] = type(
-        name,
-        (TableEstimator,),
-        {
-            "__module__": "tractable.estimators",  # where pickle finds it
-            "__doc__": _docstring(learner, settings),
-            "__init__": _constructor(settings),
-            "_learner": learner,
-        },
-    )
+    """The scikit-learn estimator of a learner of joint models; the same class each time."""
+    made: type[TableEstimator] = _make_class(name, learner, TableEstimator)
     return made
+
+
+@cache
+def conditional_estimator_class(name: str, learner: type[ConditionalLearner]) -> type[ConditionalEstimator]:
+    """The scikit-learn estimator of a learner of conditional models; the same class each time."""
+    made: type[ConditionalEstimator] = _make_class(name, learner, ConditionalEstimator)
+    return made
+
+
+def _make_class(name: str, learner: type[CircuitLearner], base: type) -> Any:
+    settings = settings_of(learner)
+    members = {
+        "__module__": "tractable.estimators",  # where pickle finds it
+        "__doc__": _docstring(learner, settings),
+        "__init__": _constructor(settings),
+        "_learner": learner,
+    }
+    return type(name, (base,), members)
 
 
 def _constructor(settings: tuple[Setting, ...]) -> Any:
@@ -61,7 +72,7 @@ def _constructor(settings: tuple[Setting, ...]) -> Any:
     return __init__
 
 
-def _docstring(learner: type[Learner], settings: tuple[Setting, ...]) -> str:
+def _docstring(learner: type[CircuitLearner], settings: tuple[Setting, ...]) -> str:
     """The documentation in numpydoc's form."""
     lines = [cleandoc(learner.__doc__ or ""), "", "Parameters", "----------"]
     for one in settings:

@@ -38,6 +38,8 @@ FORMATS: dict[str, Format] = {
     ".svg": Format("a picture", write=late("svg", "write_svg")),
 }
 
+HOLD_GATES = (".tract", ".dot", ".svg")
+
 
 def read_circuit(path: str | PathLike[str]) -> Document:
     """The circuit of a file, and what the file knows about it.
@@ -67,6 +69,11 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
         if write is None:
             raise ValueError(
                 f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
+            )
+        if document.graph.gates and where.suffix.lower() not in HOLD_GATES:
+            raise ValueError(
+                f"a {where.suffix} file cannot hold regressions on inputs: save the model as .tract, or"
+                " condition it on a row of inputs first"
             )
         write(document, where)
 

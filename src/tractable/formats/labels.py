@@ -18,6 +18,10 @@ def node_labels(graph: Graph) -> list[str]:
     for joint in graph.joints:
         for node, columns in zip(joint.node.tolist(), joint.columns.tolist(), strict=True):
             labels[node] = shorten(joint.family.describe([graph.schema[c] for c in columns]))
+    for gate in graph.gates:
+        lines = zip(gate.node.tolist(), gate.regression.tolist(), gate.outcome.tolist(), strict=True)
+        for node, regression, outcome in lines:
+            labels[node] = f"gate {regression}, outcome {outcome}"
     return labels
 
 

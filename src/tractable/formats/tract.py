@@ -18,7 +18,7 @@ from safetensors.numpy import save
 from tractable.arrays import AnyArray
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
@@ -31,6 +31,10 @@ Tensors: TypeAlias = dict[str, AnyArray]
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
 _JOINT = {"node": np.int64, "columns": np.int64, "params": np.float64}
+_GATE = {
+    "node": np.int64, "regression": np.int64, "outcome": np.int64, "weights": np.float64, "column": np.int64,
+    "state": np.int64, "shift": np.float64, "scale": np.float64,
+}  # fmt: skip
 _FEATURES = {
     "node": np.int64,
     "log_weight": np.float64,
@@ -52,7 +56,7 @@ def write_tract(document: Document, path: Path) -> None:
             "package": package_version(),
             "schema": plain_schema(document.graph.schema),
             "families": [block.family.name for block in document.graph.leaves],
-            **_joint_names(document.graph),
+            **_other_leaves(document.graph),
             "about": document.about,
         }
     )
@@ -74,11 +78,15 @@ def read_tract(path: Path) -> Document:
     together = entries.get("joint_families", [])
     if not isinstance(together, list):
         raise ValueError("the families of the leaves over several columns are not a list")
-    _check_names(tensors, len(families), len(together))
+    gates = entries.get("gates", 0)
+    if type(gates) is not int or not 0 <= gates <= len(tensors):
+        raise ValueError("the number of blocks of gates is not a number")
+    _check_names(tensors, len(families), len(together), gates)
     kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
     leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
     joints = tuple(_joint(tensors, number, family) for number, family in enumerate(together))
-    graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints)
+    gated = tuple(_gates(tensors, number) for number in range(gates))
+    graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
     check_circuit(graph)
     if metadata.get("digest") != _digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
@@ -91,6 +99,9 @@ def _tensors(graph: Graph) -> Tensors:
         tensors |= {f"leaf.{number}.{name}": getattr(block, name) for name in _BLOCK}
     for number, joint in enumerate(graph.joints):
         tensors |= {f"joint.{number}.{name}": getattr(joint, name) for name in _JOINT}
+    for number, gate in enumerate(graph.gates):
+        names = (f"gate.{number}.{name}" for name in _GATE)
+        tensors |= dict(zip(names, gate.arrays, strict=True))
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
@@ -130,14 +141,18 @@ def _open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
         raise ValueError(f"the file is damaged or cut short ({reason})") from None
 
 
-def _joint_names(graph: Graph) -> dict[str, list[str]]:
-    """The families of leaves over several columns, where there are any."""
-    return {"joint_families": [block.family.name for block in graph.joints]} if graph.joints else {}
+def _other_leaves(graph: Graph) -> dict[str, object]:
+    """The families of leaves over several columns and the number of blocks of gates, where there are any."""
+    joints = [block.family.name for block in graph.joints]
+    return ({"joint_families": joints} if joints else {}) | (
+        {"gates": len(graph.gates)} if graph.gates else {}
+    )
 
 
-def _check_names(tensors: Tensors, blocks: int, joints: int) -> None:
+def _check_names(tensors: Tensors, blocks: int, joints: int, gates: int) -> None:
     wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(blocks) for name in _BLOCK)}
     wanted |= {f"joint.{i}.{name}" for i in range(joints) for name in _JOINT}
+    wanted |= {f"gate.{i}.{name}" for i in range(gates) for name in _GATE}
     features = {f"feature.{name}" for name in _FEATURES}
     if not features.isdisjoint(tensors):
         wanted |= features
@@ -149,7 +164,7 @@ def _tensor(tensors: Tensors, name: str, dtype: Any) -> AnyArray:
     array = tensors[name]
     if array.dtype != dtype:
         raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")
-    dimensions = 2 if name.endswith((".params", ".columns")) else 1
+    dimensions = 3 if name.endswith(".weights") else 2 if name.endswith((".params", ".columns")) else 1
     if array.ndim != dimensions:
         raise ValueError(f"the array '{name}' has {array.ndim} dimensions, not {dimensions}")
     return array
@@ -167,6 +182,11 @@ def _joint(tensors: Tensors, number: int, family: object) -> JointBlock:
         raise ValueError(f"there is no family of leaves over several columns called {family!r}")
     arrays = (_tensor(tensors, f"joint.{number}.{name}", dtype) for name, dtype in _JOINT.items())
     return JointBlock(JOINT_FAMILIES[family], *arrays)
+
+
+def _gates(tensors: Tensors, number: int) -> GateBlock:
+    arrays = (_tensor(tensors, f"gate.{number}.{name}", dtype) for name, dtype in _GATE.items())
+    return GateBlock.from_arrays(*arrays)
 
 
 def _features(tensors: Tensors) -> FeatureTable | None:

@@ -27,7 +27,8 @@ def expand_states(graph: Graph) -> Graph:
     state = (np.arange(shift) - first[column]).astype(np.float64)
     blocks.append(LeafBlock(FAMILIES["indicator"], np.arange(shift), column, state[:, None]))
     together = [joint.renumber(joint.node + shift) for joint in graph.joints]
-    return assemble(graph.schema, kind, concatenate_edges(groups), [*blocks, *together])
+    gates = [gate.renumber(gate.node + shift) for gate in graph.gates]
+    return assemble(graph.schema, kind, concatenate_edges(groups), [*blocks, *together, *gates])
 
 
 def _state_edges(block: LeafBlock, node: Ints, first: Ints, states: Ints) -> Edges:
@@ -70,7 +71,7 @@ def contract_states(graph: Graph) -> Graph:
             params = logs[:, 1:] - logs[:, :1] if k == 2 else logs
         family = FAMILIES["bernoulli" if k == 2 else "categorical"]
         blocks.append(LeafBlock(family, simple.node[some], simple.column[some], params))
-    return assemble(graph.schema, kind, edges, [*blocks, *graph.joints])
+    return assemble(graph.schema, kind, edges, [*blocks, *graph.joints, *graph.gates])
 
 
 def _simple_sums(graph: Graph) -> _Simple:

@@ -105,6 +105,7 @@ def open_circuit(graph: Graph) -> OpenCircuit:
         np.zeros(child.size),
         tuple(leaves),
         joints=tuple(block.renumber(block.node + shift) for block in graph.joints),
+        gates=tuple(block.renumber(block.node + shift) for block in graph.gates),
     )
     sources = origin[order]
     filled = np.where(sources >= 0, graph.log_weight[np.maximum(sources, 0)], 0.0)

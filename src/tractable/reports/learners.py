@@ -28,8 +28,12 @@ def learner_list() -> list[dict[str, Any]]:
 
 
 def conditional_learner_list() -> list[dict[str, Any]]:
-    """Every learner of conditional models by name, with one line about it."""
-    return [{"name": name, "summary": summary(CONDITIONAL[name])} for name in CONDITIONAL]
+    """Every learner of conditional models by name, with its estimator and one line about it."""
+    estimators = {name: estimator for estimator, name in CONDITIONAL.estimators.items()}
+    return [
+        {"name": name, "estimator": estimators.get(name), "summary": summary(CONDITIONAL[name])}
+        for name in CONDITIONAL
+    ]
 
 
 def network_learner_list() -> list[dict[str, Any]]:
@@ -111,7 +115,8 @@ def conditional_entry(name: str, kind: type[Configurable]) -> str:
     """The section of the reference page about a learner of conditional models."""
     rows = [(f"`{one['name']}`", f"`{one['default']}`", one["text"]) for one in learner_settings(name)]
     header = ("Setting", "Default", "Meaning")
-    return _entry(f"### `{name}`", kind, f"`tractable learn {name}`", [header, *rows])
+    estimator = next((e for e, n in CONDITIONAL.estimators.items() if n == name), None)
+    return _entry(f"### `{name}`", kind, f"`tr.{estimator}`", [header, *rows])
 
 
 def network_entry(name: str, kind: type[Configurable]) -> str:

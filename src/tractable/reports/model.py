@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tractable.circuit import Graph, properties
+from tractable.circuit.graph import block_name
 from tractable.model import Circuit
 
 
@@ -24,7 +25,7 @@ def leaf_counts(graph: Graph) -> dict[str, int]:
     """How many leaves there are of each family."""
     counts: Counter[str] = Counter()
     for block in graph.blocks:
-        counts[block.family.name] += block.node.size
+        counts[block_name(block)] += block.node.size
     return dict(counts)
 
 

@@ -23,8 +23,8 @@ from tractable.conditional.roles import as_joint_table
 from tractable.data import Schema, Table
 from tractable.growing import FitEffort, Priors, SplitCosts
 from tractable.growing.search import search_splits
+from tractable.learners.completion import complete
 from tractable.learners.learner import Learned
-from tractable.learners.selective.completion import complete
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 

@@ -10,8 +10,8 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.circuit.states import scored_form
 from tractable.data import Schema, Table
+from tractable.learners.completion import complete, hold_out
 from tractable.learners.learner import Learned, Learner
-from tractable.learners.selective.completion import complete, hold_out
 from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
 from tractable.learners.selective.search import Climb, Limits, finish_climb, tie_rules

@@ -82,7 +82,7 @@ class CircuitLayers:
         child = number[child[kept]]
         log_weight = np.zeros(kept.size)
         log_weight[np.repeat(kind == SUM, degree)] = np.concatenate([np.zeros(0), *self._log_weight])
-        leaves, _ = renumbered_blocks(self._leaves, number)
+        leaves, _, _ = renumbered_blocks(self._leaves, number)
         return Graph(
             self.schema,
             kind[keep],

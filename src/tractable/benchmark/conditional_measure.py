@@ -1,0 +1,111 @@
+"""A run of P(targets | inputs), from the table to the figures, in this process."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TypeAlias
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.benchmark.contestants import ConditionalContestant, Contestant, conditional_contestant
+from tractable.benchmark.datasets import Tables
+from tractable.benchmark.inputs import with_inputs
+from tractable.benchmark.kept_models import LearningCost, kept_model
+from tractable.benchmark.logistic import LogisticContestant
+from tractable.benchmark.memory import peak_memory
+from tractable.benchmark.questions import ALONE, Times
+from tractable.benchmark.runs import Job, Measured
+from tractable.circuit import Graph
+from tractable.circuit.properties import parameter_count
+from tractable.progress import Watch
+from tractable.queries import log_prob, marginals
+
+AnyMaker: TypeAlias = Contestant | ConditionalContestant | LogisticContestant
+
+
+def measure_conditional(job: Job, warm_up: Callable[[AnyMaker, float | None], None]) -> Measured:
+    """Learn the model of a job, or take it where it is kept, and ask for targets given inputs.
+
+    Raises:
+        ValueError: if the tables cannot be read, or the learner refuses them.
+    """
+    assert job.inputs is not None
+    tables = job.dataset.tables()
+    roles = with_inputs(tables, job.inputs)
+    maker = conditional_contestant(job.learner, job.settings)
+    if isinstance(maker, Contestant):
+
+        def learn() -> tuple[Graph, LearningCost]:
+            warm_up(maker, None)
+            return _learn(maker, tables, job)
+
+        graph, cost = learn() if job.models is None else kept_model(job, maker.settings, learn)
+    else:
+        warm_up(maker, job.inputs)
+        graph, cost = _learn(maker, roles, job)
+    inputs = roles.train.schema.inputs
+    valid = np.average(conditional_logs(graph, tables.valid.values, inputs), weights=tables.valid.row_weights)
+    return Measured(
+        **asdict(cost),
+        variables=len(tables.train.schema),
+        train_rows=len(tables.train),
+        nodes=graph.nodes,
+        edges=graph.edges,
+        parameters=parameter_count(graph),
+        valid_ll=float(valid),
+        log_prob=conditional_logs(graph, tables.test.values, inputs).tolist(),
+        answers=[],
+        times=_times(graph, tables, inputs, job.queries),
+        peak_mb=peak_memory() / 2**20,
+    )
+
+
+def _learn(maker: AnyMaker, tables: Tables, job: Job) -> tuple[Graph, LearningCost]:
+    watch = Watch(seconds=job.budget)
+    wall, cpu = time.perf_counter(), time.process_time()
+    graph = maker.learn(tables, np.random.default_rng(job.seed), watch)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return graph, LearningCost(not watch.should_stop(), cpu, wall)
+
+
+def conditional_logs(graph: Graph, rows: Floats, inputs: Ints) -> Floats:
+    """log P(targets | inputs) of each row by a conditional or a joint circuit. Shape (rows,).
+
+    It is -inf where a joint circuit finds even the inputs impossible.
+    """
+    if graph.schema.inputs.size:
+        return log_prob(graph, rows)
+    evidence = log_prob(graph, _only(rows, inputs))
+    known = evidence > -np.inf
+    return np.where(known, log_prob(graph, rows) - np.where(known, evidence, 0.0), -np.inf)
+
+
+def _only(rows: Floats, columns: Ints) -> Floats:
+    """The rows without the cells of other columns."""
+    kept = np.full_like(rows, np.nan)
+    kept[:, columns] = rows[:, columns]
+    return kept
+
+
+def _times(graph: Graph, tables: Tables, inputs: Ints, count: int) -> Times | None:
+    """Milliseconds for log P(targets | inputs) and for the marginals of all targets, a row."""
+    if not count:
+        return None
+    rows = tables.test.values[:count]
+    likelihood = _time(lambda some: conditional_logs(graph, some, inputs), rows)
+    states = _time(lambda some: marginals(graph, _only(some, inputs)), rows)
+    return Times(*likelihood, *states)
+
+
+def _time(answer: Callable[[Floats], object], rows: Floats) -> tuple[float, float]:
+    """Milliseconds a row: by itself, and when all are asked at once."""
+    answer(rows[:1])  # kernels are loaded before the clock runs
+    begin = time.perf_counter()
+    answer(rows)
+    batch = (time.perf_counter() - begin) / len(rows)
+    alone = min(ALONE, len(rows))
+    begin = time.perf_counter()
+    for i in range(alone):  # one by one is what is measured here
+        answer(rows[i : i + 1])
+    return 1000 * (time.perf_counter() - begin) / alone, 1000 * batch

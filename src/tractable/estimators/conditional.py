@@ -1,0 +1,257 @@
+"""A learner of conditional models as a scikit-learn estimator: P(targets | inputs) of one or many targets."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from tractable.arrays import AnyArray, Bools, Floats, Ints
+from tractable.conditional import ConditionalLearner
+from tractable.data import Kind, Schema, Table, frame_kind, warn_of_unseen
+from tractable.estimators.base import RandomState
+from tractable.estimators.decisions import Costs, decide
+from tractable.estimators.labels import Labels, classes_of, code_labels, read_labels, target_variable
+from tractable.estimators.tables import TableInputMixin, mean_score
+from tractable.model import Circuit
+from tractable.progress import Watch
+from tractable.queries import marginals
+from tractable.settings import settings_of
+from tractable.training import provenance, train
+
+
+class ConditionalEstimator(TableInputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What all estimators of conditional distributions share; the factory makes the classes of learners.
+
+    A class names its learner and has a constructor parameter for each of the learner's settings, with the
+    same default, `unseen` and `random_state`.
+    """
+
+    _learner: ClassVar[type[ConditionalLearner]]
+
+    random_state: RandomState
+    circuit_: Circuit
+    classes_: Any
+    n_outputs_: int
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        valid: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        schema: Schema | None = None,
+        kinds: Mapping[Any, Kind] | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn P(targets | inputs).
+
+        Parameters
+        ----------
+        X : data frame, array, dictionary of columns or Table
+            The inputs, one row an observation, without missing cells. A column of more than two numbers is
+            numeric, also if there are few of them, unless `kinds` or `schema` say otherwise.
+        y : the same, or a column
+            The targets: one column of classes, or several columns of labels or classes. Some may be missing
+            (None).
+        valid : tuple (X, y), optional
+            Held-out rows, for learners that choose between models.
+        sample_weight : array of shape (rows,), optional
+            How many rows each row stands for.
+        schema : Schema, optional
+            The columns of X and their states, when they are not to be inferred.
+        kinds : dict, optional
+            The kinds of columns of X by name, such as `{"visits": "count"}`, where others are inferred.
+        watch : Watch, optional
+            Follows the work, and ends it early with the best model so far.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        learner = self._learner(**{s.name: getattr(self, s.name) for s in settings_of(self._learner)})
+        features = self._training_table(X, sample_weight, schema, kinds)
+        if schema is None and not isinstance(X, Table) and (numbers := _numbers(features, kinds or {})):
+            features = self._training_table(X, sample_weight, None, {**numbers, **(kinds or {})})
+        self.schema_ = features.schema
+        self._remember_targets(read_labels(y), features)
+        table = self._join(features, y)
+        held_out = (
+            None if valid is None else self._join(self._validation_table(valid[0], self.schema_), valid[1])
+        )
+        if held_out is not None:
+            warn_of_unseen(held_out, "such a cell counts as missing")
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        reserve = self._unseen_policy() == "missing"
+        about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X), reserve=reserve)
+        trained = train(learner, table, held_out, about, watch)
+        self.circuit_ = trained.circuit
+        return self
+
+    def predict(self, X: Any, method: str | Costs = "mpe") -> AnyArray:
+        """The targets that suit a measure best. Shape (rows, targets), or (rows,) for one column.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The inputs.
+        method : str, or matrices of costs
+            `"mpe"` or `"0/1"`: the most probable targets together, which are least often wrong as a whole.
+            They are exact if the circuit is deterministic (a single tree of `mctbn`) or the targets have few
+            completions; otherwise they are searched for, and a warning says for how many rows they are not
+            proved. `"exact"` proves them, which may take long.
+            `"marginals"` or `"hamming"`: the most probable state of each target by itself. Exact.
+            Matrices of costs, `cost[true, predicted]`, by target, as a list, or one for all targets: the
+            predictions of least expected cost. Exact.
+            `"f1"`: the set of labels of highest expected F1 of a row. Exact for up to 10 targets, of
+            1,000 draws for more.
+        """
+        codes = decide(self._fitted_circuit().graph, self._rows(X), method, self._seed())
+        return self._labelled(codes)
+
+    def predict_proba(self, X: Any) -> Any:
+        """P(state | inputs) of a target as an array (rows, classes); a list of arrays for several targets."""
+        graph = self._fitted_circuit().graph
+        found = marginals(graph, self._rows(X))
+        every = [np.clip(found[int(c)], 0.0, 1.0) for c in graph.schema.targets]
+        return every[0] if self._single else every
+
+    def predict_log_proba(self, X: Any, y: Any = None) -> Any:
+        """log P(targets | inputs) of all targets together, one number a row. Shape (rows,).
+
+        Missing targets are summed out. Without y it is the logarithm of `predict_proba`, as scikit-learn has
+        it.
+        """
+        circuit = self._fitted_circuit()
+        if y is not None:
+            return circuit.log_prob(self._join(self._inputs(X), y))
+        with np.errstate(divide="ignore"):
+            every = self.predict_proba(X)
+            return np.log(every) if self._single else [np.log(p) for p in every]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The mean of log P(targets | inputs) over the rows, in nats."""
+        return mean_score(self.predict_log_proba(X, y), X, sample_weight)
+
+    # ---- tables --------------------------------------------------------------------------------------------
+
+    @property
+    def _single(self) -> bool:
+        """Whether the target was one column rather than a table."""
+        return not isinstance(self.classes_, list)
+
+    def _remember_targets(self, labels: Labels, features: Table) -> None:
+        for cells in labels.columns.values():
+            check_consistent_length(features.values, cells)
+        found = [classes_of(cells, name) for name, cells in labels.columns.items()]
+        self.classes_ = found[0] if labels.single else found
+        self.n_outputs_ = len(found)
+        taken = features.schema.names
+        self.targets_ = tuple(
+            target_variable(name, classes, taken) for name, classes in zip(labels.columns, found, strict=True)
+        )
+
+    def _join(self, features: Table | None, y: Any) -> Table:
+        """Inputs and targets as one table; a label that was never fitted is marked as unseen."""
+        assert features is not None
+        _refuse_missing(features)
+        columns = list(read_labels(y).columns.items())
+        if len(columns) != self.n_outputs_:
+            raise ValueError(f"y has {len(columns)} targets, {self.n_outputs_} were fitted")
+        classes = [self.classes_] if self._single else self.classes_
+        coded = [code_labels(cells, known) for (_, cells), known in zip(columns, classes, strict=True)]
+        for _, cells in columns:
+            check_consistent_length(features.values, cells)
+        unseen = np.concatenate(
+            [np.zeros(features.values.shape, dtype=np.bool_), *(c.unseen for c in coded)], axis=1
+        )
+        if self._unseen_policy() == "error":
+            _refuse_unseen(unseen, self._schema(), columns)
+        values = np.concatenate([features.values, *(c.codes for c in coded)], axis=1)
+        return Table(self._schema(), values, features.weights, unseen if unseen.any() else None)
+
+    def _schema(self) -> Schema:
+        """The inputs, and after them the targets."""
+        inputs = self.schema_.with_inputs(range(len(self.schema_)))
+        return Schema((*inputs, *self.targets_))
+
+    def _fitted_circuit(self) -> Circuit:
+        check_is_fitted(self)
+        return self.circuit_
+
+    def _inputs(self, X: Any) -> Table:
+        table = self._fitted_table(X)
+        _refuse_missing(table)
+        return table
+
+    def _rows(self, X: Any) -> Floats:
+        """The inputs with missing targets. Shape (rows, columns)."""
+        values = self._inputs(X).values
+        return np.concatenate([values, np.full((len(values), self.n_outputs_), np.nan)], axis=1)
+
+    def _labelled(self, codes: Ints) -> AnyArray:
+        if self._single:
+            found: AnyArray = self.classes_[codes[:, 0]]
+            return found
+        columns = [classes[codes[:, j]] for j, classes in enumerate(self.classes_)]
+        kinds = {column.dtype.kind for column in columns}
+        if len(kinds) == 1:
+            return np.stack(columns, axis=1)
+        return np.stack([column.astype(object) for column in columns], axis=1)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect: several targets, and no missing inputs."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _numbers(features: Table, kinds: Mapping[Any, Kind]) -> dict[Any, Kind]:
+    """The kinds of columns that look categorical because they hold few numbers; others may come.
+
+    A conditional model cannot sum an unknown state of an input out, as a joint model does.
+    """
+    found: dict[Any, Kind] = {}
+    for variable in features.schema:
+        states = variable.states
+        numeric = all(isinstance(x, int | float) and not isinstance(x, bool) for x in states)
+        if len(states) > 2 and numeric and not {variable.name, variable.heading} & set(kinds):
+            found[variable.heading] = "integer" if all(float(x).is_integer() for x in states) else "real"
+    return found
+
+
+def _refuse_missing(table: Table) -> None:
+    """Refuse inputs that have no value.
+
+    Raises:
+        ValueError: naming the first of them.
+    """
+    missing = np.argwhere(table.missing)
+    if not missing.size:
+        return
+    row, column = missing[0].tolist()
+    unseen = table.unseen is not None and bool(table.unseen[row, column])
+    what = "has a state that the training rows did not have" if unseen else "is missing (NaN)"
+    raise ValueError(
+        f"column '{table.schema[column].name}', row {row} {what}: inputs of a conditional model must have"
+        " values that it knows; a joint learner such as tr.EACMN or tr.IDSPN (in tr.TractableClassifier for"
+        " one target) takes missing cells everywhere"
+    )
+
+
+def _refuse_unseen(unseen: Bools, schema: Schema, columns: list[tuple[str, AnyArray]]) -> None:
+    """Refuse labels that were never fitted.
+
+    Raises:
+        ValueError: naming the first of them.
+    """
+    for row, column in np.argwhere(unseen).tolist():
+        name, cells = columns[column - (len(schema) - len(columns))]
+        raise ValueError(f"row {row}: target '{name}' has no state {cells[row]!r}")
