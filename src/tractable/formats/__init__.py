@@ -38,7 +38,7 @@ FORMATS: dict[str, Format] = {
     ".svg": Format("a picture", write=late("svg", "write_svg")),
 }
 
-HOLD_GATES = (".tract", ".dot", ".svg")
+HOLD_GATES = (".tract", ".json", ".dot", ".svg")
 
 
 def read_circuit(path: str | PathLike[str]) -> Document:

@@ -13,13 +13,14 @@ import numpy as np
 from tractable.circuit.assemble import renumbered_blocks
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.features import Condition, FeatureLine, feature_table
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
+from tractable.formats.readable_gates import gate_leaves, read_gates, regression_lines
 from tractable.leaves import FAMILIES
 from tractable.leaves.multivariate import JOINT_FAMILIES
 
@@ -40,6 +41,8 @@ def write_json(document: Document, path: Path) -> None:
     ]
     if graph.features is not None:
         parts.append(f'"features": {_list(_feature_lines(graph.features, graph.schema))}')
+    if graph.gates:
+        parts.append(f'"gates": {_list(regression_lines(graph))}')
     write_text(path, "{" + ",\n".join(parts) + "}\n")
 
 
@@ -54,7 +57,7 @@ def read_json(path: Path) -> Document:
     if not isinstance(nodes, list):
         raise ValueError("the nodes are not a list")
     features = _feature_table(entries["features"], schema) if "features" in entries else None
-    graph = _graph(schema, nodes, features)
+    graph = _graph(schema, nodes, features, entries.get("gates", []))
     check_circuit(graph)
     return Document(graph, about)
 
@@ -86,6 +89,7 @@ def _node_lines(graph: Graph) -> Iterator[str]:
             leaf[node] = (
                 f'{{"leaf": "{joint.family.name}", "columns": [{where}], "params": {_numbers(params)}}}'
             )
+    leaf |= gate_leaves(graph)
     start, child, weight = graph.start.tolist(), graph.child.tolist(), graph.log_weight.tolist()
     for node, kind in enumerate(graph.kind.tolist()):
         edges = slice(start[node], start[node + 1])
@@ -107,17 +111,21 @@ def _feature_lines(features: FeatureTable, schema: Schema) -> Iterator[str]:
         yield f'{{"node": {features.node[i]}, "log_weight": {weight}, "conditions": {to_json(conditions)}}}'
 
 
-def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None) -> Graph:
+def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None, regressions: object) -> Graph:
     kind, degree = [], []
     child: list[int] = []
     weight: list[float] = []
     leaves: dict[tuple[str, int], list[Leaf]] = {}
     joints: list[JointBlock] = []
+    gates: dict[int, Any] = {}
     for number, line in enumerate(nodes):
         if not isinstance(line, dict):
             raise ValueError(f"node {number} is not a leaf, a product or a sum")
-        if "leaf" in line and "columns" in line:
-            joints.append(_joint(number, line, schema))
+        if "leaf" in line and ("columns" in line or line["leaf"] == GateBlock.name):
+            if line["leaf"] == GateBlock.name:
+                gates[number] = line
+            else:
+                joints.append(_joint(number, line, schema))
             kind.append(LEAF)
             degree.append(0)
             continue
@@ -141,6 +149,7 @@ def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None) -
         tuple(_block(family, lines) for (family, _), lines in leaves.items()),
         features,
         renumbered_blocks(joints, np.arange(len(nodes)))[1],
+        read_gates(regressions, gates, schema),
     )
 
 
