@@ -19,7 +19,8 @@ from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
 from tractable.parameters import Method, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.online_em import OnlineEM, pass_length
+from tractable.parameters.mini_batches import pass_length
+from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.count_updates import refit_counts
