@@ -19,18 +19,20 @@ class Adam:
         self.square = [np.zeros_like(p) for p in parameters]
         self.steps = 0
 
-    def climb(self, parameters: Sequence[AnyArray], gradient: Sequence[AnyArray], size: float) -> None:
-        """Move the parameters, in place, a step of about `size` upwards."""
+    def climb(
+        self, parameters: Sequence[AnyArray], gradient: Sequence[AnyArray], sizes: Sequence[float]
+    ) -> None:
+        """Move the parameters, in place, steps of about the given sizes upwards."""
         self.steps += 1
         root = float(np.sqrt(1 - SQUARE_DECAY**self.steps))
-        pace = size * root / (1 - MEAN_DECAY**self.steps)
-        for value, slope, mean, square in zip(parameters, gradient, self.mean, self.square, strict=True):
+        lines = zip(parameters, gradient, sizes, self.mean, self.square, strict=True)
+        for value, slope, size, mean, square in lines:
             mean += (1 - MEAN_DECAY) * (slope - mean)
             square += (1 - SQUARE_DECAY) * (slope * slope - square)
             step = np.sqrt(square)
             step += LEAST_ROOT * root
             np.divide(mean, step, out=step)
-            step *= pace
+            step *= size * root / (1 - MEAN_DECAY**self.steps)
             value += step
 
     def state(self) -> State:

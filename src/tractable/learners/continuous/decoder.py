@@ -88,9 +88,7 @@ def _activation_slope(slope: AnyArray, x: AnyArray) -> AnyArray:
     return np.where(x > 0, slope, LEAK * slope)
 
 
-def initial_decoder(
-    shape: TreeShape, output: Floats, latent: int, rng: np.random.Generator
-) -> Decoder:
+def initial_decoder(shape: TreeShape, output: Floats, latent: int, rng: np.random.Generator) -> Decoder:
     """A decoder whose outputs are near `output` (outputs,) everywhere."""
     sizes = [latent, *HIDDEN]
     layers = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in zip(sizes, sizes[1:], strict=False)]

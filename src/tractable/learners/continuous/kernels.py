@@ -16,12 +16,25 @@ from tractable.compiled import inner, kernel
 from tractable.learners.continuous.shape import CATEGORICAL, REAL, CellTable
 
 
+TINY = 1e-300  # stands for a probability that is too small for a number
+
+
+class CellTables(NamedTuple):
+    """The parameters of all cells in all trees."""
+
+    theta: Floats  # (statistics, trees)
+    log_partition: Floats  # (cells, trees)
+    share: Floats  # (statistics, trees) the probabilities of states of categorical columns, but for the first
+    first: Floats  # (cells, trees) the probability of the first state
+
+
 class Scratch(NamedTuple):
     """Memory for the messages of one row."""
 
     alive: Bools  # (columns,) whether a cell or one below it is observed
     start: Ints  # (columns, 2) where a column's lines of `below` and of `message` begin
-    below: Floats  # (states of inner columns, trees) the log-likelihood of all below; later the posterior
+    below: Floats  # (states of inner columns, trees) the likelihood of all below; later the posterior
+    top: Floats  # (columns, trees) the logarithm of the scale of `below`
     message: Floats  # (states of parents of inner columns, trees)
     joint: Floats  # (most states, trees)
 
@@ -32,7 +45,7 @@ class Scratch(NamedTuple):
         own = np.where(is_inner, table.states, 0)
         above = np.where(is_inner & (table.parent >= 0), table.states[table.parent], 0)
         start = np.stack([np.cumsum(own) - own, np.cumsum(above) - above], axis=1)
-        sizes = own.sum(), above.sum(), own.max(initial=1)
+        sizes = own.sum(), own.size, above.sum(), own.max(initial=1)
         return cls(np.zeros(own.size, dtype=np.bool_), start, *(np.zeros((n, trees)) for n in sizes))
 
 
@@ -44,51 +57,52 @@ def _cell(table: CellTable, column: int, state: int) -> int:
 
 @inner
 def _add_logs(
-    table: CellTable, theta: Floats, log_partition: Floats, column: int, state: int, x: float,
-    sign: float, out: Floats, line: int,
+    table: CellTable, params: CellTables, column: int, state: int, x: float, sign: float, out: Floats,
+    line: int,
 ) -> None:  # fmt: skip
     """Add the log-likelihood of an observed cell given a state of its parent to a line of `out`."""
     cell = _cell(table, column, state)
     row, square = table.row[cell, 0], table.row[cell, 1]
     trees = out.shape[1]
     for k in range(trees):
-        out[line, k] -= sign * log_partition[cell, k]
+        out[line, k] -= sign * params.log_partition[cell, k]
     if table.kind[column] == CATEGORICAL:
         if x > 0:
             for k in range(trees):
-                out[line, k] += sign * theta[row + int(x) - 1, k]
+                out[line, k] += sign * params.theta[row + int(x) - 1, k]
         return
     for k in range(trees):
-        out[line, k] += sign * x * theta[row, k]
+        out[line, k] += sign * x * params.theta[row, k]
     if table.kind[column] == REAL:
         for k in range(trees):
-            out[line, k] += sign * x * x * theta[square, k]
+            out[line, k] += sign * x * x * params.theta[square, k]
+
+
+@inner
+def _mass(table: CellTable, params: CellTables, scratch: Scratch, column: int, state: int, k: int) -> float:
+    """The likelihood of all below a missing cell given a state of its parent, on the scale of `below`."""
+    cell, first = _cell(table, column, state), scratch.start[column, 0]
+    row = table.row[cell, 0] - 1
+    total = params.first[cell, k] * scratch.below[first, k]
+    for s in range(1, table.states[column]):
+        total += params.share[row + s, k] * scratch.below[first + s, k]
+    return max(total, TINY)
 
 
 @inner
 def _add_log_sum(
-    table: CellTable, theta: Floats, log_partition: Floats, column: int, state: int, scratch: Scratch,
-    out: Floats, line: int,
-) -> None:  # fmt: skip
+    table: CellTable, params: CellTables, scratch: Scratch, column: int, state: int, out: Floats, line: int
+) -> None:
     """Add the log-likelihood of all below a missing cell, given a state of its parent, to a line of `out`."""
-    cell, first = _cell(table, column, state), scratch.start[column, 0]
-    row, states = table.row[cell, 0] - 1, table.states[column]
     for k in range(out.shape[1]):
-        top = scratch.below[first, k]
-        for s in range(1, states):
-            top = max(top, scratch.below[first + s, k] + theta[row + s, k])
-        total = exp(scratch.below[first, k] - top)
-        for s in range(1, states):
-            total += exp(scratch.below[first + s, k] + theta[row + s, k] - top)
-        out[line, k] += top + log(total) - log_partition[cell, k]
+        mass = _mass(table, params, scratch, column, state, k)
+        out[line, k] += scratch.top[column, k] + log(mass)
 
 
 @inner
-def _fill_below(
-    value: Floats, table: CellTable, theta: Floats, log_partition: Floats, scratch: Scratch, column: int
-) -> None:
-    """Fill the log-likelihoods of all below a missing cell, for each of its states."""
-    first = scratch.start[column, 0]
+def _fill_below(value: Floats, table: CellTable, params: CellTables, scratch: Scratch, column: int) -> None:
+    """Fill the likelihoods of all below a missing cell, for each of its states."""
+    first, trees = scratch.start[column, 0], scratch.below.shape[1]
     scratch.below[first : first + table.states[column]] = 0.0
     for e in range(table.child_start[column], table.child_start[column + 1]):
         child = table.child[e]
@@ -97,18 +111,21 @@ def _fill_below(
         for s in range(table.states[column]):
             if isnan(value[child]):
                 line = scratch.start[child, 1] + s
-                for k in range(theta.shape[1]):
+                for k in range(trees):
                     scratch.below[first + s, k] += scratch.message[line, k]
             else:
-                _add_logs(
-                    table, theta, log_partition, child, s, value[child], 1.0, scratch.below, first + s
-                )
+                _add_logs(table, params, child, s, value[child], 1.0, scratch.below, first + s)
+    for k in range(trees):
+        top = scratch.below[first, k]
+        for s in range(1, table.states[column]):
+            top = max(top, scratch.below[first + s, k])
+        scratch.top[column, k] = top
+        for s in range(table.states[column]):
+            scratch.below[first + s, k] = exp(scratch.below[first + s, k] - top)
 
 
 @inner
-def _send_messages(
-    value: Floats, table: CellTable, theta: Floats, log_partition: Floats, scratch: Scratch
-) -> None:
+def _send_messages(value: Floats, table: CellTable, params: CellTables, scratch: Scratch) -> None:
     """Fill what missing cells tell, children before parents."""
     scratch.alive[:] = False
     for i in range(table.order.size - 1, -1, -1):
@@ -117,26 +134,24 @@ def _send_messages(
         if not isnan(value[column]):
             scratch.alive[column] = True
         elif scratch.alive[column]:
-            _fill_below(value, table, theta, log_partition, scratch, column)
+            _fill_below(value, table, params, scratch, column)
             if parent >= 0 and isnan(value[parent]):
                 for s in range(table.states[parent]):
                     line = scratch.start[column, 1] + s
                     scratch.message[line] = 0.0
-                    _add_log_sum(
-                        table, theta, log_partition, column, s, scratch, scratch.message, line
-                    )
+                    _add_log_sum(table, params, scratch, column, s, scratch.message, line)
         if parent >= 0 and scratch.alive[column]:
             scratch.alive[parent] = True
 
 
 @kernel
 def add_missing_logs(
-    values: Floats, table: CellTable, theta: Floats, log_partition: Floats, scratch: Scratch, out: Floats
+    values: Floats, table: CellTable, params: CellTables, scratch: Scratch, out: Floats
 ) -> None:
     """Add to the log-likelihoods (rows, trees) of rows what the matrix product has got wrong."""
     for r in range(values.shape[0]):
         value = values[r]
-        _send_messages(value, table, theta, log_partition, scratch)
+        _send_messages(value, table, params, scratch)
         for column in range(value.size):
             if not isnan(value[column]):
                 continue
@@ -145,21 +160,21 @@ def add_missing_logs(
             state = int(value[parent]) if parent >= 0 and is_top else 0
             cell = _cell(table, column, state)
             for k in range(out.shape[1]):
-                out[r, k] += log_partition[cell, k]
+                out[r, k] += params.log_partition[cell, k]
             if not scratch.alive[column]:
                 continue
             if is_top:
-                _add_log_sum(table, theta, log_partition, column, state, scratch, out, r)
+                _add_log_sum(table, params, scratch, column, state, out, r)
             for e in range(table.child_start[column], table.child_start[column + 1]):
                 child = table.child[e]
                 if not isnan(value[child]):
-                    _add_logs(table, theta, log_partition, child, 0, value[child], -1.0, out, r)
+                    _add_logs(table, params, child, 0, value[child], -1.0, out, r)
 
 
 @inner
 def _find_posterior(
-    value: Floats, weight: Floats, table: CellTable, theta: Floats, log_partition: Floats,
-    scratch: Scratch, column: int, sums: Floats, cells: Floats,
+    value: Floats, weight: Floats, table: CellTable, params: CellTables, scratch: Scratch, column: int,
+    sums: Floats, cells: Floats,
 ) -> None:  # fmt: skip
     """Replace `below` of a missing cell by the posterior of its states, times the weights of trees."""
     parent = table.parent[column]
@@ -174,22 +189,12 @@ def _find_posterior(
         cell = _cell(table, column, state)
         row = table.row[cell, 0] - 1
         for k in range(weight.size):
-            if is_top:
-                total, above = 0.0, weight[k]
-                top = scratch.below[first, k]
-                for s in range(1, states):
-                    top = max(top, scratch.below[first + s, k] + theta[row + s, k])
-                total = exp(scratch.below[first, k] - top)
-                for s in range(1, states):
-                    total += exp(scratch.below[first + s, k] + theta[row + s, k] - top)
-                scale = top + log(total)
-            else:
-                above = scratch.below[scratch.start[parent, 0] + state, k]
-                scale = scratch.message[scratch.start[column, 1] + state, k] + log_partition[cell, k]
+            above = weight[k] if is_top else scratch.below[scratch.start[parent, 0] + state, k]
+            scale = above / _mass(table, params, scratch, column, state, k)
             cells[cell, k] += above
-            scratch.joint[0, k] += above * exp(scratch.below[first, k] - scale)
+            scratch.joint[0, k] += scale * params.first[cell, k] * scratch.below[first, k]
             for s in range(1, states):
-                share = above * exp(scratch.below[first + s, k] + theta[row + s, k] - scale)
+                share = scale * params.share[row + s, k] * scratch.below[first + s, k]
                 scratch.joint[s, k] += share
                 sums[row + s, k] += share
     for s in range(states):
@@ -221,8 +226,8 @@ def _add_sums(
 
 @kernel
 def add_missing_sums(
-    values: Floats, weights: Floats, table: CellTable, theta: Floats, log_partition: Floats,
-    scratch: Scratch, sums: Floats, cells: Floats,
+    values: Floats, weights: Floats, table: CellTable, params: CellTables, scratch: Scratch,
+    sums: Floats, cells: Floats,
 ) -> None:  # fmt: skip
     """Add the expected statistics (statistics, trees) and weights (cells, trees) of missing cells.
 
@@ -230,7 +235,7 @@ def add_missing_sums(
     """
     for r in range(values.shape[0]):
         value = values[r]
-        _send_messages(value, table, theta, log_partition, scratch)
+        _send_messages(value, table, params, scratch)
         for i in range(table.order.size):
             column = table.order[i]
             if not isnan(value[column]):
@@ -242,9 +247,7 @@ def add_missing_sums(
                 for k in range(weights.shape[1]):
                     cells[cell, k] -= weights[r, k]
                 continue
-            _find_posterior(
-                value, weights[r], table, theta, log_partition, scratch, column, sums, cells
-            )
+            _find_posterior(value, weights[r], table, params, scratch, column, sums, cells)
             first = scratch.start[column, 0]
             for e in range(table.child_start[column], table.child_start[column + 1]):
                 child = table.child[e]
@@ -252,6 +255,4 @@ def add_missing_sums(
                     continue
                 _add_sums(table, child, 0, value[child], weights, r, -1.0, sums, cells)
                 for s in range(table.states[column]):
-                    _add_sums(
-                        table, child, s, value[child], scratch.below, first + s, 1.0, sums, cells
-                    )
+                    _add_sums(table, child, s, value[child], scratch.below, first + s, 1.0, sums, cells)

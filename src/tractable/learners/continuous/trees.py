@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats, Ints
+from tractable.arrays import AnyArray
 from tractable.learners.continuous.families import CellValues, cell_values
-from tractable.learners.continuous.kernels import Scratch, add_missing_logs, add_missing_sums
+from tractable.learners.continuous.kernels import CellTables, Scratch, add_missing_logs, add_missing_sums
 from tractable.learners.continuous.rows import TreeRows
 from tractable.learners.continuous.shape import TreeShape
 
@@ -59,7 +59,7 @@ class Trees:
             where = np.flatnonzero(rows.incomplete)
             more = np.zeros((where.size, logs.shape[1]))
             scratch = Scratch.make(self.shape.table, logs.shape[1])
-            add_missing_logs(rows.cells[where], self.shape.table, *self._tables(), scratch, more)
+            add_missing_logs(rows.cells[where], self.shape.table, self._tables(), scratch, more)
             logs[where] += more.astype(logs.dtype)
         return logs
 
@@ -86,10 +86,16 @@ class Trees:
         cells = np.zeros((self.shape.cells, share.shape[1]))
         scratch = Scratch.make(self.shape.table, share.shape[1])
         add_missing_sums(
-            rows.cells[where], share[where].astype(np.float64), self.shape.table, *self._tables(), scratch,
+            rows.cells[where], share[where].astype(np.float64), self.shape.table, self._tables(), scratch,
             sums, cells,
         )  # fmt: skip
         return sums.astype(share.dtype), cells.astype(share.dtype)
 
-    def _tables(self) -> tuple[Floats, Floats]:
-        return self.theta.astype(np.float64), self.log_partition.astype(np.float64)
+    def _tables(self) -> CellTables:
+        """The parameters as compiled loops need them."""
+        share = np.zeros((self.shape.statistics, self.base.theta.shape[1]))
+        share[: len(self.base.share)] = self.base.share
+        linked = self.shape.base.statistics
+        share[linked : linked + len(self.linked.share)] = self.linked.share
+        log_partition = self.log_partition.astype(np.float64)
+        return CellTables(self.theta.astype(np.float64), log_partition, share, np.exp(-log_partition))
