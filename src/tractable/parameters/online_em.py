@@ -12,8 +12,8 @@ from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
 from tractable.parameters.entropy import spread_counts
 from tractable.parameters.joint_updates import refit_joints
-from tractable.parameters.mini_batches import mini_batches
 from tractable.parameters.method import Method, Step, WeightedRows
+from tractable.parameters.mini_batches import mini_batches
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.progress import State, Watch, generator_state, restore_generator

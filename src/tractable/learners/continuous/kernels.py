@@ -15,7 +15,6 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.compiled import inner, kernel
 from tractable.learners.continuous.shape import CATEGORICAL, REAL, CellTable
 
-
 TINY = 1e-300  # stands for a probability that is too small for a number
 
 
