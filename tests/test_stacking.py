@@ -16,7 +16,7 @@ from tractable.cli.app import run
 from tractable.data import Table
 from tractable.engine import log_values
 from tractable.learners import LEARNERS
-from tractable.learners.bagging import bagged, bagged_class
+from tractable.learners.bagging import bagged
 from tractable.progress import Watch
 from tractable.settings import settings_of
 from tractable.statistics.bootstrap import draw_rows
@@ -172,7 +172,7 @@ def test_every_learner_can_be_bagged_by_a_setting(name: str) -> None:
 
 def test_bagging_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="has a setting 'members' of its own"):
-        bagged(bagged_class(LEARNERS["chow-liu"])(members=2), 2)
+        bagged(bagged(LEARNERS["chow-liu"](), 2), 2)
 
 
 def test_bagging_without_time_gives_one_model() -> None:

@@ -32,8 +32,8 @@ from tractable.cli.warm_up import warm_up
 from tractable.interrupts import note_interrupts
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learners, schema, learn, parameters, tune, stack, score, query, marginals, mpe, sample, impute, classify,
-    info, check, convert, plot, bench, completion,
+    demo, learners, schema, learn, parameters, tune, stack, score, query, marginals, mpe, sample, impute,
+    classify, info, check, convert, plot, bench, completion,
     warm_up,
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from tractable.cli.reading import Reading, reads_tables
 
 
 @reads_tables
-def stack(  # noqa: PLR0913
+def stack(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Circuits.", show_default=False)],
     valid: Annotated[
         Path, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")

@@ -59,7 +59,8 @@ def bagged(learner: Learner, members: int, *, resampled: bool = True) -> Learner
     if is_bagged(kind):
         raise ValueError(f"{learner.name} has a setting '{MEMBERS}' of its own")
     own = {field.name: getattr(learner, field.name) for field in fields(kind)}
-    return bagged_class(kind)(**own, members=members, resampled=resampled)
+    own |= {MEMBERS: members, "resampled": resampled}
+    return bagged_class(kind)(**own)
 
 
 def is_bagged(kind: type[Learner]) -> bool:

@@ -33,10 +33,10 @@ def stack(
 ) -> Circuit:
     """The mixture of circuits whose weights make validation rows most likely, found by EM.
 
-    `pseudo_count` rows are spread evenly over the members, so that no weight is decided by a few rows. Members
-    are left out while the mixture has more than `max_edges` edges, those first that are missed least. With the
-    rows of `train`, validation rows that occur there do not count: a member that remembers training rows is
-    not preferred for it. The circuit's record lists the weights.
+    `pseudo_count` rows are spread evenly over the members, so that no weight is decided by a few rows.
+    Members are left out while the mixture has more than `max_edges` edges, those first that are missed least.
+    With the rows of `train`, validation rows that occur there do not count: a member that remembers training
+    rows is not preferred for it. The circuit's record lists the weights.
 
     Raises:
         ValueError: if the circuits are not over the same columns, if no row is left that counts or all are

@@ -25,15 +25,14 @@ class Adam:
         """Move the parameters, in place, steps of about the given sizes upwards."""
         self.steps += 1
         root = float(np.sqrt(1 - SQUARE_DECAY**self.steps))
-        lines = zip(parameters, gradient, sizes, self.mean, self.square, strict=True)
-        for value, slope, size, mean, square in lines:
-            mean += (1 - MEAN_DECAY) * (slope - mean)
-            square += (1 - SQUARE_DECAY) * (slope * slope - square)
+        move_average(self.mean, gradient, MEAN_DECAY)
+        move_average(self.square, [slope * slope for slope in gradient], SQUARE_DECAY)
+        for value, size, mean, square in zip(parameters, sizes, self.mean, self.square, strict=True):
             step = np.sqrt(square)
             step += LEAST_ROOT * root
             np.divide(mean, step, out=step)
             step *= size * root / (1 - MEAN_DECAY**self.steps)
-            value += step
+            np.add(value, step, out=value)
 
     def state(self) -> State:
         """The running means, for a checkpoint."""
@@ -42,3 +41,10 @@ class Adam:
     def restore(self, state: State) -> None:
         """Go on from a checkpoint."""
         self.mean, self.square, self.steps = state
+
+
+def move_average(average: Sequence[AnyArray], values: Sequence[AnyArray], stays: float) -> None:
+    """Move running averages, in place, towards new values; `stays` is the share of the old that stays."""
+    for old, new in zip(average, values, strict=True):
+        np.multiply(old, stays, out=old)
+        np.add(old, (1 - stays) * new, out=old)

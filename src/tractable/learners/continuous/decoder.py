@@ -1,5 +1,6 @@
 """The network that maps latent points to the outputs of `trees.py`, and its derivatives, written out."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +92,7 @@ def _activation_slope(slope: AnyArray, x: AnyArray) -> AnyArray:
 def initial_decoder(shape: TreeShape, output: Floats, latent: int, rng: np.random.Generator) -> Decoder:
     """A decoder whose outputs are near `output` (outputs,) everywhere."""
     sizes = [latent, *HIDDEN]
-    layers = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in zip(sizes, sizes[1:], strict=False)]
+    layers = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairwise(sizes)]
     scale = np.full((output.size, 1), INITIAL_OUTPUT)
     scale[shape.base.statistics :] = INITIAL_LINK
     last = scale * rng.normal(size=(output.size, HIDDEN[1])) / np.sqrt(HIDDEN[1])

@@ -1,10 +1,12 @@
 """Continuous mixtures of trees.
 
-Correia, Gala, Quaeghebeur, de Campos and Peharz, «Continuous Mixtures of Tractable Probabilistic Models», 2023.
+Correia, Gala, Quaeghebeur, de Campos and Peharz, «Continuous Mixtures of Tractable Probabilistic Models»,
+2023.
 """
 
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -15,6 +17,7 @@ from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learners.continuous.circuit import mixture_circuit
 from tractable.learners.continuous.components import FOUND_FORM, PointSearch
+from tractable.learners.continuous.decoder import Decoder
 from tractable.learners.continuous.rows import tree_rows
 from tractable.learners.continuous.shape import tree_shape
 from tractable.learners.continuous.start import tree_outputs
@@ -25,7 +28,6 @@ from tractable.learners.continuous.training import (
     Trained,
     Trainer,
     TrainingData,
-    suitable_strengths,
 )
 from tractable.learners.continuous.trees import Trees
 from tractable.learners.learner import Learned, Learner
@@ -38,7 +40,7 @@ from tractable.threads import default_threads
 
 LEAST_POINTS = 8  # of a step; small tables have few more
 FEW_ROWS = 20  # with fewer distinct rows none is held out
-NETWORK_SHARE = 0.8  # of a time budget, for the network; the rest is for its points
+POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
 
 
@@ -75,6 +77,13 @@ class ContinuousMixtureLearner(Learner):
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
+    networks: int = setting(
+        2,
+        "Number of networks, trained from different random starting points, that share the components. More"
+        " networks fit better, and cost time.",
+        at_least=1,
+        search=OneOf(1, 2, 4),
+    )
     points: int = setting(
         512, "Number of points of the latent space in each step of the training.", at_least=1
     )
@@ -108,11 +117,12 @@ class ContinuousMixtureLearner(Learner):
         data = TrainingData(
             shape, start, tree_rows(shape, encoding, fitted), tree_rows(shape, encoding, held)
         )
-        trained = self._train(data, seeds[1], watch)
+        decoders = self._networks(data, seeds[1], watch)
         count = max(1, min(self.components, len(fitted)))
-        search = PointSearch(data, trained.decoder, count)
+        search = PointSearch(data, decoders[:count], count)
         found = watch.remember("components", partial(search.run, seeds[2]), FOUND_FORM)
-        graph = mixture_circuit(search.trees(found.points.astype(np.float64)), found.log_weight, encoding)
+        trees = search.trees([points.astype(np.float64) for points in found.points])
+        graph = mixture_circuit(trees, found.log_weight, encoding)
         if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
             graph = refit_counts(graph, encoding.table, self.smoothing)
         return graph
@@ -126,20 +136,47 @@ class ContinuousMixtureLearner(Learner):
         held = rng.permutation(len(table)) < self.held_out * len(table)
         return table.take(~held), table.take(held)
 
-    def _train(self, data: TrainingData, seed: int, watch: Watch) -> Trained:
-        """The network of the strength that suits the held-out rows best."""
+    def _networks(self, data: TrainingData, seed: int, watch: Watch) -> list[Decoder]:
+        """Networks of the strength that suits the held-out rows best."""
         points = min(self.points, LEAST_POINTS + len(data.rows))
         how = Schedule(points=points, batch=self.batch, patience=self.patience)
-        names = suitable_strengths(data.rows) if self.strength == "auto" else (self.strength,)
+        names = [*STRENGTHS] if self.strength == "auto" else [self.strength]
+        seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
+        training = NetworkTraining(data, how, watch)
+        first = training.run([(name, seeds[0]) for name in names], later=len(seeds) - 1)
+        best = max(range(len(first)), key=lambda i: first[i].score)
+        more = [] if watch.should_stop() else training.run([(names[best], each) for each in seeds[1:]])
+        return [trained.decoder for trained in (first[best], *more)]
 
-        def train(name: str) -> Trained:
-            left = None if watch.left is None else watch.left * NETWORK_SHARE
-            trainer = Trainer(data, STRENGTHS[name], how)
-            return InnerWatch(watch, seconds=left).remember(name, partial(trainer.run, seed), TRAINED_FORM)
 
-        threads = min(default_threads(), len(names))
-        trained: list[Trained] = Parallel(threads, prefer="threads")(delayed(train)(n) for n in names)
-        return max(trained, key=lambda each: each.score)
+@dataclass(frozen=True, eq=False)
+class NetworkTraining:
+    """Trains networks side by side, on as many threads as there are."""
+
+    data: TrainingData
+    how: Schedule
+    watch: Watch
+
+    def run(self, plans: list[tuple[str, int]], later: int = 0) -> list[Trained]:
+        """A network for each strength and seed; those for which there is no time are left out, not the first.
+
+        Of a time budget, a network has an even part of what is left. `later` networks are trained afterwards.
+        """
+        threads = min(default_threads(), max(1, len(plans)))
+        trained: list[Trained] = []
+        for begin in range(0, len(plans), threads):
+            if begin and self.watch.should_stop():
+                break
+            rounds = ceil((len(plans) - begin) / threads) + ceil(later / threads) + POINT_ROUNDS
+            left = None if self.watch.left is None else self.watch.left / rounds
+            some = plans[begin : begin + threads]
+            trained += Parallel(threads, prefer="threads")(delayed(self._train)(*p, left) for p in some)
+        return trained
+
+    def _train(self, name: str, seed: int, seconds: float | None) -> Trained:
+        trainer = Trainer(self.data, STRENGTHS[name], self.how)
+        inner = InnerWatch(self.watch, seconds=seconds)
+        return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
 
 
 def useful_rows(table: Table) -> Table:

@@ -1,6 +1,7 @@
 """Rows as the trees see them: a matrix of statistics, and the cells of rows in which some are missing."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +17,7 @@ SPARSE = 0.12  # a matrix with a smaller share of non-zeros than this is kept sp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeRows:
-    """The statistics of some rows. A missing cell has zeros: those of a first state, or of the number zero."""
+    """The statistics of some rows. A missing cell counts as a first state, or as the number zero."""
 
     matrix: Matrix  # (rows, statistics)
     constant: Floats  # (rows,) the part of a row's log-density that depends on no parameter
@@ -43,7 +44,7 @@ def tree_rows(shape: TreeShape, encoding: Encoding, table: Table) -> TreeRows:
     missing = np.isnan(values)
     constant = -gammaln(np.nan_to_num(values[:, counted]) + 1.0).sum(axis=1)
     constant -= np.where(missing[:, real], 0.0, np.log(encoding.scale[real])).sum(axis=1)
-    incomplete = missing.any(axis=1)
+    incomplete: Bools = np.logical_or.reduce(missing, axis=1)
     matrix = _matrix(shape, np.nan_to_num(values))
     kept = values if incomplete.any() else np.zeros((0, values.shape[1]))
     return TreeRows(matrix, constant, table.row_weights, incomplete, kept)
@@ -51,7 +52,7 @@ def tree_rows(shape: TreeShape, encoding: Encoding, table: Table) -> TreeRows:
 
 def _matrix(shape: TreeShape, values: Floats) -> Matrix:
     """The statistics of complete rows: each column's own, and those again under its parent's state."""
-    dtype = np.float64 if shape.has_real else np.float32
+    dtype: type[np.floating[Any]] = np.float64 if shape.has_real else np.float32
     found: list[tuple[Ints, Ints, Floats]] = []
     for column in range(values.shape[1]):
         row = np.flatnonzero(values[:, column])
@@ -63,7 +64,7 @@ def _matrix(shape: TreeShape, values: Floats) -> Matrix:
             found += _entries(shape, column, row[under], x[under], above[under])
     rows, places, entries = (np.concatenate(parts) for parts in zip(*found, strict=True))
     size = (len(values), shape.statistics)
-    matrix = sparse.csr_array((entries.astype(dtype), (rows, places)), shape=size)
+    matrix: Any = sparse.csr_array((entries.astype(dtype), (rows, places)), shape=size)
     return matrix if matrix.nnz < SPARSE * size[0] * size[1] else matrix.toarray()
 
 

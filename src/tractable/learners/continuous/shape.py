@@ -8,9 +8,10 @@ for a part that depends on x alone. Its statistics T are
 - for a real column, x and its square;
 - for a count, x.
 
-The cells of all columns given the first state of their parents come first (the *base* cells), then those given
-the other states (the *linked* cells); each half has its categorical cells first, then the real ones, then the
-counts. Statistics are numbered in the order of the cells, but all squares of a half come after its values.
+The cells of all columns given the first state of their parents come first (the *base* cells), then those
+given the other states (the *linked* cells); each half has its categorical cells first, then the real ones,
+then the counts. Statistics are numbered in the order of the cells, but all squares of a half come after its
+values.
 """
 
 from dataclasses import dataclass

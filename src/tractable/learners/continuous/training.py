@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tractable.arrays import AnyArray, Floats
-from tractable.learners.continuous.adam import Adam
+from tractable.learners.continuous.adam import Adam, move_average
 from tractable.learners.continuous.decoder import HIDDEN, Decoder, initial_decoder
 from tractable.learners.continuous.likelihood import plain_score, shares
 from tractable.learners.continuous.points import latent_points
@@ -46,18 +46,9 @@ class Strength:
 
 STRENGTHS = {
     "strong": Strength(latent=8, dropout=0.2, decay=1.0, link_decay=100.0, link_bias_decay=3.0),
-    "medium": Strength(latent=8, dropout=0.1, decay=0.2, link_decay=0.2, link_bias_decay=0.0),
-    "weak": Strength(latent=5, dropout=0.0, decay=0.03, link_decay=0.03, link_bias_decay=0.0),
+    "medium": Strength(latent=8, dropout=0.2, decay=0.5, link_decay=0.5, link_bias_decay=0.0),
+    "weak": Strength(latent=6, dropout=0.05, decay=0.1, link_decay=0.1, link_bias_decay=0.0),
 }
-
-
-WIDE = 200  # columns from which on a table of few rows needs strong regularisation
-FEW_ROWS = 12_000  # rows below which it does
-
-
-def suitable_strengths(rows: TreeRows) -> tuple[str, ...]:
-    """The strengths that are worth trying."""
-    return tuple(STRENGTHS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +117,7 @@ class Course:
             self._begin_fall(max(WARM_UP, int(FALL * self.best_step)))
 
     def hurry(self, steps_left: float) -> None:
-        """Begin to lower the step size if there is time for so few steps that it would not come to its end."""
+        """Begin to lower the step size if there is only time for so few steps."""
         if self.fall_begin < 0 and steps_left < FALL * self.step:
             self._begin_fall(max(1, int(steps_left)))
 
@@ -244,9 +235,7 @@ class Trainer:
         _decay(decoder, strength, self.data.shape.base.statistics, size)
         course.step += 1
         stays = min(AVERAGE, (1 + course.step) / (10 + course.step))
-        for average, value in zip(course.average, decoder, strict=True):
-            average *= stays
-            average += (1 - stays) * value
+        move_average(course.average, decoder, stays)
 
     def _kept(self, rng: np.random.Generator, dtype: "np.dtype[Any]") -> AnyArray | None:
         """Which units of the last hidden layer take part, times what makes up for the others."""
@@ -260,7 +249,13 @@ class Trainer:
 def _decay(decoder: Decoder, strength: Strength, base: int, size: float) -> None:
     """Shrink the weights, in place; `base` is the number of outputs that are no changes by links."""
     keep = max(0.0, 1 - size * strength.decay)
-    for weight in (decoder.weight1, decoder.weight2, decoder.weight3[:base]):
-        weight *= keep
-    decoder.weight3[base:] *= max(0.0, 1 - size * strength.link_decay)
-    decoder.bias3[base:] *= max(0.0, 1 - size * strength.link_bias_decay)
+    link, link_bias = (max(0.0, 1 - size * d) for d in (strength.link_decay, strength.link_bias_decay))
+    arrays = (
+        decoder.weight1,
+        decoder.weight2,
+        decoder.weight3[:base],
+        decoder.weight3[base:],
+        decoder.bias3[base:],
+    )
+    for array, factor in zip(arrays, (keep, keep, keep, link, link_bias), strict=True):
+        np.multiply(array, factor, out=array)

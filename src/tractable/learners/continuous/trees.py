@@ -1,4 +1,4 @@
-"""Many trees of one shape: the log-likelihood of rows in all of them as one matrix product, and its gradient."""
+"""Many trees of one shape: the log-likelihoods of rows as one matrix product, and their gradient."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ class Trees:
         return np.concatenate([self.base.log_partition, self.linked.log_partition])
 
     def coefficients(self) -> tuple[AnyArray, AnyArray]:
-        """The coefficient of each statistic (statistics, trees) in a log-likelihood, and the rest (trees,)."""
+        """The coefficients of statistics (statistics, trees) in a log-likelihood, and the rest (trees,)."""
         shape, base, linked = self.shape, self.base, self.linked
         answer = np.empty((shape.statistics, base.theta.shape[1]), dtype=base.theta.dtype)
         own = answer[: shape.base.statistics]
