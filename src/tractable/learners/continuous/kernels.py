@@ -202,7 +202,7 @@ def _find_posterior(
 
 
 @inner
-def _add_sums(
+def _add_sums(  # noqa: PLR0913, PLR0917 - its arguments are arrays and places in them
     table: CellTable, column: int, state: int, x: float, weights: Floats, line: int, sign: float,
     sums: Floats, cells: Floats,
 ) -> None:  # fmt: skip

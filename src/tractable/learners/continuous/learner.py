@@ -38,7 +38,9 @@ from tractable.statistics.encoding import encode
 from tractable.statistics.forests import chow_liu_forest
 from tractable.threads import default_threads
 
-LEAST_POINTS = 8  # of a step; small tables have few more
+LEAST_POINTS = 8  # of a step ...
+ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
+ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
@@ -61,8 +63,8 @@ class ContinuousMixtureLearner(Learner):
 
     components: int = setting(
         1024,
-        "Number of components (trees) of the finished mixture. There are no more than distinct rows. More"
-        " components fit better, and make a larger circuit.",
+        "Number of components (trees) of the finished mixture. There is at most one for two distinct"
+        " rows. More components fit better, and make a larger circuit.",
         at_least=1,
         search=OneOf(256, 512, 1024),
     )
@@ -118,7 +120,7 @@ class ContinuousMixtureLearner(Learner):
             shape, start, tree_rows(shape, encoding, fitted), tree_rows(shape, encoding, held)
         )
         decoders = self._networks(data, seeds[1], watch)
-        count = max(1, min(self.components, len(fitted)))
+        count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
         search = PointSearch(data, decoders[:count], count)
         found = watch.remember("components", partial(search.run, seeds[2]), FOUND_FORM)
         trees = search.trees([points.astype(np.float64) for points in found.points])
@@ -138,7 +140,7 @@ class ContinuousMixtureLearner(Learner):
 
     def _networks(self, data: TrainingData, seed: int, watch: Watch) -> list[Decoder]:
         """Networks of the strength that suits the held-out rows best."""
-        points = min(self.points, LEAST_POINTS + len(data.rows))
+        points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
         how = Schedule(points=points, batch=self.batch, patience=self.patience)
         names = [*STRENGTHS] if self.strength == "auto" else [self.strength]
         seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
