@@ -91,7 +91,7 @@ class ContinuousMixtureLearner(Learner):
     )
     batch: int = setting(256, "Number of rows of a mini-batch.", at_least=1)
     patience: int = setting(
-        8,
+        5,
         "Early stopping: the step size begins to fall after this many passes over the rows without a better"
         " score of the held-out rows.",
         at_least=1,
