@@ -64,9 +64,8 @@ def find_terms(
     """
     for r in range(codes.shape[0]):
         _fill_possible(template, codes[r], possible[r])
-        found, numbers, left = 0, 0, 0
-        if possible[r, template.kind.size - 1]:
-            stack[0], left = template.kind.size - 1, 1
+        found, numbers, left = 0, 0, int(possible[r, template.kind.size - 1])
+        stack[0] = template.kind.size - 1
         while left > 0:
             left -= 1
             node = stack[left]

@@ -67,8 +67,9 @@ def _compile(graph: Graph) -> ShapeProgram | None:
     is_usual = np.zeros(terms.shape[1], dtype=np.bool_)
     is_usual[usual] = True
     total = terms[:, usual].sum(axis=1).ravel()
+    inner = np.unique(template.column[template.kind == INDICATOR])
     return ShapeProgram(
-        graph, shape.size, template, terms, log_weight, np.unique(template.column[template.kind == INDICATOR]),
+        graph, shape.size, template, terms, log_weight, inner,
         tuple(lines.numbers), usual, is_usual, total,
     )  # fmt: skip
 

@@ -95,7 +95,7 @@ def _codes(program: ShapeProgram, rows: Floats) -> Ints:
 
 
 def _number_logs(program: ShapeProgram, rows: Floats, width: int) -> Floats:
-    """The log-densities of numbers in all components, zero where missing. (lines, rows, padded components)."""
+    """The log-densities of numbers in all components, zero where missing. (lines, rows, components)."""
     answer = np.zeros((len(program.numbers), len(rows), width))
     for line, (block, place) in enumerate(program.numbers):
         x = rows[:, int(block.column[place[0]])]
