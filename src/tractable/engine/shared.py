@@ -1,26 +1,15 @@
-"""Answers for mixtures of components of one shape, vectorised over components; for others as in `sweep.py`.
+"""Log-values of circuits, in the fastest way that there is for each.
 
-A row in which every sum has one possible child is a sum of logarithms. All others, because cells are missing,
-go the way of other circuits, which needs no logarithm for each sum.
+A large mixture of components of one shape is evaluated for all components at the same time; all other
+circuits, and all other questions, go the way of `sweep.py`.
 """
 
-import numpy as np
-
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.circuit.graph import Graph
 from tractable.engine import sweep
 from tractable.engine.inputs import Regions
-from tractable.engine.shape_kernels import (
-    BRANCHED,
-    add_terms,
-    find_differences,
-    find_terms,
-)
-from tractable.engine.shape_terms import LANES, ShapeProgram, shape_program
 
-CHUNK = 256  # rows that are evaluated together, fewer with numbers
-LEAST_CHUNK = 16
-MANY_EDGES = 20_000  # of a circuit that is worth preparing
+MANY_EDGES = 20_000  # of a circuit that is worth preparing for it
 
 
 def log_values(
@@ -33,73 +22,11 @@ def log_values(
     threads: int | None = None,
 ) -> Floats:
     """The logarithm of the root's value for each row: see `sweep.log_values`."""
-    special = bool(regions) or maximise or bool(best)
-    program = None if special or graph.edges < MANY_EDGES else shape_program(graph)
-    if program is None:
-        return sweep.log_values(graph, rows, regions, maximise=maximise, best=best, threads=threads)
-    answer = np.full(len(rows), np.nan)
-    simple = np.flatnonzero(~np.isnan(rows[:, program.inner]).any(axis=1))
-    size = max(LEAST_CHUNK, CHUNK // (1 + len(program.numbers)))
-    parts = [simple[i : i + size] for i in range(0, simple.size, size)]
-    workers = sweep.useful_threads(threads, graph, simple.size)
-    for part, found in zip(
-        parts, sweep.map_threads(lambda part: _mix(program, rows[part]), parts, workers), strict=True
-    ):
-        answer[part] = found
-    branched = np.isnan(answer)
-    if branched.any():
-        answer[branched] = sweep.log_values(graph, rows[branched], threads=threads)
-    return answer
+    if graph.edges >= MANY_EDGES and not (regions or maximise or best):
+        from tractable.engine.shape_sweep import shape_log_values  # small circuits do without it
+        from tractable.engine.shape_terms import shape_program
 
-
-def component_log_values(program: ShapeProgram, rows: Floats) -> Floats:
-    """The log-likelihood of each row in each component; NaN where a sum has several possible children.
-
-    Shape (rows, components).
-    """
-    template = program.template
-    nodes = template.kind.size
-    codes = _codes(program, rows)
-    possible = np.zeros((len(rows), nodes), dtype=np.bool_)
-    terms, lines = np.zeros((2, len(rows), nodes), dtype=np.int32)
-    counts = np.zeros((len(rows), 3), dtype=np.int64)
-    find_terms(template, codes, possible, np.zeros(nodes + 1, dtype=np.int64), terms, lines, counts)
-    out = np.full((len(rows), program.terms.shape[0] * LANES), -np.inf)
-    numbers = _number_logs(program, rows, out.shape[1])
-    simple = np.flatnonzero((counts[:, 0] != BRANCHED) & possible[:, -1])
-    minus = np.zeros((len(rows), max(1, program.usual.size)), dtype=np.int32)
-    number_lines = counts[:, 2].copy()
-    if program.usual.size:
-        seen = np.full(program.terms.shape[1], -1, dtype=np.int64)
-        find_differences(program.usual, program.is_usual, simple, seen, terms, minus, counts)
-    add_terms(program.terms, terms, minus, counts, program.usual_sum, simple, out)
-    for r in simple[number_lines[simple] > 0].tolist():
-        out[r] += numbers[lines[r, : number_lines[r]], r].sum(axis=0)
-    out[counts[:, 0] == BRANCHED] = np.nan
-    return out[:, : program.size]
-
-
-def _mix(program: ShapeProgram, rows: Floats) -> Floats:
-    """The log-likelihoods of rows; NaN where a sum has several possible children."""
-    joint = component_log_values(program, rows) + program.log_weight
-    top = joint.max(axis=1)
-    scale = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(joint - scale[:, None]).sum(axis=1)) + scale)
-
-
-def _codes(program: ShapeProgram, rows: Floats) -> Ints:
-    """States, -1 where a cell is missing, and zero for numbers. Shape (rows, columns)."""
-    states = np.where(program.graph.schema.cardinalities > 0, rows, 0.0)
-    return np.where(np.isnan(rows), -1.0, states).astype(np.int64)
-
-
-def _number_logs(program: ShapeProgram, rows: Floats, width: int) -> Floats:
-    """The log-densities of numbers in all components, zero where missing. (lines, rows, components)."""
-    answer = np.zeros((len(program.numbers), len(rows), width))
-    for line, (block, place) in enumerate(program.numbers):
-        x = rows[:, int(block.column[place[0]])]
-        seen = np.flatnonzero(~np.isnan(x))
-        if seen.size:
-            answer[line, seen, : program.size] = block.family.log_prob(block.params[place], x[None, seen]).T
-    return answer
+        program = shape_program(graph)
+        if program is not None:
+            return shape_log_values(program, rows, threads)
+    return sweep.log_values(graph, rows, regions, maximise=maximise, best=best, threads=threads)

@@ -24,12 +24,12 @@ from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
-from tractable.formats.tract_shapes import SHAPE, Packed, graph_from_shape, shape_tensors
 from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
 
 Tensors: TypeAlias = dict[str, AnyArray]
 
+MANY_NODES = 10_000  # of a circuit for which it is worth to store a shape once
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
 _JOINT = {"node": np.int64, "columns": np.int64, "params": np.float64}
@@ -46,7 +46,7 @@ _FEATURES = {
 def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
     check_magnitudes(document.graph)  # what is written can be read
-    tensors = _contiguous(shape_tensors(document.graph) or _tensors(document.graph))
+    tensors = _contiguous(_shape_tensors(document.graph) or _tensors(document.graph))
     header = to_json(
         {
             "format": "tractable circuit",
@@ -95,6 +95,8 @@ def _read_graph(tensors: Tensors, schema: Schema, families: list[Any], together:
 
 def _read_shape(tensors: Tensors, schema: Schema, families: list[Any]) -> Graph:
     """The circuit of a file that stores the shape of its components once."""
+    from tractable.formats.tract_shapes import SHAPE, Packed, graph_from_shape
+
     names = [f"leaf.{number}.params" for number in range(len(families))]
     _compare_names(tensors, {*(f"shape.{name}" for name in SHAPE), *names})
     arrays = [_tensor(tensors, f"shape.{n}", dtype, size) for n, (dtype, size) in SHAPE.items()]
@@ -112,6 +114,15 @@ def _tensors(graph: Graph) -> Tensors:
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
     return tensors
+
+
+def _shape_tensors(graph: Graph) -> Tensors | None:
+    """The arrays of a large mixture of components of one shape; None for other circuits."""
+    if graph.nodes < MANY_NODES:
+        return None
+    from tractable.formats.tract_shapes import shape_tensors
+
+    return shape_tensors(graph)
 
 
 def _contiguous(tensors: Tensors) -> Tensors:

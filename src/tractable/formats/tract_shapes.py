@@ -16,7 +16,6 @@ from tractable.leaves.family import Family
 
 Tensors: TypeAlias = dict[str, AnyArray]
 
-MANY_NODES = 10_000  # of a circuit that is worth it
 SHAPE: dict[str, tuple[Any, int]] = {  # types and dimensions of the arrays
     "first": (np.int64, 1), "step": (np.int64, 1), "kind": (np.uint8, 1), "start": (np.int64, 1),
     "child": (np.int64, 1), "block": (np.int64, 1), "column": (np.int64, 1),
@@ -44,8 +43,8 @@ class Packed(NamedTuple):
 
 
 def shape_tensors(graph: Graph) -> Tensors | None:
-    """The arrays of a large mixture of components of one shape; None for other circuits."""
-    shape = shared_shape(graph) if graph.nodes >= MANY_NODES and graph.features is None else None
+    """The arrays of a mixture of components of one shape; None for other circuits."""
+    shape = shared_shape(graph) if graph.features is None else None
     if shape is None or np.where(shape.step > 0, shape.size, 1).sum() + 1 != graph.nodes:
         return None
     column = np.full(graph.nodes, -1, dtype=np.int64)

@@ -25,7 +25,7 @@ from tractable.progress import Form, State, Stopped, Watch, generator_state, res
 POINT_STEP, WEIGHT_STEP = 0.02, 0.05
 AVERAGE = 0.98  # how much of the running averages stays after a step
 BATCH = 512  # rows of a step
-MOST_STEPS = 600
+MOST_STEPS, LEAST_STEPS = 600, 100  # in between one for each row
 LEAST_PACE = 0.05  # of the step sizes at the end
 SCORE_STEPS = 20  # steps between two scores
 LEAST_GAIN = 5e-4  # nats a row below which a better score is no reason to go on
@@ -73,9 +73,9 @@ class Components:
         if score > self.best_score:
             self.best, self.best_score = _copies(self.average), score
 
-    def is_over(self) -> bool:
-        """Whether it is time to end."""
-        return self.step >= MOST_STEPS or self.since >= PATIENCE
+    def is_over(self, steps: int) -> bool:
+        """Whether it is time to end, after so many steps at the latest."""
+        return self.step >= steps or self.since >= PATIENCE
 
 
 class Found(NamedTuple):
@@ -117,19 +117,19 @@ class PointSearch:
         return Trees.from_outputs(self.data.shape, np.concatenate(outputs, axis=1))
 
     def _move(self, components: Components, rng: np.random.Generator, watch: Watch) -> None:
+        steps = min(MOST_STEPS, LEAST_STEPS + len(self.data.rows))
         if components.step == 0:
             watch.break_off()
             components.record(self._score(components))
-        while not components.is_over():
+        while not components.is_over(steps):
             for part, times in mini_batches(self.data.rows.weights, BATCH, rng):
                 watch.break_off()
                 self._step(components, self.data.rows.take(part), (times / times.sum())[:, None])
                 if components.step % SCORE_STEPS == 0:
                     components.record(self._score(components))
-                if components.is_over():
+                if components.is_over(steps):
                     break
-            done = min(components.step, MOST_STEPS)
-            watch.report("components", done, MOST_STEPS, components.best_score)
+            watch.report("components", components.step, steps, components.best_score)
             components.rng = generator_state(rng)
             watch.save_checkpoint(components.state)
 

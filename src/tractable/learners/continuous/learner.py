@@ -21,6 +21,7 @@ from tractable.learners.continuous.decoder import Decoder
 from tractable.learners.continuous.rows import tree_rows
 from tractable.learners.continuous.shape import tree_shape
 from tractable.learners.continuous.start import tree_outputs
+from tractable.learners.continuous.states import frequent_first
 from tractable.learners.continuous.training import (
     STRENGTHS,
     TRAINED_FORM,
@@ -41,6 +42,7 @@ from tractable.threads import default_threads
 LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
 ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
+MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
@@ -106,7 +108,10 @@ class ContinuousMixtureLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            return Learned(self._mixture(useful_rows(table), rng, valid, watch))
+            rows = useful_rows(table)
+            order = frequent_first(rows)
+            held_out = None if valid is None else order.code(valid)
+            return Learned(order.decode(self._mixture(order.code(rows), rng, held_out, watch)))
 
     def _mixture(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         encoding = encode(table)
@@ -141,7 +146,8 @@ class ContinuousMixtureLearner(Learner):
     def _networks(self, data: TrainingData, seed: int, watch: Watch) -> list[Decoder]:
         """Networks of the strength that suits the held-out rows best."""
         points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
-        how = Schedule(points=points, batch=self.batch, patience=self.patience)
+        steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
+        how = Schedule(points=points, batch=self.batch, patience=self.patience, steps=steps)
         names = [*STRENGTHS] if self.strength == "auto" else [self.strength]
         seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
         training = NetworkTraining(data, how, watch)

@@ -25,8 +25,6 @@ from tractable.progress import Form, State, Stopped, Watch, generator_state, res
 STEP_SIZE = 3e-3
 WARM_UP = 30  # steps in which the step size grows to that
 AVERAGE = 0.99  # how much of the running average of parameters stays after a step
-MOST_PASSES = 400  # before the step size falls
-MOST_STEPS = 4000  # the same in steps
 LEAST_GAIN = 1e-3  # nats a row below which a better score is no reason to go on
 LEAST_STEPS = 10  # of a pass: small tables are gone through several times
 TO_SPARE = 0.9  # share of the steps there is time for that are planned
@@ -58,8 +56,7 @@ class Schedule:
     points: int  # of each step
     batch: int  # rows of each step
     patience: int  # passes without a better score before the step size falls
-    passes: int = MOST_PASSES
-    steps: int = MOST_STEPS
+    steps: int  # after which the step size falls in any case
 
 
 @dataclass
@@ -111,9 +108,7 @@ class Course:
         self.since = 0 if score > self.best_score + LEAST_GAIN else self.since + 1
         if score > self.best_score:
             self.best, self.best_score, self.best_step = copy_of(self.average), score, self.step
-        if self.fall_begin < 0 and (
-            self.since >= how.patience or self.passes >= how.passes or self.step >= how.steps
-        ):
+        if self.fall_begin < 0 and (self.since >= how.patience or self.step >= how.steps):
             self._begin_fall(max(WARM_UP, int(FALL * self.best_step)))
 
     def hurry(self, steps_left: float) -> None:
