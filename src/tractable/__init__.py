@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tractable.estimators.markov_network import MarkovNetwork
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
-    from tractable.tuning import Tuned, tune
+    from tractable.tuning import Tuned, bag, stack, tune
 
 __version__ = "0.1.0"
 
@@ -28,7 +28,7 @@ _HOME = {
     "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
     "fit_parameters": "tractable.training",
-    **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
+    **dict.fromkeys(("Tuned", "bag", "stack", "tune"), "tractable.tuning"),
 }
 
 __all__ = [
@@ -45,12 +45,14 @@ __all__ = [
     "TractableImputer",
     "Tuned",
     "Variable",
+    "bag",
     "date_parts",
     "fit_parameters",
     "load",
     "mixture",
     "product",
     "read",
+    "stack",
     "tune",
 ]
 

@@ -26,13 +26,14 @@ from tractable.cli.query import query
 from tractable.cli.rows import impute, sample
 from tractable.cli.schema import schema
 from tractable.cli.score import score
+from tractable.cli.stack import stack
 from tractable.cli.tune import tune
 from tractable.cli.warm_up import warm_up
 from tractable.interrupts import note_interrupts
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
-    demo, learners, schema, learn, parameters, tune, score, query, marginals, mpe, sample, impute, classify,
-    info, check, convert, plot, bench, completion,
+    demo, learners, schema, learn, parameters, tune, stack, score, query, marginals, mpe, sample, impute,
+    classify, info, check, convert, plot, bench, completion,
     warm_up,
 )  # fmt: skip
 

@@ -3,7 +3,8 @@
 from tractable.engine.draw import completions, samples
 from tractable.engine.inputs import Regions
 from tractable.engine.posterior import first_statistics, posteriors
-from tractable.engine.sweep import log_partition_function, log_values
+from tractable.engine.shared import log_values
+from tractable.engine.sweep import log_partition_function
 
 __all__ = [
     "Regions",

@@ -3,7 +3,7 @@
 The arrays of the graph are its tensors. Its metadata has two entries: `circuit`, a JSON text with the schema,
 the families of the leaves and what is known about the circuit; and `digest`, a checksum of that text and of
 every tensor. Everything is checked on the way in; the checksum comes last, so that a fault that has a name is
-reported by name.
+reported by name. A large mixture of components of one shape has its shape stored once: see `tract_shapes.py`.
 """
 
 import json
@@ -19,15 +19,17 @@ from tractable.arrays import AnyArray
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
+from tractable.data.schema import Schema
 from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
-from tractable.leaves import FAMILIES
+from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
 
 Tensors: TypeAlias = dict[str, AnyArray]
 
+MANY_NODES = 10_000  # of a circuit for which it is worth to store a shape once
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
 _JOINT = {"node": np.int64, "columns": np.int64, "params": np.float64}
@@ -48,7 +50,7 @@ _FEATURES = {
 def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
     check_magnitudes(document.graph)  # what is written can be read
-    tensors = _tensors(document.graph)
+    tensors = _contiguous(_shape_tensors(document.graph) or _tensors(document.graph))
     header = to_json(
         {
             "format": "tractable circuit",
@@ -81,16 +83,36 @@ def read_tract(path: Path) -> Document:
     gates = entries.get("gates", 0)
     if type(gates) is not int or not 0 <= gates <= len(tensors):
         raise ValueError("the number of blocks of gates is not a number")
+    graph = _read_graph(tensors, schema, families, together, gates)
+    check_circuit(graph)
+    if metadata.get("digest") != _digest(metadata["circuit"], tensors):
+        raise ValueError("the file is damaged: its contents do not match its checksum")
+    return Document(graph, about)
+
+
+def _read_graph(
+    tensors: Tensors, schema: Schema, families: list[Any], together: list[Any], gates: int
+) -> Graph:
+    if "shape.root" in tensors and not together and not gates:
+        return _read_shape(tensors, schema, families)
     _check_names(tensors, len(families), len(together), gates)
     kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
     leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
     joints = tuple(_joint(tensors, number, family) for number, family in enumerate(together))
     gated = tuple(_gates(tensors, number) for number in range(gates))
-    graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
-    check_circuit(graph)
-    if metadata.get("digest") != _digest(metadata["circuit"], tensors):
-        raise ValueError("the file is damaged: its contents do not match its checksum")
-    return Document(graph, about)
+    return Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
+
+
+def _read_shape(tensors: Tensors, schema: Schema, families: list[Any]) -> Graph:
+    """The circuit of a file that stores the shape of its components once."""
+    from tractable.formats.tract_shapes import SHAPE, Packed, graph_from_shape
+
+    names = [f"leaf.{number}.params" for number in range(len(families))]
+    _compare_names(tensors, {*(f"shape.{name}" for name in SHAPE), *names})
+    arrays = [_tensor(tensors, f"shape.{n}", dtype, size) for n, (dtype, size) in SHAPE.items()]
+    known = [_family(family) for family in families]
+    params = [_tensor(tensors, name, np.float64) for name in names]
+    return graph_from_shape(Packed(*arrays), schema, list(zip(known, params, strict=True)))
 
 
 def _tensors(graph: Graph) -> Tensors:
@@ -104,6 +126,19 @@ def _tensors(graph: Graph) -> Tensors:
         tensors |= dict(zip(names, gate.arrays, strict=True))
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
+    return tensors
+
+
+def _shape_tensors(graph: Graph) -> Tensors | None:
+    """The arrays of a large mixture of components of one shape; None for other circuits."""
+    if graph.nodes < MANY_NODES:
+        return None
+    from tractable.formats.tract_shapes import shape_tensors
+
+    return shape_tensors(graph)
+
+
+def _contiguous(tensors: Tensors) -> Tensors:
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
@@ -156,25 +191,35 @@ def _check_names(tensors: Tensors, blocks: int, joints: int, gates: int) -> None
     features = {f"feature.{name}" for name in _FEATURES}
     if not features.isdisjoint(tensors):
         wanted |= features
+    _compare_names(tensors, wanted)
+
+
+def _compare_names(tensors: Tensors, wanted: set[str]) -> None:
     for name in sorted(wanted ^ set(tensors)):
         raise ValueError(f"the array '{name}' {'is missing' if name in wanted else 'does not belong here'}")
 
 
-def _tensor(tensors: Tensors, name: str, dtype: Any) -> AnyArray:
+def _tensor(tensors: Tensors, name: str, dtype: Any, dimensions: int | None = None) -> AnyArray:
     array = tensors[name]
     if array.dtype != dtype:
         raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")
-    dimensions = 3 if name.endswith(".weights") else 2 if name.endswith((".params", ".columns")) else 1
+    if dimensions is None:
+        dimensions = 3 if name.endswith(".weights") else 2 if name.endswith((".params", ".columns")) else 1
     if array.ndim != dimensions:
         raise ValueError(f"the array '{name}' has {array.ndim} dimensions, not {dimensions}")
     return array
 
 
 def _block(tensors: Tensors, number: int, family: object) -> LeafBlock:
+    known = _family(family)
+    arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
+    return LeafBlock(known, *arrays)
+
+
+def _family(family: object) -> Family:
     if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"there is no family of leaves called {family!r}")
-    arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
-    return LeafBlock(FAMILIES[family], *arrays)
+    return FAMILIES[family]
 
 
 def _joint(tensors: Tensors, number: int, family: object) -> JointBlock:

@@ -27,6 +27,9 @@ LEARNERS: Registry[Learner] = Registry(
         "mixture-of-trees": Home(
             "tractable.learners.mixtures.mixture_of_trees", "MixtureOfTreesLearner", "MixtureOfTrees"
         ),
+        "continuous-mixture": Home(
+            "tractable.learners.continuous.learner", "ContinuousMixtureLearner", "ContinuousMixture"
+        ),
         "cutset": Home("tractable.learners.cutset.learner", "CutsetLearner", "CutsetNetwork"),
         "bayesian-network": Home(
             "tractable.learners.bayesian.network", "BayesianNetworkLearner", "BayesianNetwork"

@@ -19,9 +19,10 @@ from tractable.learners.learner import Learned, Learner
 from tractable.leaves import FAMILIES
 from tractable.parameters import Method, fit
 from tractable.parameters.cccp import CCCP
-from tractable.parameters.online_em import OnlineEM, pass_length
+from tractable.parameters.online_em import OnlineEM
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
+from tractable.statistics.bootstrap import draw_rows
 from tractable.statistics.count_updates import refit_counts
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.estimates import default_family, estimates, leaf_params
@@ -129,7 +130,7 @@ class HiddenChowLiuLearner(Learner):
 
     def _tree(self, table: Table, states: int, seed: int, valid: Table | None, watch: Watch) -> Graph:
         rng = np.random.default_rng(seed)
-        sample = _draw_rows(table, rng) if self.bagged else table
+        sample = draw_rows(table, rng) if self.bagged else table
         encoding = encode(sample)
         states = max(1, min(states, len(encoding.weights)))
         forest = chow_liu_forest(encode(view_pieces(sample).code(sample)), 1.0)
@@ -184,18 +185,6 @@ def _fit(
 def has_numbers(schema: Schema) -> bool:
     """Whether any column is numeric."""
     return any(not variable.is_categorical for variable in schema)
-
-
-def _draw_rows(table: Table, rng: np.random.Generator) -> Table:
-    """As many rows as the table has, drawn with replacement.
-
-    Where weights are large, fewer are drawn, and each stands for several.
-    """
-    total = table.row_weights.sum()
-    draws = max(1, round(pass_length(total, len(table))))
-    count = rng.multinomial(draws, table.row_weights / total)
-    weights = count[count > 0] * (total / draws if draws < round(total) else 1.0)
-    return Table(table.schema, table.values[count > 0], weights)
 
 
 def hidden_tree(

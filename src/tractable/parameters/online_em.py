@@ -6,20 +6,18 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.circuit import Graph, LeafBlock, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter, LeafCounts
 from tractable.parameters.entropy import spread_counts
 from tractable.parameters.joint_updates import refit_joints
 from tractable.parameters.method import Method, Step, WeightedRows
+from tractable.parameters.mini_batches import mini_batches
 from tractable.parameters.softening import soften
 from tractable.parameters.updates import refit_leaves, smoothed_weights
 from tractable.progress import State, Watch, generator_state, restore_generator
 from tractable.settings import redeclare, setting
-
-MOST_TIMES = 32  # rows of a pass for each distinct row, at most
-SHORT_PASS = 8192  # rows of a pass that are never too many
 
 
 @final
@@ -91,7 +89,7 @@ class OnlineEM(Method):
             restore_generator(rng, after.memory["rng"])
             yield after
         while True:
-            parts = _batches(rows, self.batch, rng)
+            parts = mini_batches(rows.weights, self.batch, rng)
             score = 0.0
             for i, (part, times) in enumerate(parts):
                 watch.break_off()
@@ -142,32 +140,6 @@ def _running_counts(memory: State) -> Expectations | None:
         return None
     edge, *states = memory["counts"]
     return Expectations(np.zeros(0), edge, tuple(LeafCounts(s, np.zeros((len(s), 0))) for s in states))
-
-
-def pass_length(total: float, distinct: int) -> float:
-    """The rows of one pass over a table of this total weight and number of distinct rows."""
-    return float(min(max(total, distinct), max(SHORT_PASS, MOST_TIMES * distinct)))
-
-
-def _batches(rows: WeightedRows, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
-    """All rows in random order as mini-batches: which distinct rows each one has, and how often.
-
-    Rows are drawn in proportion to their weights where these are no whole numbers, or where a pass over all
-    would be long: its cost depends on the number of distinct rows, however large their weights are. A
-    distinct row of large weight must be able to occur in every mini-batch, so that distinct rows alone cannot
-    be divided among them.
-    """
-    length = pass_length(rows.total, rows.weights.size)
-    count = max(1, round(length / size))
-    if length == rows.total and (rows.weights == np.rint(rows.weights)).all():
-        order = rng.permutation(np.repeat(np.arange(rows.weights.size), rows.weights.astype(np.int64)))
-        parts = np.array_split(order, count)
-    else:
-        upper = np.cumsum(rows.weights / rows.total)
-        draws = (rng.random(max(1, round(length / count))) * upper[-1] for _ in range(count))
-        parts = [np.searchsorted(upper[:-1], draw, side="right") for draw in draws]
-    found = (np.unique(part, return_counts=True) for part in parts)
-    return [(part, times.astype(np.float64)) for part, times in found]
 
 
 def _scale(expected: Expectations, factor: float) -> Expectations:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tractable.approximate import NETWORK_LEARNERS, NetworkLearner
 from tractable.conditional import CONDITIONAL, ConditionalLearner
 from tractable.learners import LEARNERS, Learner
+from tractable.learners.bagging import MEMBERS, bagged_class, is_bagged
 from tractable.settings import settings_from_text, unknown_name
 
 
@@ -30,7 +31,14 @@ def make_learner(name: str, texts: Sequence[str] = ()) -> Learner | NetworkLearn
         ValueError: naming what is unknown or not allowed.
     """
     kind = find_learner(name)
+    if issubclass(kind, Learner) and not is_bagged(kind) and any(_sets_members(text) for text in texts):
+        kind = bagged_class(kind)
     return kind(**settings_from_text(kind, texts))
+
+
+def _sets_members(text: str) -> bool:
+    """Whether a text asks for bagging, which every learner of joint circuits can do."""
+    return text.partition("=")[0].strip() == MEMBERS
 
 
 def find_circuit_learner(name: str) -> type[Learner]:

@@ -1,0 +1,84 @@
+"""Log-likelihoods in mixtures of components of one shape, vectorised over components.
+
+A row in which every sum has one possible child is a sum of logarithms. All others, because cells are missing,
+go the way of other circuits, which needs no logarithm for each sum.
+"""
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.engine import sweep
+from tractable.engine.shape_kernels import BRANCHED, add_terms, find_differences, find_terms
+from tractable.engine.shape_terms import LANES, ShapeProgram
+
+CHUNK = 256  # rows that are evaluated together, fewer with numbers
+LEAST_CHUNK = 16
+
+
+def shape_log_values(program: ShapeProgram, rows: Floats, threads: int | None) -> Floats:
+    """The logarithm of the root's value for each row; a NaN is summed out. Shape (rows,)."""
+    answer = np.full(len(rows), np.nan)
+    simple = np.flatnonzero(~np.isnan(rows[:, program.inner]).any(axis=1))
+    size = max(LEAST_CHUNK, CHUNK // (1 + len(program.numbers)))
+    parts = [simple[i : i + size] for i in range(0, simple.size, size)]
+    workers = sweep.useful_threads(threads, program.graph, simple.size)
+    found = sweep.map_threads(lambda part: _mix(program, rows[part]), parts, workers)
+    for part, logs in zip(parts, found, strict=True):
+        answer[part] = logs
+    branched = np.isnan(answer)
+    if branched.any():
+        answer[branched] = sweep.log_values(program.graph, rows[branched], threads=threads)
+    return answer
+
+
+def component_log_values(program: ShapeProgram, rows: Floats) -> Floats:
+    """The log-likelihood of each row in each component; NaN where a sum has several possible children.
+
+    Shape (rows, components).
+    """
+    template = program.template
+    nodes = template.kind.size
+    codes = _codes(program, rows)
+    possible = np.zeros((len(rows), nodes), dtype=np.bool_)
+    terms, lines = np.zeros((2, len(rows), nodes), dtype=np.int32)
+    counts = np.zeros((len(rows), 3), dtype=np.int64)
+    find_terms(template, codes, possible, np.zeros(nodes + 1, dtype=np.int64), terms, lines, counts)
+    out = np.full((len(rows), program.terms.shape[0] * LANES), -np.inf)
+    numbers = _number_logs(program, rows, out.shape[1])
+    simple = np.flatnonzero((counts[:, 0] != BRANCHED) & possible[:, -1])
+    minus = np.zeros((len(rows), max(1, program.usual.size)), dtype=np.int32)
+    number_lines = counts[:, 2].copy()
+    if program.usual.size:
+        seen = np.full(program.terms.shape[1], -1, dtype=np.int64)
+        find_differences(program.usual, program.is_usual, simple, seen, terms, minus, counts)
+    add_terms(program.terms, terms, minus, counts, program.usual_sum, simple, out)
+    for r in simple[number_lines[simple] > 0].tolist():
+        out[r] += numbers[lines[r, : number_lines[r]], r].sum(axis=0)
+    out[counts[:, 0] == BRANCHED] = np.nan
+    return out[:, : program.size]
+
+
+def _mix(program: ShapeProgram, rows: Floats) -> Floats:
+    """The log-likelihoods of rows; NaN where a sum has several possible children."""
+    joint = component_log_values(program, rows) + program.log_weight
+    top = joint.max(axis=1)
+    scale = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(joint - scale[:, None]).sum(axis=1)) + scale)
+
+
+def _codes(program: ShapeProgram, rows: Floats) -> Ints:
+    """States, -1 where a cell is missing, and zero for numbers. Shape (rows, columns)."""
+    states = np.where(program.graph.schema.cardinalities > 0, rows, 0.0)
+    return np.where(np.isnan(rows), -1.0, states).astype(np.int64)
+
+
+def _number_logs(program: ShapeProgram, rows: Floats, width: int) -> Floats:
+    """The log-densities of numbers in all components, zero where missing. (lines, rows, components)."""
+    answer = np.zeros((len(program.numbers), len(rows), width))
+    for line, (block, place) in enumerate(program.numbers):
+        x = rows[:, int(block.column[place[0]])]
+        seen = np.flatnonzero(~np.isnan(x))
+        if seen.size:
+            answer[line, seen, : program.size] = block.family.log_prob(block.params[place], x[None, seen]).T
+    return answer

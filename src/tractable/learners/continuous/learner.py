@@ -1,0 +1,192 @@
+"""Continuous mixtures of trees.
+
+Correia, Gala, Quaeghebeur, de Campos and Peharz, «Continuous Mixtures of Tractable Probabilistic Models»,
+2023.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.circuit import Graph
+from tractable.data import Table, collapse
+from tractable.learners.continuous.circuit import mixture_circuit
+from tractable.learners.continuous.components import FOUND_FORM, PointSearch
+from tractable.learners.continuous.decoder import Decoder
+from tractable.learners.continuous.rows import tree_rows
+from tractable.learners.continuous.shape import tree_shape
+from tractable.learners.continuous.start import tree_outputs
+from tractable.learners.continuous.states import frequent_first
+from tractable.learners.continuous.training import (
+    STRENGTHS,
+    TRAINED_FORM,
+    Schedule,
+    Trained,
+    Trainer,
+    TrainingData,
+)
+from tractable.learners.continuous.trees import Trees
+from tractable.learners.learner import Learned, Learner
+from tractable.progress import InnerWatch, Watch
+from tractable.settings import Between, OneOf, setting
+from tractable.statistics.count_updates import refit_counts
+from tractable.statistics.encoding import encode
+from tractable.statistics.forests import chow_liu_forest
+from tractable.threads import default_threads
+
+LEAST_POINTS = 8  # of a step ...
+ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
+ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
+MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
+FEW_ROWS = 20  # with fewer distinct rows none is held out
+POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
+MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ContinuousMixtureLearner(Learner):
+    """A mixture of very many trees of one shape whose parameters a small network finds from a latent point.
+
+    The trees share the shape of the Chow-Liu tree. A network with two hidden layers maps a point of a latent
+    space with a few dimensions to the parameters of a tree, and is trained by stochastic gradients while
+    points drawn from a normal distribution stand for the whole space. Then some points and their weights are
+    optimised, and each becomes a component of the mixture. A numeric column has a Gaussian in each tree, a
+    count a Poisson distribution.
+    """
+
+    name: ClassVar[str] = "continuous-mixture"
+    title: ClassVar[str] = "continuous mixture of trees"
+
+    components: int = setting(
+        1024,
+        "Number of components (trees) of the finished mixture. There is at most one for two distinct"
+        " rows. More components fit better, and make a larger circuit.",
+        at_least=1,
+        search=OneOf(256, 512, 1024),
+    )
+    strength: Literal["auto", "strong", "medium", "weak"] = setting(
+        "auto",
+        "Strength of the regularisation of the network: one of strong, medium and weak, or auto. With auto,"
+        " the strengths that suit the number of rows are tried, and the held-out rows decide.",
+    )
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of each distribution of the Chow-Liu tree with which training begins.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    networks: int = setting(
+        2,
+        "Number of networks, trained from different random starting points, that share the components. More"
+        " networks fit better, and cost time.",
+        at_least=1,
+        search=OneOf(1, 2, 4),
+    )
+    points: int = setting(
+        512, "Number of points of the latent space in each step of the training.", at_least=1
+    )
+    batch: int = setting(256, "Number of rows of a mini-batch.", at_least=1)
+    patience: int = setting(
+        5,
+        "Early stopping: the step size begins to fall after this many passes over the rows without a better"
+        " score of the held-out rows.",
+        at_least=1,
+    )
+    held_out: float = setting(
+        0.1,
+        "Share of the rows held out for early stopping and for the choice of a strength, where there are no"
+        " validation rows.",
+        at_least=0.01,
+        at_most=0.5,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
+            rows = useful_rows(table)
+            order = frequent_first(rows)
+            held_out = None if valid is None else order.code(valid)
+            return Learned(order.decode(self._mixture(order.code(rows), rng, held_out, watch)))
+
+    def _mixture(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        encoding = encode(table)
+        shape = tree_shape(encoding, chow_liu_forest(encoding, self.smoothing))
+        start = tree_outputs(shape, encoding, self.smoothing)
+        if not len(table):
+            return mixture_circuit(Trees.from_outputs(shape, start[:, None]), np.zeros(1), encoding)
+        seeds = rng.integers(2**63, size=3).tolist()
+        fitted, held = self._parts(encoding.table, valid, np.random.default_rng(seeds[0]))
+        data = TrainingData(
+            shape, start, tree_rows(shape, encoding, fitted), tree_rows(shape, encoding, held)
+        )
+        decoders = self._networks(data, seeds[1], watch)
+        count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
+        search = PointSearch(data, decoders[:count], count)
+        found = watch.remember("components", partial(search.run, seeds[2]), FOUND_FORM)
+        trees = search.trees([points.astype(np.float64) for points in found.points])
+        graph = mixture_circuit(trees, found.log_weight, encoding)
+        if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
+            graph = refit_counts(graph, encoding.table, self.smoothing)
+        return graph
+
+    def _parts(self, table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table]:
+        """The rows for the gradients, and those by which models are compared."""
+        if valid is not None and len(useful := useful_rows(valid)):
+            return table, collapse(useful)[0]
+        if len(table) < FEW_ROWS:
+            return table, table
+        held = rng.permutation(len(table)) < self.held_out * len(table)
+        return table.take(~held), table.take(held)
+
+    def _networks(self, data: TrainingData, seed: int, watch: Watch) -> list[Decoder]:
+        """Networks of the strength that suits the held-out rows best."""
+        points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
+        steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
+        how = Schedule(points=points, batch=self.batch, patience=self.patience, steps=steps)
+        names = [*STRENGTHS] if self.strength == "auto" else [self.strength]
+        seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
+        training = NetworkTraining(data, how, watch)
+        first = training.run([(name, seeds[0]) for name in names], later=len(seeds) - 1)
+        best = max(range(len(first)), key=lambda i: first[i].score)
+        more = [] if watch.should_stop() else training.run([(names[best], each) for each in seeds[1:]])
+        return [trained.decoder for trained in (first[best], *more)]
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkTraining:
+    """Trains networks side by side, on as many threads as there are."""
+
+    data: TrainingData
+    how: Schedule
+    watch: Watch
+
+    def run(self, plans: list[tuple[str, int]], later: int = 0) -> list[Trained]:
+        """A network for each strength and seed; those for which there is no time are left out, not the first.
+
+        Of a time budget, a network has an even part of what is left. `later` networks are trained afterwards.
+        """
+        threads = min(default_threads(), max(1, len(plans)))
+        trained: list[Trained] = []
+        for begin in range(0, len(plans), threads):
+            if begin and self.watch.should_stop():
+                break
+            rounds = ceil((len(plans) - begin) / threads) + ceil(later / threads) + POINT_ROUNDS
+            left = None if self.watch.left is None else self.watch.left / rounds
+            some = plans[begin : begin + threads]
+            trained += Parallel(threads, prefer="threads")(delayed(self._train)(*p, left) for p in some)
+        return trained
+
+    def _train(self, name: str, seed: int, seconds: float | None) -> Trained:
+        trainer = Trainer(self.data, STRENGTHS[name], self.how)
+        inner = InnerWatch(self.watch, seconds=seconds)
+        return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
+
+
+def useful_rows(table: Table) -> Table:
+    """The rows that weigh something and have a cell."""
+    return table.take((table.row_weights > 0) & ~table.missing.all(axis=1))

@@ -1,0 +1,43 @@
+"""The log-likelihood of rows under trees with weights, and the share that each tree has in each row."""
+
+import numpy as np
+
+from tractable.arrays import AnyArray, Floats
+from tractable.learners.continuous.decoder import Decoder
+from tractable.learners.continuous.points import latent_points
+from tractable.learners.continuous.rows import TreeRows
+from tractable.learners.continuous.shape import TreeShape
+from tractable.learners.continuous.trees import Trees
+
+CHUNK = 1024  # rows that are scored at a time
+
+
+def shares(logs: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The posterior of trees given each row, and the rows' log-likelihoods, of joint ones (rows, trees)."""
+    top = logs.max(axis=1, keepdims=True)
+    share = np.exp(logs - top)
+    total = share.sum(axis=1, keepdims=True)
+    share /= total
+    return share, (top + np.log(total))[:, 0]
+
+
+def mean_score(trees: Trees, log_weight: AnyArray, rows: TreeRows) -> float:
+    """The mean log-likelihood of weighted rows under a mixture of trees, with its constants."""
+    total = 0.0
+    for first in range(0, len(rows), CHUNK):
+        part = rows.take(np.arange(first, min(first + CHUNK, len(rows))))
+        logs = shares(trees.log_likelihoods(part) + log_weight)[1].astype(np.float64)
+        total += float(part.weights @ (logs + part.constant))
+    return total / (float(rows.weights.sum()) or 1.0)
+
+
+def plain_score(shape: TreeShape, decoder: Decoder, points: int, rows: TreeRows) -> float:
+    """The mean log-likelihood of rows when so many points, always the same, stand for the latent space."""
+    z = latent_points(points, decoder.latent).astype(decoder.weight1.dtype)
+    even = np.full(points, -np.log(points), dtype=z.dtype)
+    return mean_score(Trees.from_outputs(shape, decoder.outputs(z)), even, rows)
+
+
+def as_even(points: int) -> Floats:
+    """The log-weights of equally probable points."""
+    return np.full(points, -np.log(points))

@@ -1,0 +1,51 @@
+"""Bagging for users: any learner, any table, one circuit."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from tractable.data import as_table, frame_kind
+from tractable.learners import LEARNERS, Learner
+from tractable.learners.bagging import bagged
+from tractable.model import Circuit
+from tractable.progress import Watch
+from tractable.training import provenance, train
+
+
+@runtime_checkable
+class HasLearner(Protocol):
+    """An estimator, which makes a learner from its parameters."""
+
+    def _make_learner(self) -> Learner: ...
+
+
+def bag(
+    learner: "str | Learner | HasLearner",
+    table: Any,
+    *,
+    members: int = 8,
+    resampled: bool = True,
+    valid: Any = None,
+    random_state: int = 0,
+    watch: Watch | None = None,
+) -> Circuit:
+    """The even mixture of models that a learner makes of rows drawn with replacement, each with its own seed.
+
+    `learner` is a name such as `"chow-liu"`, an estimator or a learner. Without `resampled`, all models are
+    learned from all rows and differ by their seeds alone. `valid` goes to the learner.
+
+    Raises:
+        ValueError: if there is no such learner, if it learns no joint circuit, or a table is wrong.
+    """
+    how = bagged(_joint_learner(learner), members, resampled=resampled)
+    rows = as_table(table)
+    held_out = None if valid is None else as_table(valid, rows.schema, unseen="missing")
+    about = provenance(how, rows, held_out, seed=random_state, frame=frame_kind(table))
+    return train(how, rows, held_out, about, watch).circuit
+
+
+def _joint_learner(learner: "str | Learner | HasLearner") -> Learner:
+    if isinstance(learner, str):
+        return LEARNERS.make(learner)
+    made = learner._make_learner() if isinstance(learner, HasLearner) else learner
+    if not isinstance(made, Learner):
+        raise ValueError(f"bagging mixes joint models, and {type(learner).__name__} learns none")
+    return made

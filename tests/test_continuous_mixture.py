@@ -1,0 +1,263 @@
+"""Continuous mixtures of trees: their gradients, their circuits, and what they learn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tractable.arrays import AnyArray, Floats
+from tractable.circuit.shapes import shared_shape
+from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.engine import log_values
+from tractable.learners import LEARNERS
+from tractable.learners.continuous.adam import Adam
+from tractable.learners.continuous.circuit import mixture_circuit
+from tractable.learners.continuous.decoder import Decoder, initial_decoder
+from tractable.learners.continuous.learner import ContinuousMixtureLearner, useful_rows
+from tractable.learners.continuous.points import golden_ratio, latent_points
+from tractable.learners.continuous.rows import TreeRows, tree_rows
+from tractable.learners.continuous.shape import TreeShape, tree_shape
+from tractable.learners.continuous.start import tree_outputs
+from tractable.learners.continuous.states import frequent_first
+from tractable.learners.continuous.trees import Trees
+from tractable.statistics.encoding import Encoding, encode
+from tractable.statistics.forests import chow_liu_forest
+from tractable.threads import use_threads
+
+STATES = (2, 3, 2, 4, 1, 2)
+
+
+def mixed_rows(rows: int, missing: float, seed: int) -> Table:
+    """Categorical columns of one to four states, two real ones, a whole and a count; all depend on others."""
+    rng = np.random.default_rng(seed)
+    columns: list[AnyArray] = [rng.integers(0, 2, rows)]
+    for states in STATES[1:]:
+        columns.append((columns[-1] + (rng.random(rows) < 0.3)) % states)
+    columns += [
+        rng.normal(2 * columns[0], 1),
+        rng.normal(columns[3], 0.5),
+        np.rint(rng.normal(9 * columns[1], 3)),
+    ]
+    columns.append(rng.poisson(1 + 3 * columns[1]))
+    values = np.column_stack(columns).astype(np.float64)
+    values[rng.random(values.shape) < missing] = np.nan
+    kinds = [Variable(f"c{i}", "categorical", tuple(range(n))) for i, n in enumerate(STATES)]
+    kinds += [Variable("x", "real"), Variable("y", "real"), Variable("k", "integer"), Variable("n", "count")]
+    return Table(Schema(tuple(kinds)), values)
+
+
+def binary_rows(rows: int, columns: int, seed: int, missing: float = 0.0) -> Table:
+    rng = np.random.default_rng(seed)
+    share = rng.random((3, columns))[rng.integers(0, 3, rows)]
+    values = (rng.random((rows, columns)) < share).astype(np.float64)
+    values[rng.random(values.shape) < missing] = np.nan
+    return Table(discrete_schema([2] * columns), values)
+
+
+def prepared(table: Table) -> tuple[Encoding, TreeShape, TreeRows]:
+    """An encoding, the shape of its Chow-Liu tree, and the rows as doubles."""
+    encoding = encode(useful_rows(table))
+    shape = tree_shape(encoding, chow_liu_forest(encoding, 1.0))
+    rows = tree_rows(shape, encoding, encoding.table)
+    return encoding, shape, replace(rows, matrix=rows.matrix.astype(np.float64))
+
+
+def numeric_gradient(function: object, x: Floats, step: float = 1e-6) -> Floats:
+    """Central differences, one coordinate after the other."""
+    answer = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[place] += sign * step
+            ends.append(function(moved))  # type: ignore[operator]
+        answer[place] = (ends[0] - ends[1]) / (2 * step)
+    return answer
+
+
+TABLES = {
+    "binary": binary_rows(20, 6, 0),
+    "binary with missing cells": binary_rows(20, 6, 0, 0.4),
+    "mixed": mixed_rows(15, 0.0, 1),
+    "mixed with missing cells": mixed_rows(15, 0.3, 1),
+    "hardly a cell": mixed_rows(15, 0.8, 2),
+}
+every_table = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+
+
+@every_table
+def test_the_gradient_of_outputs_is_that_of_differences(table: Table) -> None:
+    _, shape, rows = prepared(table)
+    rng = np.random.default_rng(0)
+    output, share = rng.normal(size=(shape.statistics, 3)), rng.random((len(rows), 3))
+
+    def total(output: Floats) -> float:
+        return float((Trees.from_outputs(shape, output).log_likelihoods(rows) * share).sum())
+
+    exact = Trees.from_outputs(shape, output).output_gradient(rows, share)
+    np.testing.assert_allclose(exact, numeric_gradient(total, output), rtol=1e-5, atol=1e-5)
+
+
+def test_the_gradients_of_a_network_are_those_of_differences() -> None:
+    _, shape, rows = prepared(mixed_rows(10, 0.2, 0))
+    rng = np.random.default_rng(0)
+    decoder = initial_decoder(shape, rng.normal(size=shape.statistics), 2, rng)
+    points, kept = rng.normal(size=(2, 3)), (rng.random((128, 3)) < 0.8) / 0.8
+
+    def total(decoder: Decoder, points: Floats) -> float:
+        output = decoder.trace(points, kept).output
+        logs = Trees.from_outputs(shape, output).log_likelihoods(rows)
+        return float(np.logaddexp.reduce(logs, axis=1).sum())
+
+    trace = decoder.trace(points, kept)
+    trees = Trees.from_outputs(shape, trace.output)
+    logs = trees.log_likelihoods(rows)
+    slope = trees.output_gradient(rows, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
+    by_points = numeric_gradient(lambda z: total(decoder, z), points)
+    np.testing.assert_allclose(trace.point_gradient(slope), by_points, rtol=1e-4, atol=1e-4)
+    for number, (value, exact) in enumerate(zip(decoder, trace.gradient(slope), strict=True)):
+        assert exact.shape == value.shape
+        for place in [tuple(rng.integers(0, value.shape)) for _ in range(4)]:
+            ends = []
+            for sign in (1, -1):
+                moved = value.copy()
+                moved[place] += sign * 1e-6
+                ends.append(total(decoder._replace(**{Decoder._fields[number]: moved}), points))
+            assert exact[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-3, abs=1e-4)
+
+
+@every_table
+def test_the_circuit_is_the_sum_over_the_points(table: Table) -> None:
+    keep = [i for i, v in enumerate(table.schema) if v.kind != "integer"]  # a whole number has a mass there
+    encoding, shape, rows = prepared(table.select(keep))
+    rng = np.random.default_rng(0)
+    trees = Trees.from_outputs(shape, rng.normal(size=(shape.statistics, 9)))
+    log_weight = np.log(rng.dirichlet(np.ones(9)))
+    graph = mixture_circuit(trees, log_weight, encoding)
+    logs = np.logaddexp.reduce(trees.log_likelihoods(rows) + log_weight, axis=1) + rows.constant
+    np.testing.assert_allclose(log_values(graph, encoding.table.values), logs, rtol=1e-9, atol=1e-9)
+    shape_found = shared_shape(graph)
+    assert shape_found is not None
+    assert shape_found.size == 9
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 7), st.integers(1, 12), st.floats(0, 1), st.integers(0, 10**6))
+def test_missing_cells_are_summed_out_of_every_tree(
+    columns: int, rows: int, missing: float, seed: int
+) -> None:
+    table = binary_rows(rows, columns, seed, missing)
+    if not len(useful_rows(table)):
+        return
+    encoding, shape, data = prepared(table)
+    rng = np.random.default_rng(seed)
+    trees = Trees.from_outputs(shape, 3 * rng.normal(size=(shape.statistics, 2)))
+    logs = trees.log_likelihoods(data)
+    codes = (np.arange(2**columns)[:, None] >> np.arange(columns)) & 1
+    complete = tree_rows(shape, encoding, Table(table.schema, codes.astype(np.float64)))
+    every = trees.log_likelihoods(replace(complete, matrix=complete.matrix.astype(np.float64)))
+    np.testing.assert_allclose(np.logaddexp.reduce(every, axis=0), 0.0, atol=1e-9)
+    for row, found in zip(encoding.table.values, logs, strict=True):
+        agrees = (np.isnan(row) | (codes == row)).all(axis=1)
+        np.testing.assert_allclose(found, np.logaddexp.reduce(every[agrees], axis=0), atol=1e-9)
+
+
+@every_table
+def test_training_begins_with_the_chow_liu_tree(table: Table) -> None:
+    keep = [i for i, v in enumerate(table.schema) if v.is_categorical]
+    encoding, shape, _ = prepared(table.select(keep))
+    start = tree_outputs(shape, encoding, 1.0)
+    graph = mixture_circuit(Trees.from_outputs(shape, start[:, None]), np.zeros(1), encoding)
+    tree = LEARNERS["chow-liu"](smoothing=1.0, link_cost=0.0).learn(  # type: ignore[call-arg]
+        encoding.table, np.random.default_rng(0)
+    )
+    values = encoding.table.values
+    np.testing.assert_allclose(log_values(graph, values), log_values(tree, values), atol=1e-9)
+
+
+def test_points_are_spread_like_a_normal_distribution() -> None:
+    assert golden_ratio(1) == pytest.approx((1 + 5**0.5) / 2)
+    points = latent_points(4096, 3)
+    np.testing.assert_allclose(points.mean(axis=1), 0.0, atol=0.01)
+    np.testing.assert_allclose(np.cov(points), np.eye(3), atol=0.05)
+    moved = latent_points(4096, 3, np.array([0.1, 0.7, 0.3]))
+    np.testing.assert_allclose(np.cov(moved), np.eye(3), atol=0.05)
+
+
+def test_adam_climbs_to_the_top_of_a_parabola() -> None:
+    x = [np.array([3.0, -2.0])]
+    adam = Adam(x)
+    for _ in range(2000):
+        adam.climb(x, [-2 * (x[0] - 1.0)], [0.01])
+    np.testing.assert_allclose(x[0], 1.0, atol=1e-2)
+
+
+def ring(rows: int, seed: int) -> Table:
+    """Rows with an angle as their only cause: a continuous mixture by nature."""
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, rows)
+    where = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+    share = 0.05 + 0.9 * (np.cos(angle[:, None] - where) > 0.5)
+    return Table(discrete_schema([2] * 16), (rng.random((rows, 16)) < share).astype(np.float64))
+
+
+def test_a_continuous_cause_is_learned_better_than_by_classes_or_trees() -> None:
+    train, valid, test = ring(800, 0), ring(200, 1), ring(1000, 2)
+    scores = {
+        name: log_values(
+            LEARNERS[name]().learn(train, np.random.default_rng(0), valid=valid), test.values
+        ).mean()
+        for name in ("continuous-mixture", "naive-bayes", "chow-liu")
+    }
+    assert scores["continuous-mixture"] > scores["naive-bayes"] + 0.05
+    assert scores["continuous-mixture"] > scores["chow-liu"] + 1.0
+
+
+def test_the_model_does_not_depend_on_the_number_of_threads() -> None:
+    table = ring(200, 0)
+    learner = ContinuousMixtureLearner(components=16, points=32)
+    graphs = []
+    for threads in (1, 3):
+        with use_threads(threads):
+            graphs.append(learner.learn(table, np.random.default_rng(0)))
+    np.testing.assert_array_equal(graphs[0].log_weight, graphs[1].log_weight)
+    for one, other in zip(graphs[0].leaves, graphs[1].leaves, strict=True):
+        np.testing.assert_array_equal(one.params, other.params)
+
+
+def test_there_are_as_many_components_as_asked_for() -> None:
+    graph = ContinuousMixtureLearner(components=24, points=16, strength="weak").learn(
+        ring(200, 0), np.random.default_rng(0)
+    )
+    assert graph.start[-1] - graph.start[-2] == 24
+
+
+def test_a_link_between_columns_of_very_many_states_is_cut() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.repeat(rng.integers(0, 300, (400, 1)), 2, axis=1).astype(np.float64)
+    encoding, shape, _ = prepared(Table(discrete_schema([300, 300]), codes))
+    assert (shape.forest.parent == -1).all()
+    assert shape.statistics == 2 * 299
+    assert encoding.schema == shape.schema
+
+
+def test_the_model_does_not_depend_on_the_order_of_states() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 3, 200)
+    values = np.column_stack([a, (a + (rng.random(200) < 0.2)) % 2]).astype(np.float64)
+    one = Schema((Variable("a", "categorical", ("x", "y", "z")), Variable("b", "categorical", ("no", "yes"))))
+    other = Schema(
+        (Variable("a", "categorical", ("z", "x", "y")), Variable("b", "categorical", ("yes", "no")))
+    )
+    turned = np.column_stack([(values[:, 0] + 1) % 3, 1 - values[:, 1]])
+    learner = ContinuousMixtureLearner(components=8, points=16)
+    logs = [
+        log_values(learner.learn(Table(schema, rows), np.random.default_rng(0)), rows)
+        for schema, rows in ((one, values), (other, turned))
+    ]
+    np.testing.assert_allclose(logs[0], logs[1], rtol=1e-6)
+    assert frequent_first(Table(one, values)).orders[0].tolist() != [0, 1, 2] or frequent_first(
+        Table(other, turned)
+    ).orders[0].tolist() != [0, 1, 2]

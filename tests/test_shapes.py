@@ -1,0 +1,187 @@
+"""Mixtures of components of one shape give the same answers as any other circuit."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+import oracle
+from strategies import circuits
+from test_formats import ABOUT, assert_same_graph
+from test_learners import every_row
+from tractable.circuit import Builder, Graph, mixture
+from tractable.circuit.shapes import shared_shape
+from tractable.data import Schema, Variable, discrete_schema
+from tractable.engine import shared, sweep
+from tractable.engine.shape_terms import shape_program
+from tractable.formats import Document, read_circuit, tract, write_circuit
+
+MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2)),
+                Variable("x", "real"), Variable("n", "count")))  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "MANY_EDGES", 0)
+    monkeypatch.setattr(tract, "MANY_NODES", 0)
+
+
+def component(builder: Builder, rng: np.random.Generator, zeros: float = 0.0) -> int:
+    """A tree a -> b with numbers below b; some weights are zero."""
+
+    def weights(size: int) -> np.ndarray:
+        share = rng.dirichlet(np.ones(size)) * (rng.random(size) >= zeros)
+        with np.errstate(divide="ignore"):
+            return np.log(share / share.sum() if share.sum() else np.eye(size)[0])
+
+    numbers = [
+        builder.product([builder.indicator(1, s), builder.leaf("gaussian", 2, rng.normal(size=2)),
+                         builder.leaf("poisson", 3, rng.normal(size=1))])
+        for s in range(3)
+    ]  # fmt: skip
+    states = [builder.product([builder.indicator(0, s), builder.sum(numbers, weights(3))]) for s in range(2)]
+    return builder.sum(states, weights(2))
+
+
+def mixed_mixture(size: int, seed: int, zeros: float = 0.0) -> Graph:
+    rng, builder = np.random.default_rng(seed), Builder(MIXED)
+    for column, states in ((0, 2), (1, 3)):
+        for state in range(states):
+            builder.indicator(column, state)  # shared by all components, and numbered before them
+    roots = [component(builder, rng, zeros) for _ in range(size)]
+    builder.sum(roots, np.log(rng.dirichlet(np.ones(size))))
+    return builder.freeze()
+
+
+def rows_of(seed: int, count: int = 40, missing: float = 0.2) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    values = np.column_stack([rng.integers(0, 2, count), rng.integers(0, 3, count), rng.normal(size=count),
+                              rng.poisson(2, count)]).astype(np.float64)  # fmt: skip
+    values[rng.random(values.shape) < missing] = np.nan
+    return values
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(8, 80), st.integers(0, 1000), st.sampled_from([0.0, 0.3, 0.9]))
+def test_a_mixture_of_one_shape_has_the_values_of_the_general_sweep(
+    size: int, seed: int, zeros: float
+) -> None:
+    graph = mixed_mixture(size, seed, zeros)
+    rows = rows_of(seed)
+    assert shape_program(graph) is not None
+    np.testing.assert_allclose(
+        shared.log_values(graph, rows), sweep.log_values(graph, rows), rtol=1e-10, atol=1e-10
+    )
+
+
+def test_a_mixture_of_one_shape_has_the_values_of_the_oracle() -> None:
+    graph = discrete_mixture(9)
+    rows = every_row(graph.schema)
+    np.testing.assert_allclose(shared.log_values(graph, rows), oracle.log_values(graph, rows.tolist()))
+
+
+def discrete_mixture(size: int, seed: int = 0) -> Graph:
+    """A mixture whose components are whole circuits, one numbered after the other."""
+    rng, graphs = np.random.default_rng(seed), []
+    for _ in range(size):
+        builder = Builder(discrete_schema([2, 2, 3]))
+        states = [
+            builder.product([builder.indicator(0, s), builder.leaf("bernoulli", 1, rng.normal(size=1)),
+                             builder.leaf("categorical", 2, np.log(rng.dirichlet(np.ones(3))))])
+            for s in range(2)
+        ]  # fmt: skip
+        builder.sum(states, np.log(rng.dirichlet(np.ones(2))))
+        graphs.append(builder.freeze())
+    return mixture(graphs, rng.random(size))
+
+
+def test_components_that_are_numbered_one_after_the_other_are_found() -> None:
+    shape = shared_shape(discrete_mixture(10))
+    assert shape is not None
+    assert shape.size == 10
+    assert (shape.step > 1).any()
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(circuits())
+def test_any_circuit_keeps_its_values(graph: Graph) -> None:
+    rows = np.full((1, len(graph.schema)), np.nan)
+    np.testing.assert_allclose(shared.log_values(graph, rows), sweep.log_values(graph, rows))
+
+
+def test_components_of_different_shapes_are_not_taken_for_one() -> None:
+    builder, rng = Builder(discrete_schema([2, 2])), np.random.default_rng(0)
+    roots = [
+        builder.product([builder.leaf("bernoulli", c, rng.normal(size=1)) for c in ((0, 1) if i else (1, 0))])
+        for i in range(10)
+    ]
+    builder.sum(roots, np.log(np.full(10, 0.1)))
+    graph = builder.freeze()
+    assert shared_shape(graph) is None
+    rows = every_row(graph.schema)
+    assert np.exp(shared.log_values(graph, rows)).sum() == pytest.approx(1.0)
+
+
+def test_one_row_or_many_and_any_number_of_threads_give_the_same_values() -> None:
+    graph, rows = mixed_mixture(70, 1), rows_of(3, 300, missing=0)
+    many = shared.log_values(graph, rows, threads=1)
+    np.testing.assert_array_equal(many, shared.log_values(graph, rows, threads=4))
+    one = [shared.log_values(graph, row[None, :])[0] for row in rows[:20]]
+    np.testing.assert_array_equal(many[:20], one)
+    assert shared.log_values(graph, rows[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("make", [lambda: mixed_mixture(12, 0, 0.3), lambda: discrete_mixture(9)])
+def test_a_file_stores_the_shape_once_and_is_read_as_it_was(make: object, tmp_path: Path) -> None:
+    graph = make()  # type: ignore[operator]
+    path = tmp_path / "m.tract"
+    write_circuit(Document(graph, ABOUT), path)
+    with safe_open(path, framework="np") as file:
+        assert "shape.root" in file.keys()  # noqa: SIM118
+        assert "child" not in file.keys()  # noqa: SIM118
+    document = read_circuit(path)
+    assert_same_graph(graph, document.graph)
+    assert document.about == ABOUT
+
+
+def test_a_large_mixture_takes_a_third_of_the_room(tmp_path: Path) -> None:
+    graph = discrete_mixture(300)
+    sizes = []
+    for many in (0, 10**9):
+        tract.MANY_NODES = many  # the fixture restores it
+        write_circuit(Document(graph, {}), tmp_path / "m.tract")
+        sizes.append((tmp_path / "m.tract").stat().st_size)
+    assert 3 * sizes[0] < sizes[1]
+
+
+@pytest.fixture(scope="module")
+def damage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("damage")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_shape_is_refused_by_one_line(damage: Path, data: st.DataObject) -> None:
+    path = damage / "m.tract"
+    write_circuit(Document(discrete_mixture(9), ABOUT), path)
+    with safe_open(path, framework="np") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        metadata = file.metadata()
+    name = data.draw(st.sampled_from(sorted(tensors)))
+    flat = tensors[name].reshape(-1)
+    if data.draw(st.booleans()):
+        place, change = (
+            data.draw(st.integers(0, flat.size - 1)),
+            data.draw(st.sampled_from([-100, -1, 1, 100])),
+        )
+        flat[place] = np.array(int(flat[place]) + change).astype(flat.dtype)
+    else:
+        tensors[name] = flat[:-1]
+    save_file(tensors, path, metadata=metadata)
+    with pytest.raises(ValueError, match=r"m\.tract: ") as fault:
+        read_circuit(path)
+    assert "\n" not in str(fault.value)
