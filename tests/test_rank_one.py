@@ -13,17 +13,12 @@ from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.learners.rank_one.bandwidths import best_bandwidth
 from tractable.learners.rank_one.circuit import BlockLeaves, block_circuit
-from tractable.learners.rank_one.extraction import (
-    Extraction,
-    NumberMatrix,
-    extract_block,
-    standardised,
-)
+from tractable.learners.rank_one.extraction import Extraction, extract_block
 from tractable.learners.rank_one.learner import SPNSVDLearner
-from tractable.learners.rank_one.numbers import number_matrix
 from tractable.learners.rank_one.regions import Block, divide_table, find_divisions
 from tractable.progress import Watch
 from tractable.statistics.encoding import encode
+from tractable.statistics.number_matrix import NumberMatrix, number_matrix, standardised
 
 PAPER = np.array(
     [

@@ -12,6 +12,7 @@ from tractable.learners.rank_one.trees import tree_node
 from tractable.progress import Stopped, Watch
 from tractable.statistics.encoding import Encoding
 
+FEW_ROWS = 20  # below this, a block has too few rows for a tree
 Leaf = Literal["instances", "chow-liu"]
 
 
@@ -47,7 +48,7 @@ def block_circuit(encoding: Encoding, blocks: Sequence[Block], how: BlockLeaves,
             node[number] = builder.product([node[child] for child in block.children])
         elif block.kind == "independent":
             node[number] = maker.independent(block.rows, block.columns)
-        elif how.leaf == "chow-liu":
+        elif how.leaf == "chow-liu" and block.weight >= FEW_ROWS:
             node[number] = tree_node(builder, encoding, block.rows, block.columns, how.smoothing)
         elif block.kind == "instances" and block.weight >= how.min_rows:
             node[number] = maker.instances(block.rows, block.columns)

@@ -14,28 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Floats
+from tractable.statistics.number_matrix import NumberMatrix, standardised
 
 MOST_STEPS = 500  # of the alternation; a few are usual
 TOLERANCE = 1e-9  # a step that gains a smaller share of the matrix's squared length is the last one
-
-
-class NumberMatrix(NamedTuple):
-    """Weighted rows of numbers; several of them may describe one column, such as indicators of its states."""
-
-    values: Floats  # (rows, numbers)
-    weights: Floats  # (rows,)
-    owner: Ints  # (numbers,) the column that each number describes, ascending
-    columns: int
-
-    def part(self, rows: Ints, columns: Ints) -> "NumberMatrix":
-        """Some of the rows and of the columns, which are numbered anew."""
-        place = np.full(self.columns, -1, dtype=np.int64)
-        place[columns] = np.arange(columns.size)
-        owner = place[self.owner]
-        kept = owner >= 0
-        values = self.values[rows] if kept.all() else self.values[np.ix_(rows, np.flatnonzero(kept))]
-        return NumberMatrix(values, self.weights[rows], owner[kept], columns.size)
 
 
 class Extraction(NamedTuple):
@@ -77,15 +60,6 @@ def extract_block(matrix: NumberMatrix, gamma: float) -> Extraction:
         if reached[-1] - (reached[-2] if len(reached) > 1 else 0.0) <= TOLERANCE * gamma * total:
             break
     return Extraction(rows, columns, np.array(reached))
-
-
-def standardised(matrix: NumberMatrix) -> Floats:
-    """The numbers divided by their standard deviations; one that is constant, by its absolute value."""
-    share = matrix.weights / matrix.weights.sum()
-    mean = share @ matrix.values
-    sd = np.sqrt(share @ (matrix.values - mean) ** 2)
-    scale = np.where(sd > 1e-9 * np.abs(mean), sd, np.abs(mean))
-    return np.asarray(matrix.values / np.where(scale > 0, scale, 1.0))
 
 
 def _column_lengths(matrix: NumberMatrix, squared: Floats) -> Floats:

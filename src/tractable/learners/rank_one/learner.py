@@ -12,16 +12,19 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.learner import Learned, Learner
-from tractable.learners.rank_one.circuit import BlockLeaves, Leaf, block_circuit, independent_circuit
-from tractable.learners.rank_one.extraction import NumberMatrix
-from tractable.learners.rank_one.numbers import States, number_matrix
+from tractable.learners.rank_one.circuit import (
+    FEW_ROWS,
+    BlockLeaves,
+    Leaf,
+    block_circuit,
+    independent_circuit,
+)
 from tractable.learners.rank_one.regions import DIVISIONS, Division, divide_table, find_divisions
 from tractable.progress import Stopped, Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.encoding import Encoding, encode
+from tractable.statistics.number_matrix import NumberMatrix, States, number_matrix
 from tractable.statistics.scores import mean_log_prob
-
-FEW_ROWS = 20  # below this, a block has too few rows for a tree
 
 
 @final
@@ -46,7 +49,7 @@ class SPNSVDLearner(Learner):
         search=OneOf((4.0, 1.2, 2.0, 8.0), (1.2,), (2.0,), (4.0,), (8.0,)),
     )
     min_rows: tuple[int, ...] = setting(
-        (2, 50, 200),
+        (2, 200),
         "Numbers of rows below which a block is not divided further and its columns are independent. With"
         " validation rows all are tried and the best is kept; without them the first is used.",
         at_least=0,

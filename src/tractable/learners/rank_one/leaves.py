@@ -44,12 +44,34 @@ class LeafMaker:
 
     def independent(self, rows: Ints, columns: Ints) -> int:
         """The product of the distributions of a block's columns."""
-        return self._builder.product([self._leaf(c, self._block_params(rows, c)) for c in columns.tolist()])
+        states = self._all_states(rows, columns)
+        lines = (states[c] if c in states else self._block_params(rows, c) for c in columns.tolist())
+        return self._builder.product(
+            [self._leaf(c, line) for c, line in zip(columns.tolist(), lines, strict=True)]
+        )
+
+    def _all_states(self, rows: Ints, columns: Ints) -> dict[int, Floats]:
+        """The parameters of the leaves of a block's categorical columns, all counted together."""
+        sizes = self._table.schema.cardinalities[columns]
+        kept = columns[sizes > 0]
+        sizes = sizes[sizes > 0]
+        first = np.cumsum(sizes) - sizes
+        codes = self._table.values[np.ix_(rows, kept)]
+        seen = ~np.isnan(codes)
+        place = (np.where(seen, codes, 0.0) + first).astype(np.int64)
+        weight = np.where(seen, self._weights[rows, None], 0.0)
+        counts = np.bincount(place.ravel(), weight.ravel(), int(sizes.sum())) + self._smoothing
+        total = np.add.reduceat(counts, first) if kept.size else np.zeros(0)
+        log_prob = np.log(counts / np.repeat(total, sizes))
+        ends = zip(kept.tolist(), first.tolist(), (first + sizes).tolist(), strict=True)
+        binary = log_prob[first + np.minimum(1, sizes - 1)] - log_prob[first]
+        lines = zip(ends, sizes.tolist(), binary[:, None], strict=True)
+        return {c: odds if size == 2 else log_prob[a:b] for (c, a, b), size, odds in lines}
 
     def instances(self, rows: Ints, columns: Ints) -> int:
         """The sum over the distinct instances of a block of products of leaves around their cells."""
         values = self._table.values[np.ix_(rows, columns)]
-        first, weights = _distinct(self._table.select(columns).take(rows))
+        first, weights = _distinct(self._table.take(rows).select(columns))
         if first.size == 1 or columns.size == 1:
             return self.independent(rows, columns)
         width = best_bandwidth(self._numeric(values[first], columns), weights)

@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Ints
-from tractable.learners.rank_one.extraction import NumberMatrix, extract_block
+from tractable.learners.rank_one.extraction import extract_block
 from tractable.progress import Form, State, Watch
+from tractable.statistics.number_matrix import NumberMatrix
 
 Kind = Literal["instances", "independent", "product", "sum"]
 

@@ -1,14 +1,31 @@
-"""The rows of a table as numbers, whose blocks of rank one are sought."""
+"""The rows of a table as numbers, for learners that compare lengths and angles."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.data import Table, Variable
-from tractable.learners.rank_one.extraction import NumberMatrix
 
 States = Literal["numbers", "indicators"]
+
+
+class NumberMatrix(NamedTuple):
+    """Weighted rows of numbers; several of them may describe one column, such as indicators of its states."""
+
+    values: Floats  # (rows, numbers)
+    weights: Floats  # (rows,)
+    owner: Ints  # (numbers,) the column that each number describes, ascending
+    columns: int
+
+    def part(self, rows: Ints, columns: Ints) -> "NumberMatrix":
+        """Some of the rows and of the columns, which are numbered anew."""
+        place = np.full(self.columns, -1, dtype=np.int64)
+        place[columns] = np.arange(columns.size)
+        owner = place[self.owner]
+        kept = owner >= 0
+        values = self.values[rows] if kept.all() else self.values[np.ix_(rows, np.flatnonzero(kept))]
+        return NumberMatrix(values, self.weights[rows], owner[kept], columns.size)
 
 
 def number_matrix(table: Table, states: States) -> NumberMatrix:
@@ -21,6 +38,15 @@ def number_matrix(table: Table, states: States) -> NumberMatrix:
     sizes = [part.shape[1] for part in parts]
     values = np.concatenate(parts, axis=1) if parts else np.zeros((len(table), 0))
     return NumberMatrix(values, table.row_weights, np.repeat(np.arange(len(parts)), sizes), len(table.schema))
+
+
+def standardised(matrix: NumberMatrix) -> Floats:
+    """The numbers divided by their standard deviations; one that is constant, by its absolute value."""
+    share = matrix.weights / matrix.weights.sum()
+    mean = share @ matrix.values
+    sd = np.sqrt(share @ (matrix.values - mean) ** 2)
+    scale = np.where(sd > 1e-9 * np.abs(mean), sd, np.abs(mean))
+    return np.asarray(matrix.values / np.where(scale > 0, scale, 1.0))
 
 
 def _numbers(table: Table, column: int, states: States) -> Floats:
