@@ -28,11 +28,11 @@ class RegionLearner(Learner):
     """What learners of region graphs share: sums for each region, and weights fitted by EM."""
 
     components: int = setting(
-        4,
+        8,
         "Number of sums of each region. A region has products of all pairs of sums of its parts, so that time"
         " and memory grow with the third power.",
         at_least=1,
-        search=Between(2, 8, whole=True),
+        search=Between(2, 16, whole=True),
     )
     smoothing: float = setting(
         1.0,
@@ -40,7 +40,14 @@ class RegionLearner(Learner):
         at_least=0,
         search=Between(0.05, 5, log=True),
     )
-    iterations: int = setting(20, "Maximum number of EM iterations.", at_least=0)
+    weight_smoothing: float = setting(
+        2.0,
+        "Pseudo-counts of each sum, spread over its products. Larger values make the sums of a region more"
+        " alike.",
+        at_least=0,
+        search=Between(0.05, 10, log=True),
+    )
+    iterations: int = setting(50, "Maximum number of EM iterations.", at_least=0)
 
     @final
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
@@ -50,7 +57,7 @@ class RegionLearner(Learner):
         graph = watch.remember("structure", build, graph_form(table.schema), rng)
         if watch.should_stop() or not table.total_weight or not self.iterations:
             return Learned(graph)
-        how = CCCP(iterations=self.iterations, leaf_smoothing=self.smoothing)
+        how = CCCP(iterations=self.iterations, leaf_smoothing=self.smoothing, smoothing=self.weight_smoothing)
         held_out = valid if valid is not None and valid.total_weight else None
         return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch.part("weights")).graph)
 
@@ -116,7 +123,7 @@ class RegionGridLearner(RegionLearner):
         search=Between(4, 10, whole=True),
     )
     cuts: int = setting(
-        2,
+        1,
         "Maximum number of cuts of a rectangle in each direction, those nearest to its middle.",
         at_least=1,
         search=Between(1, 4, whole=True),
