@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from tractable.data import Interval, Schema, States, Table, TableWarning, Variable, date_parts, read
     from tractable.estimators.anomaly import AnomalyScorer
     from tractable.estimators.classifier import TractableClassifier
+    from tractable.estimators.dspn_svd import DSPNSVD
+    from tractable.estimators.hsic import HSICFeatures
     from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
     from tractable.model import MPE, Circuit, load, mixture, product
@@ -24,6 +26,8 @@ _HOME = {
     ),
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
     "AnomalyScorer": "tractable.estimators.anomaly",
+    "DSPNSVD": "tractable.estimators.dspn_svd",
+    "HSICFeatures": "tractable.estimators.hsic",
     "TractableClassifier": "tractable.estimators.classifier",
     "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
@@ -32,9 +36,11 @@ _HOME = {
 }
 
 __all__ = [
+    "DSPNSVD",
     "MPE",
     "AnomalyScorer",
     "Circuit",
+    "HSICFeatures",
     "Interval",
     "MarkovNetwork",
     "Schema",

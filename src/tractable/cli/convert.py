@@ -1,19 +1,21 @@
 """`tractable convert` and `tractable plot`: a circuit in another format, and its picture."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tractable.cli import options
-from tractable.cli.files import check_model_place, is_standard_output, print_model
-from tractable.cli.output import answer, count, note
+from tractable.cli.files import check_model_place, check_place, is_standard_output, print_model
+from tractable.cli.output import answer, note
+from tractable.cli.output import count as tell_count
 from tractable.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from tractable.model import Circuit
 
 PICTURES = (".svg", ".dot")
+IMAGES = ".png"  # of answers, where columns lie in a grid
 TEXT = ".json"  # what a model is printed as
 
 
@@ -62,7 +64,7 @@ def convert(
     if inputs is not None:
         circuit = circuit.conditional_on(options.names(inputs))
     circuit.save(target)
-    size = f"{count(circuit.graph.nodes, 'node')}, {count(circuit.graph.edges, 'edge')}"
+    size = f"{tell_count(circuit.graph.nodes, 'node')}, {tell_count(circuit.graph.edges, 'edge')}"
     facts = {"input": source, "output": target, "nodes": circuit.graph.nodes, "edges": circuit.graph.edges}
     _tell(facts, f"wrote {target}: {size}", as_json, quiet)
 
@@ -85,34 +87,61 @@ def _read(source: Path, limit: int | None, seconds: float | None, quiet: bool) -
     return Circuit(document.graph, document.about)
 
 
-def plot(
+def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     model: options.Model,
     target: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="The picture: .svg, or .dot for Graphviz; - prints .svg.", show_default=False
+            metavar="OUT",
+            help="The picture: .svg, or .dot for Graphviz; - prints .svg; .png draws images.",
+            show_default=False,
         ),
     ],
+    given: options.Given = None,
+    rows: Annotated[
+        Path | None, typer.Option("--rows", metavar="DATA", help="Images of which a half is completed.")
+    ] = None,
+    hide: Annotated[
+        Literal["left", "right", "top", "bottom"],
+        typer.Option("--hide", help="The half of the images of --rows that is completed."),
+    ] = "left",
+    count: Annotated[int, typer.Option("--count", min=0, help="How many samples, or images of --rows.")] = 8,
+    grid: options.Grid = None,
+    seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Draw MODEL: node by node when it is small, the sizes of its layers when it is large.
 
+    A .png draws images instead, if the columns are a grid of pixels: the mean and the most probable image
+    given what is known, and samples; with --rows, images, what is shown of them, and two completions: the
+    most probable one and the mean.
+
     Example: tractable plot clinic.tract clinic.svg
     """
+    from tractable.cli.images import Drawing, draw_images
     from tractable.model import load
+
+    if target.suffix.lower() == IMAGES:
+        check_place(target)
+        lines = draw_images(load(model), target, grid, Drawing(given, rows, hide, count, seed))
+        facts = {"model": model, "output": target, "images": lines}
+        _tell(facts, f"drew {tell_count(lines, 'image')} in {target}", as_json, quiet)
+        return
+    if given is not None or rows is not None or grid is not None:
+        raise ValueError(f"'{target}': answers are drawn as images, with the suffix {IMAGES}")
 
     if is_standard_output(target):
         _refuse_json(as_json)
         print_model(load(model), PICTURES[0])
         return
     if target.suffix.lower() not in PICTURES:
-        raise ValueError(f"'{target}': a picture is written as one of {', '.join(PICTURES)}")
+        raise ValueError(f"'{target}': a picture is written as one of {', '.join((*PICTURES, IMAGES))}")
     check_model_place(target)
     circuit = load(model)
     circuit.save(target)
     facts = {"model": model, "output": target, "nodes": circuit.graph.nodes}
-    _tell(facts, f"drew {count(circuit.graph.nodes, 'node')} in {target}", as_json, quiet)
+    _tell(facts, f"drew {tell_count(circuit.graph.nodes, 'node')} in {target}", as_json, quiet)
 
 
 def _refuse_json(as_json: bool) -> None:

@@ -59,6 +59,12 @@ SchemaFile = Annotated[
         "--schema", metavar="FILE", help="The columns, as `tractable schema` writes and you edit them."
     ),
 ]
+Grid = Annotated[
+    str | None,
+    typer.Option(
+        "--grid", metavar="HEIGHTxWIDTH", help="The first columns are the pixels of images, row by row."
+    ),
+]
 Unseen = Annotated[
     Literal["share", "error"],
     typer.Option("--unseen", help="What a state that the training rows did not have does to a row."),

@@ -27,13 +27,14 @@ class Reading:
     parts: options.Parts = None
     schema: options.SchemaFile = None
     unseen: options.Unseen = "share"
+    grid: options.Grid = None
 
     def table(self, path: Path, weight: str | None = None, *, schema: "Schema | None" = None) -> "Table":
         """The table of a file; under the schema of training rows, states that it lacks count as missing.
 
         A schema that is given as a file says all states there are.
         """
-        from tractable.data import read
+        from tractable.data import parse_grid, read
 
         lenient = schema is not None and self.unseen == "share"
         return read(
@@ -46,6 +47,7 @@ class Reading:
             na=self.na or (),
             parts=_parts(self.parts),
             unseen="missing" if lenient else "error",
+            grid=None if self.grid is None or schema is not None else parse_grid(self.grid),
         )
 
     def rows_for(self, circuit: "Circuit", path: Path, weight: str | None = None) -> "Table":

@@ -38,7 +38,7 @@ def schema(
 
     Example: tractable schema train.csv -o columns.json
     """
-    from tractable.data import describe_columns, schema_text
+    from tractable.data import describe_columns, grid_of, schema_text
     from tractable.formats.atomic import write_bytes
 
     printed = output is not None and is_standard_output(output)
@@ -46,7 +46,8 @@ def schema(
         check_place(output)
     rows, cautions = _read(table, reading)
     columns = [facts | {"warning": cautions.get(facts["name"])} for facts in describe_columns(rows)]
-    text = schema_text([{k: v for k, v in facts.items() if k != "warning"} for facts in columns])
+    plain = [{k: v for k, v in facts.items() if k != "warning"} for facts in columns]
+    text = schema_text(plain, grid_of(rows.schema))
     if output is not None and not printed:
         write_bytes(output, text.encode())
     told = text if printed else lines([(facts["name"], _words(facts)) for facts in columns])

@@ -17,6 +17,7 @@ from tractable.data.unseen import unseen_share, warn_of_unseen
 
 if TYPE_CHECKING:
     from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
+    from tractable.data.grid import Grid, grid_of, parse_grid, with_grid
     from tractable.data.parts import date_parts
     from tractable.data.readers import read
     from tractable.data.schema_files import describe_columns, read_schema, schema_text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # A query reads no file and needs no built-in table: these are loaded when first asked for.
 _HOME = {
     **dict.fromkeys(("BUILTIN", "breast_cancer", "clinic", "digits"), "builtin"),
+    **dict.fromkeys(("Grid", "grid_of", "parse_grid", "with_grid"), "grid"),
     "date_parts": "parts",
     "read": "readers",
     **dict.fromkeys(("describe_columns", "read_schema", "schema_text"), "schema_files"),
@@ -32,6 +34,7 @@ _HOME = {
 __all__ = [
     "BUILTIN",
     "Evidence",
+    "Grid",
     "Interval",
     "Kind",
     "Region",
@@ -53,9 +56,11 @@ __all__ = [
     "digits",
     "discrete_schema",
     "frame_kind",
+    "grid_of",
     "infer_schema",
     "parse_conditions",
     "parse_evidence",
+    "parse_grid",
     "parse_question",
     "read",
     "read_schema",
@@ -63,6 +68,7 @@ __all__ = [
     "to_frame",
     "unseen_share",
     "warn_of_unseen",
+    "with_grid",
 ]
 
 

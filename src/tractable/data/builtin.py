@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.data.grid import with_grid
 from tractable.data.schema import Schema, State, Variable
 from tractable.data.table import Table
 
@@ -16,7 +17,7 @@ def digits() -> Table:
     images, digit = load_digits(return_X_y=True)
     names = [f"pixel_{i // 8}_{i % 8}" for i in range(64)]
     pixels = tuple(Variable(name, "categorical", (0, 1)) for name in names)
-    schema = Schema((*pixels, Variable("digit", "categorical", tuple(range(10)))))
+    schema = with_grid(Schema((*pixels, Variable("digit", "categorical", tuple(range(10))))), (8, 8))
     return Table(schema, np.column_stack([images > 8, digit]).astype(np.float64))
 
 

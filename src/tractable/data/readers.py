@@ -13,6 +13,7 @@ import numpy as np
 from tractable.data.coding import code_column
 from tractable.data.convert import Strictness, Unseen, as_table
 from tractable.data.delimited import read_delimited
+from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.parts import date_parts
 from tractable.data.schema import Kind, Schema
@@ -45,6 +46,7 @@ def read(  # noqa: PLR0913 - what can be said about a file
     extra: Strictness = "warn",
     absent: Strictness = "warn",
     unseen: Unseen = "error",
+    grid: Sequence[int] | None = None,
 ) -> Table:
     """The table in a file; `-` is standard input.
 
@@ -53,7 +55,8 @@ def read(  # noqa: PLR0913 - what can be said about a file
     be gzipped. `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the
     column that says how many rows each row stands for. `drop` names columns to leave out, `sep` the separator
     of text where it is not found, and `na` more marks of missing cells. `parts` adds parts of dates as
-    columns, such as `{"when": ("month", "weekday")}`. The rest is as in `as_table`.
+    columns, such as `{"when": ("month", "weekday")}`. The first columns are the pixels of images of `grid`
+    (height, width), row by row. The rest is as in `as_table`.
 
     Raises:
         ValueError: if the file cannot be read as a table; the line or the column at fault is named.
@@ -63,7 +66,7 @@ def read(  # noqa: PLR0913 - what can be said about a file
     if found.suffix == DATA_SUFFIX:
         if weight is not None or kinds is not None or drop or parts:
             raise ValueError(f"{found}: the columns of a .data file have no names to choose by")
-        return _read_data(found.path, known, unseen)
+        return _placed(_read_data(found.path, known, unseen), grid)
     if found.suffix not in READERS:
         suffixes = ", ".join([*READERS, DATA_SUFFIX])
         packed = ": unpack it first, or pack it as .gz" if found.suffix in PACKED else ""
@@ -76,7 +79,7 @@ def read(  # noqa: PLR0913 - what can be said about a file
         for column, chosen in (parts or {}).items():
             frame = date_parts(frame, column, chosen)
         dropped = [drop] if isinstance(drop, str) else list(drop)
-        return as_table(
+        table = as_table(
             frame,
             known,
             weight,
@@ -86,8 +89,13 @@ def read(  # noqa: PLR0913 - what can be said about a file
             absent=absent,
             unseen=unseen,
         )
+        return _placed(table, grid)
     except ValueError as fault:
         raise ValueError(f"{found}: {fault}") from None
+
+
+def _placed(table: Table, grid: Sequence[int] | None) -> Table:
+    return table if grid is None else table_with_grid(table, grid)
 
 
 def _checked(drop: list[str], frame: Any) -> list[str]:

@@ -32,7 +32,8 @@ class Variable:
     A joint model is one in which every column is a target.
 
     A frame may call its columns by something else than text. The name is that label as text, and `heading` is
-    the label itself; files keep the name alone.
+    the label itself; files keep the name alone. A column may have a place in a grid, as pixels have in an
+    image (`data/grid.py`); it says how answers are drawn, and two columns are the same wherever they are.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Variable:
     states: tuple[State, ...] = ()
     role: Role = "target"
     label_in_frame: tuple[Hashable, ...] = field(default=(), compare=False, repr=False)  # empty: the name
+    place: tuple[int, int] | None = field(default=None, compare=False, repr=False)  # in a grid: row, column
 
     def __post_init__(self) -> None:
         if self.is_categorical and not self.states:

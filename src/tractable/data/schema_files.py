@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tractable.data.grid import Grid, with_grid
 from tractable.data.schema import KINDS, Schema, Variable
 from tractable.data.table import Table
 
@@ -29,10 +30,14 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def schema_text(columns: list[dict[str, Any]]) -> str:
-    """The text of a schema file; what is no part of a schema, such as the range, is there to be read only."""
+def schema_text(columns: list[dict[str, Any]], grid: Grid | None = None) -> str:
+    """The text of a schema file; what is no part of a schema, such as the range, is there to be read only.
+
+    Of a grid the file has the height and width: it holds the first columns, row by row.
+    """
     lines = ",\n".join(f"  {json.dumps(column, ensure_ascii=False)}" for column in columns)
-    return f'{{"columns": [\n{lines}\n]}}\n'
+    size = "" if grid is None else f'"grid": {list(grid.columns.shape)}, '
+    return f'{{{size}"columns": [\n{lines}\n]}}\n'
 
 
 def read_schema(path: str | Path) -> Schema:
@@ -56,9 +61,17 @@ def read_schema(path: str | Path) -> Schema:
     if not isinstance(columns, list) or not columns:
         raise ValueError(f"{place}: there is no list of columns")
     try:
-        return Schema(tuple(_variable(number, column) for number, column in enumerate(columns)))
+        schema = Schema(tuple(_variable(number, column) for number, column in enumerate(columns)))
+        grid = content.get("grid") if isinstance(content, dict) else None
+        return schema if grid is None else with_grid(schema, _size(grid))
     except ValueError as fault:
         raise ValueError(f"{place}: {fault}") from None
+
+
+def _size(grid: Any) -> list[int]:
+    if not isinstance(grid, list) or len(grid) != 2 or not all(type(side) is int for side in grid):
+        raise ValueError(f"the grid is not a list of height and width: {grid!r}")
+    return grid
 
 
 def _is_text(value: Any) -> bool:

@@ -28,12 +28,12 @@ def learn_by_class(estimator: TableEstimator, table: Table, target: int) -> Circ
     parts = []
     for state, share in enumerate(shares.tolist()):
         rows = features.take(labels == state) if share else features
-        parts.append(_one_class(learn_circuit(estimator, rows).graph, variable, state))
+        parts.append(with_class(learn_circuit(estimator, rows).graph, variable, state))
     about = {"learner": estimator._learner.name, "by_class": variable.name}
     return Circuit(_ordered(mixture(parts, np.where(shares > 0, shares, UNSEEN)), table.schema), about)
 
 
-def _one_class(features: Graph, target: Variable, state: int) -> Graph:
+def with_class(features: Graph, target: Variable, state: int) -> Graph:
     """The circuit of the features together with a target that surely has one state."""
     builder = Builder(Schema((target,)))
     builder.indicator(0, state)

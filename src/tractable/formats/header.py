@@ -9,12 +9,14 @@ import numpy as np
 from tractable.data.schema import Kind, Role, Schema, State, Variable
 
 VERSION = 1
+FARTHEST = 100_000  # rows and columns of a grid are fewer
 
 
 def plain_schema(schema: Schema) -> list[dict[str, Any]]:
     """A schema as JSON values; a state keeps its type (true, 1, 1.0 and "1" are four)."""
     return [
         {"name": v.name, "kind": v.kind, "role": v.role, "states": [plain(s) for s in v.states]}
+        | ({} if v.place is None else {"place": list(v.place)})
         for v in schema
     ]
 
@@ -31,7 +33,7 @@ def schema_from_plain(value: object) -> Schema:
 
 
 def _variable(number: int, column: object) -> Variable:
-    if not isinstance(column, dict) or set(column) != {"name", "kind", "role", "states"}:
+    if not isinstance(column, dict) or set(column) - {"place"} != {"name", "kind", "role", "states"}:
         raise ValueError(f"column {number} of the schema is not name, kind, role and states")
     name, kind, role, states = (column[key] for key in ("name", "kind", "role", "states"))
     if not isinstance(name, str):
@@ -43,7 +45,24 @@ def _variable(number: int, column: object) -> Variable:
         raise ValueError(f"column '{name}' has the unknown role {role!r}")
     if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
         raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
-    return Variable(name, cast(Kind, kind), cast("tuple[State, ...]", tuple(states)), cast(Role, role))
+    place = _place(name, column.get("place"))
+    parts = cast(Kind, kind), cast("tuple[State, ...]", tuple(states)), cast(Role, role)
+    return Variable(name, *parts, place=place)
+
+
+def _place(name: str, place: object) -> tuple[int, int] | None:
+    """The place of a column in a grid, if it has one."""
+    if place is None:
+        return None
+    fine = (
+        isinstance(place, list)
+        and len(place) == 2
+        and all(type(p) is int and 0 <= p < FARTHEST for p in place)
+    )
+    if not fine:
+        raise ValueError(f"the place of column '{name}' is not a row and a column of a grid")
+    row, column = cast("list[int]", place)
+    return row, column
 
 
 def plain(value: Any) -> Any:

@@ -21,6 +21,11 @@ LEARNERS: Registry[Learner] = Registry(
         ),
         "latent-tree": Home("tractable.learners.latent_tree.learner", "LatentTreeLearner", "LatentTree"),
         "learnspn": Home("tractable.learners.learnspn.learner", "LearnSPNLearner", "LearnSPN"),
+        "spn-svd": Home("tractable.learners.rank_one.learner", "SPNSVDLearner", "SPNSVD"),
+        "dennis-ventura": Home(
+            "tractable.learners.region_graph.learner", "DennisVenturaLearner", "DennisVentura"
+        ),
+        "region-grid": Home("tractable.learners.region_graph.learner", "RegionGridLearner", "RegionGrid"),
         "gaussian-mixture": Home(
             "tractable.learners.gaussian_mixture.learner", "GaussianMixtureLearner", "GaussianMixture"
         ),

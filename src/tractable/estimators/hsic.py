@@ -1,0 +1,115 @@
+"""Features that depend as much as possible on a class, as a scikit-learn transformer."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tractable.arrays import AnyArray, Floats
+from tractable.estimators.base import RandomState
+from tractable.statistics.hsic import (
+    CHUNK,
+    class_sums,
+    fourier_map,
+    hsic_directions,
+    identity,
+    whitened_directions,
+)
+
+Kernel = Literal["linear", "rbf"]
+
+
+class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Projections of numbers that depend as much as possible on a class.
+
+    The dependence is the Hilbert-Schmidt independence criterion (HSIC) between the projections and the
+    classes, as in Barshan et al. (2011) and in DSPN-SVD (Adel, Balduzzi and Ghodsi, 2015). There are at most
+    as many projections as classes less one.
+
+    Parameters
+    ----------
+    n_features : int, default 9
+        Number of projections, at most; those of the largest dependence are kept.
+    kernel : {"linear", "rbf"}, default "linear"
+        Dot products of the numbers, as in the paper, or a Gaussian kernel by random Fourier features.
+    whiten : bool, default False
+        True: the projections have variance one within classes, so that directions of much noise count less.
+        With a linear kernel these are the projections of linear discriminant analysis.
+    components : int, default 2000
+        Number of random Fourier features of the Gaussian kernel.
+    width : float, default 0.5
+        Width of the Gaussian kernel, as a share of the median distance of two rows.
+    shrinkage : float, default 0.01
+        Share of the mean variance that is added to all variances within classes, if `whiten` is true.
+    random_state : int, RandomState or None
+        Seed of the random Fourier features.
+
+    Attributes
+    ----------
+    directions_ : array of shape (numbers or components, projections)
+        The projections of the numbers, or of their random Fourier features.
+    classes_ : array
+        The classes.
+    """
+
+    classes_: AnyArray
+    directions_: Floats
+
+    def __init__(
+        self,
+        n_features: int = 9,
+        *,
+        kernel: Kernel = "linear",
+        whiten: bool = False,
+        components: int = 2000,
+        width: float = 0.5,
+        shrinkage: float = 0.01,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_features = n_features
+        self.kernel = kernel
+        self.whiten = whiten
+        self.components = components
+        self.width = width
+        self.shrinkage = shrinkage
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the projections for rows of numbers and their classes."""
+        x, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
+        self.map_ = identity if self.kernel == "linear" else self._fourier_map(x)
+        sums = class_sums(x, codes, weights, self.map_, self.whiten)
+        found = whitened_directions(sums, self.shrinkage) if self.whiten else hsic_directions(sums)
+        if not found.shape[1]:  # nothing depends on the class, so that any feature is as good as another
+            found = np.eye(len(found), 1)
+        self.directions_ = found[:, : self.n_features]
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """The projections of rows. Shape (rows, projections)."""
+        check_is_fitted(self)
+        x = validate_data(self, X, dtype=np.float64, reset=False)
+        parts = [self.map_(x[i : i + CHUNK]) @ self.directions_ for i in range(0, len(x), CHUNK)]
+        return np.concatenate(parts)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.directions_.shape[1])
+
+    def _fourier_map(self, x: Floats) -> Any:
+        if self.kernel != "rbf":
+            raise ValueError(f"kernel is 'linear' or 'rbf', not {self.kernel!r}")
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return fourier_map(x, self.components, self.width, np.random.default_rng(seed))
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect: there is nothing to learn without classes."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,1 @@
+"""Circuits from blocks of a table that are nearly of rank one."""

@@ -1,0 +1,25 @@
+"""Chow-Liu trees as leaves of blocks."""
+
+import numpy as np
+
+from tractable.arrays import Ints
+from tractable.circuit import Builder
+from tractable.statistics.conditionals import forest_tables
+from tractable.statistics.dependence import pair_gains
+from tractable.statistics.encoding import Encoding
+from tractable.statistics.forests import best_forest, categorical_mask, forest_node
+from tractable.statistics.link_gains import link_parameters
+
+
+def tree_node(builder: Builder, encoding: Encoding, rows: Ints, columns: Ints, smoothing: float) -> int:
+    """The root of a Chow-Liu forest over a block of a table.
+
+    The pseudo-counts are those of each state: a distribution of two states has twice as many.
+    """
+    part = encoding.part(rows, columns)
+    gain = np.zeros((columns.size, columns.size))
+    if columns.size > 1:  # the price of extended BIC keeps chance links out of small blocks
+        price = (0.5 * np.log(max(part.total, 1.0)) + np.log(columns.size)) * link_parameters(part.schema)
+        gain = pair_gains(part, smoothing) - price
+    forest = best_forest(gain, categorical_mask(part.schema))
+    return forest_node(builder, forest, forest_tables(part, forest, 2.0 * smoothing), columns)

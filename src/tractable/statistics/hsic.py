@@ -1,0 +1,113 @@
+"""Directions in which numbers depend most on a class, by the Hilbert-Schmidt independence criterion (HSIC).
+
+With the centring matrix H and L_ij = 1 where the classes of rows i and j agree, X'HLHX is the sum over
+classes of n_c^2 (mean_c - mean)(mean_c - mean)'. So its eigenvectors come from a thin singular value
+decomposition of the weighted class means, no matrix of rows by rows is ever formed, and there are at most as
+many directions as classes less one.
+
+Random Fourier features (Rahimi and Recht, 2007) stand for a Gaussian kernel in the place of the dot product.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.late import linalg
+
+CHUNK = 4096  # rows whose features are held at once
+NEGLIGIBLE = 1e-10  # a singular value that is a smaller share of the largest is zero
+PAIRS = 2000  # of rows, whose distances tell how wide a kernel is
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourierMap:
+    """Random Fourier features: their dot products are nearly a Gaussian kernel."""
+
+    frequencies: Floats  # (numbers, components)
+    phases: Floats  # (components,)
+
+    def __call__(self, x: Floats) -> Floats:
+        """The features of some rows. Shape (rows, components)."""
+        return np.asarray(np.sqrt(2.0 / self.phases.size) * np.cos(x @ self.frequencies + self.phases))
+
+
+def identity(x: Floats) -> Floats:
+    """The numbers themselves as features."""
+    return x
+
+
+def fourier_map(x: Floats, components: int, width: float, rng: np.random.Generator) -> FourierMap:
+    """A random map for a kernel as wide as `width` times the median distance of two rows."""
+    pairs = rng.integers(0, len(x), (2, PAIRS))
+    distance = np.sqrt(((x[pairs[0]] - x[pairs[1]]) ** 2).sum(axis=1))
+    typical = float(np.median(distance[distance > 0])) if distance.any() else 1.0
+    frequencies = rng.normal(size=(x.shape[1], components)) / (width * typical)
+    return FourierMap(frequencies, rng.uniform(0.0, 2 * np.pi, components))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassSums:
+    """What the directions depend on."""
+
+    counts: Floats  # (classes,) the weight of each class
+    means: Floats  # (classes, features)
+    within: Floats | None  # (features, features) the covariance within classes, if it is wanted
+
+    @property
+    def contrasts(self) -> Floats:
+        """The distance of each class's mean from the mean of all, times the class's weight."""
+        mean = self.counts @ self.means / self.counts.sum()
+        return self.counts[:, None] * (self.means - mean)
+
+
+def class_sums(
+    x: Floats, codes: Ints, weights: Floats, mapped: Callable[[Floats], Floats], with_covariance: bool
+) -> ClassSums:
+    """The sums over rows that the directions depend on; features are made chunk by chunk."""
+    size = mapped(x[:1]).shape[1]
+    counts = np.bincount(codes, weights).astype(np.float64)
+    totals, square = np.zeros((counts.size, size)), np.zeros((size, size)) if with_covariance else None
+    for first in range(0, len(x), CHUNK):
+        rows = slice(first, first + CHUNK)
+        some, weight = mapped(x[rows]), weights[rows]
+        member = np.zeros((counts.size, weight.size))
+        member[codes[rows], np.arange(weight.size)] = weight
+        totals += member @ some
+        if square is not None:
+            scaled = some * np.sqrt(weight)[:, None]
+            square += scaled.T @ scaled
+    means = totals / np.where(counts > 0, counts, 1.0)[:, None]
+    if square is not None:
+        square = (square - (means * counts[:, None]).T @ means) / counts.sum()
+    return ClassSums(counts, means, square)
+
+
+def hsic_directions(sums: ClassSums) -> Floats:
+    """The eigenvectors of X'HLHX with positive eigenvalues, largest first. Shape (features, directions)."""
+    _, size, right = np.linalg.svd(sums.contrasts, full_matrices=False)
+    kept = size > NEGLIGIBLE * size.max(initial=0.0)
+    return _with_signs(right[kept].T)
+
+
+def whitened_directions(sums: ClassSums, shrinkage: float) -> Floats:
+    """Directions of largest HSIC among those in which the classes have variance one.
+
+    The covariance within classes is shrunk by that share of its mean variance. Shape (features, directions).
+    """
+    assert sums.within is not None
+    level = float(np.trace(sums.within)) / len(sums.within) or 1.0
+    shrunk = sums.within + max(shrinkage, NEGLIGIBLE) * level * np.eye(len(sums.within))
+    factor = linalg.cholesky(shrunk, lower=True)
+    contrasts = linalg.solve_triangular(factor, sums.contrasts.T, lower=True)
+    left, size, _ = np.linalg.svd(contrasts, full_matrices=False)
+    kept = size > NEGLIGIBLE * size.max(initial=0.0)
+    return _with_signs(linalg.solve_triangular(factor.T, left[:, kept], lower=False))
+
+
+def _with_signs(directions: Floats) -> Floats:
+    """The directions, each with its largest entry positive: a decomposition may give either sign."""
+    largest = np.abs(directions).argmax(axis=0) if directions.size else np.zeros(0, dtype=np.int64)
+    sign = np.sign(directions[largest, np.arange(directions.shape[1])])
+    return directions * np.where(sign == 0, 1.0, sign)
