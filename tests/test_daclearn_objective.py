@@ -176,7 +176,7 @@ def test_an_exact_gain_is_what_the_best_weights_of_the_new_features_add(item: in
     model.fit(FitEffort(5, 0.0))
     if not model.structure.is_allowed(item, column):
         pytest.skip("features with conditions on inputs are not split on targets")
-    gain = model._exact_gain(item, column, model._splits(item))
+    gain = model._exact_gain(item, column)
     before, base = model.weights, total_likelihood(model, model.weights)
     size = int(model.structure.states[column])
     model.structure.split(item, column)

@@ -36,13 +36,21 @@ def chosen_inputs(information: Floats, most: int) -> list[Ints]:
 
 
 def plant_inputs(objective: ConditionalLikelihood, inputs: list[Ints]) -> None:
-    """Split every state of each target on its inputs."""
+    """Split states of each target on its inputs: every state, or the rarer one of two."""
     structure = objective.structure
     for target, chosen in enumerate(inputs):
-        for feature in range(*structure.states_of(target).indices(structure.items)):
+        for feature in _split_states(objective, target):
             for column in (structure.targets + chosen).tolist():
                 structure.split(feature, column)
-                objective.add_split(feature, column)
+    objective.add_planted()
+
+
+def _split_states(objective: ConditionalLikelihood, target: int) -> list[int]:
+    """The features of a target's states that are split: with two states, one tells about the other."""
+    states = objective.structure.states_of(target)
+    features = list(range(states.start, states.stop))
+    rarest = states.start + int(objective.sample.frequency[states].argmin())
+    return [rarest] if len(features) == 2 else features
 
 
 def plant_tree(objective: ConditionalLikelihood, forest: Forest) -> None:
@@ -53,7 +61,7 @@ def plant_tree(objective: ConditionalLikelihood, forest: Forest) -> None:
         if parent >= 0:
             for feature in range(*structure.states_of(target).indices(int(structure.states.sum()))):
                 structure.split(feature, parent)
-                objective.add_split(feature, parent)
+    objective.add_planted()
 
 
 def residual_forest(objective: ConditionalLikelihood) -> Forest:

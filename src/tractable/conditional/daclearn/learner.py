@@ -6,7 +6,6 @@ from typing import ClassVar, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.arrays import Ints
 from tractable.conditional.daclearn.freeze import freeze_conditional
 from tractable.conditional.daclearn.initial import (
     chosen_inputs,
@@ -16,6 +15,7 @@ from tractable.conditional.daclearn.initial import (
     residual_forest,
 )
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
+from tractable.conditional.daclearn.priors import choose_priors
 from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.learner import ConditionalLearner
@@ -28,8 +28,10 @@ from tractable.learners.selective.completion import complete
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 
-PLANTED_EFFORT = FitEffort(60, 1e-6)  # of the weights of the initial structure
-FINAL_EFFORT = FitEffort(300, 1e-8)  # of the last fit of all weights
+PLANTED_EFFORT, PLANTED_FITS = FitEffort(40, 1e-5), 12  # of the initial structure, under different priors
+FINAL_EFFORT = FitEffort(200, 1e-6)  # of the last fit of all weights
+LAST_EFFORT, LAST_FITS = FitEffort(20, 1e-5), 4  # of all weights under other priors
+LEAST_PART = 0.1  # of the first cost of an edge, below which edges do not become cheaper
 
 
 @final
@@ -45,10 +47,9 @@ class DACLearnLearner(ConditionalLearner):
     name: ClassVar[str] = "daclearn"
     title: ClassVar[str] = "Discriminative arithmetic circuit"
 
-    initial_inputs: tuple[int, ...] = setting(
-        (10, 40),
-        "Maximum numbers of inputs, those of highest mutual information, that each target depends on at"
-        " first. The number that suits the validation rows best is taken, the last without validation rows.",
+    initial_inputs: int = setting(
+        150,
+        "Maximum number of inputs, those of highest mutual information, that each target begins with.",
         at_least=0,
     )
     intervals: int = setting(
@@ -57,19 +58,20 @@ class DACLearnLearner(ConditionalLearner):
         at_least=2,
     )
     l1: float = setting(
-        1.0,
-        "L1 penalty: the price in nats of a unit of a feature weight's distance from its prior mean.",
+        2.0,
+        "L1 penalty that the search for priors begins with: the price in nats of a unit of a feature weight's"
+        " distance from its prior mean. With validation rows, priors that suit these better are taken.",
         at_least=0,
         search=Between(0.1, 5, log=True),
     )
     variance: float = setting(
-        0.25,
-        "Variance of the Gaussian prior of a feature weight.",
+        0.5,
+        "Variance of the Gaussian prior of a feature weight that the search for priors begins with.",
         at_least=1e-9,
         search=Between(0.05, 5, log=True),
     )
     split_cost: float = setting(
-        5.0,
+        2.0,
         "Conditional log-likelihood in nats, over all rows, that a split must gain.",
         at_least=0,
         search=Between(1, 10),
@@ -82,10 +84,13 @@ class DACLearnLearner(ConditionalLearner):
     )
     max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
     min_support: float = setting(
-        0.01, "Smallest part of the rows in which a feature must hold to be split.", at_least=0, at_most=1
+        0.001, "Smallest part of the rows in which a feature must hold to be split.", at_least=0, at_most=1
     )
     smoothing: float = setting(
         1.0, "Pseudo-counts of the distribution of each target by itself, the prior mean.", at_least=0
+    )
+    batch: int = setting(
+        24, "Maximum number of splits, each of other targets, between two fits of the weights.", at_least=1
     )
     patience: int = setting(
         50,
@@ -101,42 +106,37 @@ class DACLearnLearner(ConditionalLearner):
         rows = conditional_rows(whole, cuts)
         held_out = None if held is None else conditional_rows(held, cuts)
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            objective = self._best_planted(rows, held_out, watch)
+            objective = self._plant(rows, held_out, watch)
             costs = SplitCosts(
                 split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges,
-                least_support=self.min_support,
+                least_support=self.min_support, least_edge=LEAST_PART * self.edge_cost, batch=self.batch,
             )  # fmt: skip
             search_splits(objective, costs, self.patience, watch)
-            objective.fit(FINAL_EFFORT)
+            finish_weights(objective, watch)
         return Learned(freeze_conditional(objective.structure, table.schema, objective.weights, cuts))
 
-    def _best_planted(
+    def _plant(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
     ) -> ConditionalLikelihood:
-        """The initial structure with the number of inputs that suits the validation rows best."""
-        information = mutual_information(rows)
-        best: ConditionalLikelihood | None = None
-        for many in self.initial_inputs if valid is not None else self.initial_inputs[-1:]:
-            planted = self._plant(rows, valid, chosen_inputs(information, many))
-            if best is None or planted.score > best.score:
-                best = planted
-            if watch.should_stop():
-                break
-        assert best is not None
-        return best
-
-    def _plant(
-        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints]
-    ) -> ConditionalLikelihood:
-        """The objective of an initial structure, with fitted weights."""
+        """The objective of the initial structure, with weights fitted under the priors that suit best."""
         structure = ConditionalStructure(rows.target_states, rows.input_states)
         priors = Priors(self.l1, self.variance)
         objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
-        plant_inputs(objective, inputs)
-        objective.fit(PLANTED_EFFORT)
+        plant_inputs(objective, chosen_inputs(mutual_information(rows), self.initial_inputs))
+        objective.fit(PLANTED_EFFORT, watch)
         plant_tree(objective, residual_forest(objective))
-        objective.fit(PLANTED_EFFORT)
+        objective.fit(PLANTED_EFFORT, watch)
+        choose_priors(objective, PLANTED_EFFORT, PLANTED_FITS, watch)
         return objective
+
+
+def finish_weights(objective: ConditionalLikelihood, watch: Watch) -> None:
+    """Fit all weights to convergence, and under other priors, unless the validation rows are against it."""
+    before, priors = objective.snapshot(), objective.priors
+    objective.fit(FINAL_EFFORT, watch)
+    if not objective.improves_on(before):
+        objective.change_priors(priors, before.weights)
+    choose_priors(objective, LAST_EFFORT, LAST_FITS, watch)
 
 
 def require_categorical_targets(schema: Schema) -> None:

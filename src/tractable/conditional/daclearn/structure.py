@@ -100,6 +100,11 @@ class ConditionalStructure(Structure):
             return False
         return any(have | {(column, state)} not in self._known for state in range(self.states[column]))
 
+    def touched_columns(self, item: int, column: int) -> set[int]:
+        """The targets that a split is most about: the last one that the feature is about, and a new one."""
+        targets = [known for known, _ in self.conditions[item] if not self.is_input(known)]
+        return {targets[-1]} if self.is_input(column) else {targets[-1], column}
+
     def edge_cost(self, item: int, column: int, limit: int = NEVER - 1) -> int:
         """How many edges a split would add."""
         if self.is_input(column):
