@@ -59,8 +59,8 @@ def sweep_rows(
     """Sweep a circuit up and down for all rows, as many side by side as there are lanes in `memory`.
 
     `value`, (leaves, rows), are the values of some leaves; those of all others are in `memory` already,
-    which is (2, nodes, lanes). `root` becomes the value of the root, (rows,), and `share` the part of it that passes
-    the nodes that are asked about, (asked, rows).
+    which is (2, nodes, lanes). `root` becomes the value of the root, (rows,), and `share` the part of it that
+    passes the nodes that are asked about, (asked, rows).
     """
     lanes, rows, last = memory.shape[2], value.shape[1], order[order.size - 1]
     x, flow = memory[0], memory[1]
@@ -87,21 +87,15 @@ def sweep_rows(
 
 @contracted
 def _go_up(s: Store, order: Int32s, x: Floats, lanes: int) -> None:
-    """Fill in the values of inner nodes; most of them have two children."""
+    """Fill in the values of inner nodes."""
     for i in range(order.size):
         node = order[i]
         start = s.first[node]
-        line, one, two = x[node], x[s.child[start]], x[s.child[start + (s.degree[node] > 1)]]
+        line, one = x[node], x[s.child[start]]
         is_product = s.kind[node] == PRODUCT
-        if s.degree[node] == 1:
-            line[:lanes] = one[:lanes]
-        elif is_product:
-            for lane in range(lanes):
-                line[lane] = one[lane] * two[lane]
-        else:
-            for lane in range(lanes):
-                line[lane] = one[lane] + two[lane]
-        for slot in range(start + 2, start + s.degree[node]):
+        for lane in range(lanes):
+            line[lane] = one[lane]
+        for slot in range(start + 1, start + s.degree[node]):
             _take_in(is_product, x[s.child[slot]], line, lanes)
 
 
