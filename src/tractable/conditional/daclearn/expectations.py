@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.conditional.daclearn.kernels import sweep_rows, take_out_maximum
-from tractable.conditional.daclearn.products import FeaturePlaces
+from tractable.conditional.daclearn.products import FeaturePlaces, ZeroOneMatrix
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.growing.store import NODES
@@ -28,7 +28,9 @@ class RowEvaluator:
     def __init__(self, structure: ConditionalStructure, rows: ConditionalRows) -> None:
         self.structure = structure
         self.rows = rows
-        self.singles = rows.all_indicators()
+        self._states = rows.all_indicators()
+        self.singles = self._states[structure.kept_input_states]  # (states that are not references, groups)
+        self.single_products = ZeroOneMatrix(self.singles)
         self._indicator = np.ones((1, len(rows.inputs)))
         self._first_state = np.cumsum(rows.input_states) - rows.input_states
         self._memory = np.empty(0)
@@ -48,18 +50,18 @@ class RowEvaluator:
             new = np.ones((len(all_of) - known, len(self.rows.inputs)))
             for i, conjunction in enumerate(all_of[known:]):
                 for column, state in conjunction:
-                    new[i] *= self.singles[self._first_state[column] + state]
+                    new[i] *= self._states[self._first_state[column] + state]
             self._indicator = np.concatenate([self._indicator, new])
         return self._indicator
 
     def sum_over_rows(self, value: Floats) -> Floats:
         """For each feature, its parameter's line of `value`, (params, groups), summed where it holds."""
-        return self._places().sum_over_rows(value, self.indicator)
+        return self._places().sum_over_rows(value)
 
     def count_rows(self, value: Floats, first: int) -> Floats:
         """The same for the features from `first` on only."""
         params, conjunctions = self.structure.params[first:], self.structure.feature_conjunctions[first:]
-        return FeaturePlaces.of(params, conjunctions).sum_over_rows(value, self.indicator)
+        return FeaturePlaces(params, conjunctions, self.indicator).sum_over_rows(value)
 
     def evaluate(self, weights: Floats) -> RowExpectations:
         """The log-partition function of each group, and the probability of each parameter's conditions."""
@@ -90,7 +92,7 @@ class RowEvaluator:
         if self._last is None or self._last[0] is not weights:
             structure = self.structure
             taken_out = np.zeros(len(self.rows.inputs))
-            value = self._places().add_up(weights, self.indicator, structure.circuit.params)
+            value = self._places().add_up(weights, structure.circuit.params)
             take_out_maximum(value, self.rows.target_states, taken_out)
             with np.errstate(over="ignore"):
                 np.exp(value, out=value)
@@ -99,8 +101,9 @@ class RowEvaluator:
 
     def _places(self) -> FeaturePlaces:
         structure = self.structure
-        if self._known_places is None or self._known_places.params.size != structure.items:
-            self._known_places = FeaturePlaces.of(structure.params, structure.feature_conjunctions)
+        if self._known_places is None or self._known_places.features != structure.items:
+            conjunctions = structure.feature_conjunctions
+            self._known_places = FeaturePlaces(structure.params, conjunctions, self.indicator)
         return self._known_places
 
     def _sweep(self, value: Floats, allowed: Floats | None) -> tuple[Floats, Floats]:

@@ -119,7 +119,7 @@ class DACLearnLearner(ConditionalLearner):
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
     ) -> ConditionalLikelihood:
         """The objective of the initial structure, with weights fitted under the priors that suit best."""
-        structure = ConditionalStructure(rows.target_states, rows.input_states)
+        structure = ConditionalStructure(rows.target_states, rows.input_states, rows.most_frequent_inputs())
         priors = Priors(self.l1, self.variance)
         objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
         plant_inputs(objective, chosen_inputs(mutual_information(rows), self.initial_inputs))

@@ -43,6 +43,8 @@ class ConditionalLikelihood(Objective):
         self._priors, self._effort = priors, effort
         self.sample = Sample(structure, train)
         self._valid = None if valid is None else Sample(structure, valid)
+        states = [len(structure.new_states(column)) for column in range(structure.states.size)]
+        self._owner = np.repeat(np.arange(len(states)), states)  # the columns of the states of new features
         self.prior_mean = _log_frequencies(self.sample, smoothing)
         self._start: dict[
             tuple[int, int], Floats
@@ -96,7 +98,7 @@ class ConditionalLikelihood(Objective):
 
         The best gain of a feature is exact, others may be estimates.
         """
-        estimates = np.zeros((items.size, int(self.structure.states.sum())))
+        estimates = np.zeros((items.size, self._owner.size))
         params = self.structure.params[items]
         for param in np.unique(params).tolist():
             which = np.flatnonzero(params == param)
@@ -106,7 +108,7 @@ class ConditionalLikelihood(Objective):
 
     def add_split(self, item: int, column: int) -> None:
         """Follow a split of a feature on a column."""
-        self._add_weights(self._start.get((item, column), np.zeros(int(self.structure.states[column]))))
+        self._add_weights(self._start.get((item, column), np.zeros(len(self.structure.new_states(column)))))
 
     def add_planted(self) -> None:
         """Follow any number of splits of the structure; the new features start with weights of zero."""
@@ -166,15 +168,15 @@ class ConditionalLikelihood(Objective):
         return FeatureExpectations(float(share @ found.log_partition), expected)
 
     def _estimates(self, param: int, items: Ints) -> Floats:
-        """Estimates of what new features of some features of one parameter gain. (items, all states)."""
+        """Estimates of what new features of some features of one parameter gain. (items, new states)."""
         sample, states = self.sample, self._states_of_targets
         conjunctions = self.structure.feature_conjunctions[items]
-        singles, holds = sample.evaluator.singles, sample.evaluator.indicator[conjunctions]
+        inputs, holds = sample.evaluator.single_products, sample.evaluator.indicator[conjunctions]
         model = self.expectations().expected[param]
         mass = sample.rows.group_weight * model
-        slope = (holds * (sample.counts[param] - mass)) @ singles.T
-        curvature = (holds * (mass * (1 - model))) @ singles.T
-        answer = np.zeros((items.size, states + len(singles)))
+        slope = inputs.multiply_transposed(holds * (sample.counts[param] - mass))
+        curvature = inputs.multiply_transposed(holds * (mass * (1 - model)))
+        answer = np.zeros((items.size, self._owner.size))
         answer[:, states:] = estimate_gains(slope, curvature, self._priors)
         for line in np.flatnonzero(conjunctions == 0).tolist():
             answer[line, :states] = self._on_targets(param).estimates(self._priors)
@@ -183,7 +185,7 @@ class ConditionalLikelihood(Objective):
     def _gains(self, item: int, estimates: Floats, least: float) -> Floats:
         """The gain of a feature's split on each column: estimates, and exact values where these are best."""
         structure = self.structure
-        gain = np.add.reduceat(estimates, np.cumsum(structure.states) - structure.states)
+        gain: Floats = np.bincount(self._owner, estimates, structure.states.size).astype(np.float64)
         gain[(structure.states < 2) | (gain <= least)] = 0.0
         for column in np.flatnonzero(gain).tolist():
             if not structure.is_allowed(item, column):
@@ -212,17 +214,16 @@ class ConditionalLikelihood(Objective):
     def _on_input(self, item: int, column: int) -> SplitsOnColumns:
         """The split of a feature on one input."""
         structure, sample = self.structure, self.sample
-        param, states = structure.param_of(item), structure.states_of(column)
+        param = structure.param_of(item)
         holds = sample.evaluator.indicator[structure.conjunction_of(item)]
-        first = self._states_of_targets
-        state = sample.evaluator.singles[states.start - first : states.stop - first]
+        state = sample.evaluator.singles[self._owner[self._states_of_targets :] == column]
         weight, data = sample.rows.group_weight * holds, state @ (sample.counts[param] * holds)
         return SplitsOnColumns(state, self.expectations().expected[param], weight, data)
 
     def _exact_gain(self, item: int, column: int) -> float:
         """The gain of one split. The best weights of its new features are remembered."""
         if self.structure.is_input(column):
-            splits, states = self._on_input(item, column), slice(0, int(self.structure.states[column]))
+            splits, states = self._on_input(item, column), slice(None)
         else:
             splits = self._on_targets(self.structure.param_of(item))
             states = self.structure.states_of(column)

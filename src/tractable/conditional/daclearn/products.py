@@ -1,56 +1,68 @@
 """Sums over features as matrix products, for the parameters that many inputs bear on."""
 
-from typing import NamedTuple
+from typing import Any, final
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.arrays import Floats, Int32s, Ints
 from tractable.conditional.daclearn.kernels import add_features, sum_features
 
 MANY = 8  # conjunctions of inputs from which a parameter is worth a line of a matrix
+SPARSE = 0.15  # part of ones below which only these are kept
 
 
-class FeaturePlaces(NamedTuple):
-    """Where features stand: in a matrix of parameters and conjunctions, or by themselves."""
+@final
+class ZeroOneMatrix:
+    """A matrix of zeros and ones, (lines, rows), of which only the ones are kept if these are few."""
 
-    params: Int32s  # (features,)
-    conjunctions: Int32s  # (features,)
-    dense: Ints  # the parameters that are lines of the matrix
-    used: Ints  # the conjunctions that are columns of the matrix
-    inside: Bools  # (features,) whether a feature is in the matrix
-    line: Ints  # (features inside,)
-    column: Ints  # (features inside,)
+    def __init__(self, dense: Floats) -> None:
+        is_sparse = np.count_nonzero(dense) < SPARSE * dense.size
+        self._matrix: Any = csr_array(dense) if is_sparse else dense
+        self._is_sparse = is_sparse
 
-    @classmethod
-    def of(cls, params: Int32s, conjunctions: Int32s) -> "FeaturePlaces":
-        """The places of features that belong to parameters and hold with conjunctions of inputs."""
-        dense = np.flatnonzero(np.bincount(params, conjunctions > 0) >= MANY)
-        inside = np.isin(params, dense) & (conjunctions > 0)
-        used, column = np.unique(conjunctions[inside], return_inverse=True)
-        line = np.searchsorted(dense, params[inside])
-        return cls(params, conjunctions, dense, used.astype(np.int64), inside, line, column)
+    def multiply(self, left: Floats) -> Floats:
+        """Left times the matrix. Shape (lines of left, rows)."""
+        return np.asarray((self._matrix.T @ left.T).T if self._is_sparse else left @ self._matrix)
 
-    def add_up(self, weights: Floats, indicator: Floats, params: int) -> Floats:
+    def multiply_transposed(self, left: Floats) -> Floats:
+        """Left, (some, rows), times the transposed matrix. Shape (some, lines)."""
+        return np.asarray((self._matrix @ left.T).T if self._is_sparse else left @ self._matrix.T)
+
+
+@final
+class FeaturePlaces:
+    """Where features stand: in a matrix of parameters and conjunctions of inputs, or by themselves."""
+
+    def __init__(self, params: Int32s, conjunctions: Int32s, indicator: Floats) -> None:
+        """`params` and `conjunctions` are (features,); `indicator` is (conjunctions, rows)."""
+        self.features = params.size
+        self._indicator = indicator
+        self._dense = np.flatnonzero(np.bincount(params, conjunctions > 0) >= MANY)
+        inside = np.isin(params, self._dense) & (conjunctions > 0)
+        used, self._column = np.unique(conjunctions[inside], return_inverse=True)
+        self._line: Ints = np.searchsorted(self._dense, params[inside])
+        self._columns = ZeroOneMatrix(indicator[used])
+        self._size = (self._dense.size, used.size)
+        self._inside, self._outside = np.flatnonzero(inside), np.flatnonzero(~inside)
+        self._params, self._conjunctions = params[~inside], conjunctions[~inside]
+
+    def add_up(self, weights: Floats, params: int) -> Floats:
         """For each parameter and row the sum of the weights of its features that hold. (params, rows)."""
-        total = np.zeros((params, indicator.shape[1]))
-        if self.dense.size:
-            matrix = np.zeros((self.dense.size, self.used.size))
-            matrix[self.line, self.column] = weights[self.inside]
-            total[self.dense] = matrix @ self._columns(indicator)
-        alone = np.where(self.inside, 0.0, weights)
-        add_features(alone, self.params, self.conjunctions, indicator, total)
+        total = np.zeros((params, self._indicator.shape[1]))
+        if self._dense.size:
+            matrix = np.zeros(self._size)
+            matrix[self._line, self._column] = weights[self._inside]
+            total[self._dense] = self._columns.multiply(matrix)
+        add_features(weights[self._outside], self._params, self._conjunctions, self._indicator, total)
         return total
 
-    def sum_over_rows(self, value: Floats, indicator: Floats) -> Floats:
+    def sum_over_rows(self, value: Floats) -> Floats:
         """For each feature, its parameter's line of `value`, (params, rows), summed where it holds."""
-        total, outside = np.zeros(self.params.size), ~self.inside
-        alone = np.zeros(int(outside.sum()))
-        sum_features(self.params[outside], self.conjunctions[outside], indicator, value, alone)
-        total[outside] = alone
-        if self.dense.size:
-            matrix = value[self.dense] @ self._columns(indicator).T
-            total[self.inside] = matrix[self.line, self.column]
+        total, alone = np.zeros(self.features), np.zeros(self._outside.size)
+        sum_features(self._params, self._conjunctions, self._indicator, value, alone)
+        total[self._outside] = alone
+        if self._dense.size:
+            matrix = self._columns.multiply_transposed(value[self._dense])
+            total[self._inside] = matrix[self._line, self._column]
         return total
-
-    def _columns(self, indicator: Floats) -> Floats:
-        return indicator if self.used.size == len(indicator) else indicator[self.used]
