@@ -1,17 +1,20 @@
 """What a conditional model expects given each distinct row of inputs, by sweeps over many rows at once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.conditional.daclearn.kernels import sweep_rows, take_out_maximum
+from tractable.conditional.daclearn.kernels import SweepQuestion, sweep_rows, take_out_maximum
 from tractable.conditional.daclearn.products import FeaturePlaces, ZeroOneMatrix
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.growing.store import NODES
+from tractable.threads import default_threads
 
 CACHE = 1 << 16  # values of nodes that are swept together: they stay in a cache of the processor
+WORTH_A_THREAD = 1 << 20  # values of nodes for which another thread pays
 FEWEST_LANES, MOST_LANES = 16, 256
 
 
@@ -34,6 +37,7 @@ class RowEvaluator:
         self._indicator = np.ones((1, len(rows.inputs)))
         self._first_state = np.cumsum(rows.input_states) - rows.input_states
         self._memory = np.empty(0)
+        self._pool = ThreadPoolExecutor(default_threads())
         self._known_places: FeaturePlaces | None = None
         self._last: tuple[Floats, Floats, Floats] | None = None  # weights, parameters, what was taken out
 
@@ -115,16 +119,23 @@ class RowEvaluator:
         groups, states, nodes = value.shape[1], int(self.rows.target_states.sum()), int(s.used[NODES])
         asked = params if allowed is None else np.arange(1, states + 1, dtype=np.int32)
         root, share = np.empty(groups), np.empty((asked.size, groups))
-        memory = self._buffers(
-            nodes, min(max(groups, 1), int(np.clip(CACHE // nodes, FEWEST_LANES, MOST_LANES)))
-        )
-        memory[0, 1 : states + 1] = 1.0 if allowed is None else allowed[:, None]
-        sweep_rows(s, order, params, value, asked, root, share, memory)
+        parts = max(1, min(default_threads(), groups * nodes // WORTH_A_THREAD))
+        lanes = int(np.clip(CACHE // nodes, FEWEST_LANES, MOST_LANES))
+        memory = self._buffers(parts, nodes, min(max(groups, 1), lanes))
+        memory[:, 0, 1 : states + 1] = 1.0 if allowed is None else allowed[:, None]
+        question = SweepQuestion(s, order, params, asked)
+        ends = [groups * part // parts for part in range(parts + 1)]
+
+        def sweep(part: int) -> None:
+            sweep_rows(question, ends[part], ends[part + 1], value, root, share, memory[part])
+
+        for _ in self._pool.map(sweep, range(parts)) if parts > 1 else map(sweep, range(parts)):
+            pass
         return root, share
 
-    def _buffers(self, nodes: int, lanes: int) -> Floats:
-        """Values and flows, not filled in. Shape (2, nodes, lanes)."""
-        size = 2 * nodes * lanes
+    def _buffers(self, parts: int, nodes: int, lanes: int) -> Floats:
+        """Values and flows for each thread, not filled in. Shape (parts, 2, nodes, lanes)."""
+        size = 2 * parts * nodes * lanes
         if self._memory.size < size:
             self._memory = np.empty(2 * size)
-        return self._memory[:size].reshape(2, nodes, lanes)
+        return self._memory[:size].reshape(parts, 2, nodes, lanes)

@@ -54,12 +54,12 @@ def _split_states(objective: ConditionalLikelihood, target: int) -> list[int]:
 
 
 def plant_tree(objective: ConditionalLikelihood, forest: Forest) -> None:
-    """Split every state of each target on its parent in a tree, targets far from the root first."""
+    """Split states of each target, as for inputs, on its parent in a tree, far from the root first."""
     structure = objective.structure
     for target in forest.order[::-1].tolist():
         parent = int(forest.parent[target])
         if parent >= 0:
-            for feature in range(*structure.states_of(target).indices(int(structure.states.sum()))):
+            for feature in _split_states(objective, target):
                 structure.split(feature, parent)
     objective.add_planted()
 

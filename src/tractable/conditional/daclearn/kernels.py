@@ -4,6 +4,8 @@ Feature i belongs to parameter `param[i]` of the circuit over targets, and its c
 conjunction `conjunction[i]`, which holds in the distinct input rows where `indicator` is one.
 """
 
+from typing import NamedTuple
+
 from tractable.arrays import Floats, Int32s, Ints
 from tractable.circuit import PRODUCT
 from tractable.compiled import fused_kernel, merged_with, njit
@@ -51,33 +53,42 @@ def take_out_maximum(log_value: Floats, states: Ints, taken_out: Floats) -> None
         first += states[column]
 
 
+class SweepQuestion(NamedTuple):
+    """A circuit, the leaves whose values are given, and the nodes that are asked about."""
+
+    store: Store
+    order: Int32s  # of evaluation, of inner nodes
+    leaves: Int32s
+    asked: Int32s
+
+
 @fused_kernel
 def sweep_rows(
-    s: Store, order: Int32s, leaves: Int32s, value: Floats, asked: Int32s, root: Floats, share: Floats,
-    memory: Floats,
-) -> None:  # fmt: skip
-    """Sweep a circuit up and down for all rows, as many side by side as there are lanes in `memory`.
+    q: SweepQuestion, first: int, last: int, value: Floats, root: Floats, share: Floats, memory: Floats
+) -> None:
+    """Sweep a circuit up and down for some rows, as many side by side as there are lanes in `memory`.
 
     `value`, (leaves, rows), are the values of some leaves; those of all others are in `memory` already,
     which is (2, nodes, lanes). `root` becomes the value of the root, (rows,), and `share` the part of it that
     passes the nodes that are asked about, (asked, rows).
     """
-    lanes, rows, last = memory.shape[2], value.shape[1], order[order.size - 1]
+    s, order, leaves, asked = q.store, q.order, q.leaves, q.asked
+    lanes, top = memory.shape[2], order[order.size - 1]
     x, flow = memory[0], memory[1]
-    for at in range(0, rows, lanes):
-        many = min(lanes, rows - at)
+    for at in range(first, last, lanes):
+        many = min(lanes, last - at)
         for i in range(leaves.size):
             line, given = x[leaves[i]], value[i]
             for lane in range(many):
                 line[lane] = given[at + lane]
         _go_up(s, order, x, many)
         for lane in range(many):
-            root[at + lane] = x[last, lane]
+            root[at + lane] = x[top, lane]
         for node in range(s.used[0]):
             for lane in range(many):
                 flow[node, lane] = 0.0
         for lane in range(many):
-            flow[last, lane] = 1.0
+            flow[top, lane] = 1.0
         _go_down(s, order, x, flow, many)
         for i in range(asked.size):
             line, found = flow[asked[i]], share[i]

@@ -71,10 +71,10 @@ class DACLearnLearner(ConditionalLearner):
         search=Between(0.05, 5, log=True),
     )
     split_cost: float = setting(
-        2.0,
+        1.0,
         "Conditional log-likelihood in nats, over all rows, that a split must gain.",
         at_least=0,
-        search=Between(1, 10),
+        search=Between(0.5, 10),
     )
     edge_cost: float = setting(
         0.1,
@@ -93,7 +93,7 @@ class DACLearnLearner(ConditionalLearner):
         24, "Maximum number of splits, each of other targets, between two fits of the weights.", at_least=1
     )
     patience: int = setting(
-        50,
+        100,
         "Early stopping: the search ends after this many splits without a better score on the validation"
         " rows.",
         at_least=1,
