@@ -7,7 +7,7 @@ from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.statistics.forests import Forest, best_forest
 
-LEAST_GAIN = 2.0  # nats over all rows that a link of the tree, or an input, must be worth
+LEAST_GAIN = 2.0  # nats over all rows that a link of the tree must be worth
 
 
 def mutual_information(rows: ConditionalRows) -> Floats:
@@ -27,12 +27,10 @@ def mutual_information(rows: ConditionalRows) -> Floats:
     return answer
 
 
-def chosen_inputs(information: Floats, most: int) -> list[Ints]:
-    """Up to `most` inputs of highest mutual information with each target, best first."""
+def chosen_inputs(information: Floats, most: int, least: float = LEAST_GAIN) -> list[Ints]:
+    """Up to `most` inputs of highest mutual information with each target, above `least`; best first."""
     order = np.argsort(-information, axis=1, kind="stable")[:, :most]
-    return [
-        line[information[target, line] > LEAST_GAIN].astype(np.int64) for target, line in enumerate(order)
-    ]
+    return [line[information[target, line] > least].astype(np.int64) for target, line in enumerate(order)]
 
 
 def plant_inputs(objective: ConditionalLikelihood, inputs: list[Ints]) -> None:

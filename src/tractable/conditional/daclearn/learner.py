@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from tractable.arrays import Ints
 from tractable.conditional.daclearn.freeze import freeze_conditional
 from tractable.conditional.daclearn.initial import (
     chosen_inputs,
@@ -52,6 +53,12 @@ class DACLearnLearner(ConditionalLearner):
         "Maximum number of inputs, those of highest mutual information, that each target begins with.",
         at_least=0,
     )
+    initial_gain: tuple[float, ...] = setting(
+        (20.0, 6.0, 2.0),
+        "Mutual information in nats, over all rows, that such an input must have at least. The threshold that"
+        " suits the validation rows best is taken, the last without validation rows.",
+        at_least=0,
+    )
     intervals: int = setting(
         8,
         "Maximum number of intervals, with about equally many rows, through which a numeric input is seen.",
@@ -65,7 +72,7 @@ class DACLearnLearner(ConditionalLearner):
         search=Between(0.1, 5, log=True),
     )
     variance: float = setting(
-        0.5,
+        2.0,
         "Variance of the Gaussian prior of a feature weight that the search for priors begins with.",
         at_least=1e-9,
         search=Between(0.05, 5, log=True),
@@ -106,7 +113,7 @@ class DACLearnLearner(ConditionalLearner):
         rows = conditional_rows(whole, cuts)
         held_out = None if held is None else conditional_rows(held, cuts)
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            objective = self._plant(rows, held_out, watch)
+            objective = self._best_planted(rows, held_out, watch)
             costs = SplitCosts(
                 split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges,
                 least_support=self.min_support, least_edge=LEAST_PART * self.edge_cost, batch=self.batch,
@@ -115,18 +122,34 @@ class DACLearnLearner(ConditionalLearner):
             finish_weights(objective, watch)
         return Learned(freeze_conditional(objective.structure, table.schema, objective.weights, cuts))
 
-    def _plant(
+    def _best_planted(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
     ) -> ConditionalLikelihood:
-        """The objective of the initial structure, with weights fitted under the priors that suit best."""
+        """The initial structure and priors that suit the validation rows best."""
+        information = mutual_information(rows)
+        best: ConditionalLikelihood | None = None
+        for least in self.initial_gain if valid is not None else self.initial_gain[-1:]:
+            inputs = chosen_inputs(information, self.initial_inputs, least)
+            planted = self._plant(rows, valid, inputs, watch)
+            if best is None or planted.score > best.score:
+                best = planted
+            if watch.should_stop():
+                break
+        assert best is not None
+        choose_priors(best, PLANTED_EFFORT, PLANTED_FITS, watch)
+        return best
+
+    def _plant(
+        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints], watch: Watch
+    ) -> ConditionalLikelihood:
+        """The objective of an initial structure, with fitted weights."""
         structure = ConditionalStructure(rows.target_states, rows.input_states, rows.most_frequent_inputs())
         priors = Priors(self.l1, self.variance)
         objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
-        plant_inputs(objective, chosen_inputs(mutual_information(rows), self.initial_inputs))
+        plant_inputs(objective, inputs)
         objective.fit(PLANTED_EFFORT, watch)
         plant_tree(objective, residual_forest(objective))
         objective.fit(PLANTED_EFFORT, watch)
-        choose_priors(objective, PLANTED_EFFORT, PLANTED_FITS, watch)
         return objective
 
 
