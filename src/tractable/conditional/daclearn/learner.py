@@ -130,13 +130,13 @@ class DACLearnLearner(ConditionalLearner):
         best: ConditionalLikelihood | None = None
         for least in self.initial_gain if valid is not None else self.initial_gain[-1:]:
             inputs = chosen_inputs(information, self.initial_inputs, least)
-            planted = self._plant(rows, valid, inputs, watch)
+            planted = self._plant(rows, valid, inputs, watch.part(f"inputs {least}"))
             if best is None or planted.score > best.score:
                 best = planted
             if watch.should_stop():
                 break
         assert best is not None
-        choose_priors(best, PLANTED_EFFORT, PLANTED_FITS, watch)
+        choose_priors(best, PLANTED_EFFORT, PLANTED_FITS, watch.part("planted"))
         return best
 
     def _plant(
@@ -147,19 +147,19 @@ class DACLearnLearner(ConditionalLearner):
         priors = Priors(self.l1, self.variance)
         objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
         plant_inputs(objective, inputs)
-        objective.fit(PLANTED_EFFORT, watch)
+        objective.fit(PLANTED_EFFORT, watch.part("inputs"))
         plant_tree(objective, residual_forest(objective))
-        objective.fit(PLANTED_EFFORT, watch)
+        objective.fit(PLANTED_EFFORT, watch.part("tree"))
         return objective
 
 
 def finish_weights(objective: ConditionalLikelihood, watch: Watch) -> None:
     """Fit all weights to convergence, and under other priors, unless the validation rows are against it."""
     before, priors = objective.snapshot(), objective.priors
-    objective.fit(FINAL_EFFORT, watch)
+    objective.fit(FINAL_EFFORT, watch.part("weights"))
     if not objective.improves_on(before):
         objective.change_priors(priors, before.weights)
-    choose_priors(objective, LAST_EFFORT, LAST_FITS, watch)
+    choose_priors(objective, LAST_EFFORT, LAST_FITS, watch.part("last"))
 
 
 def require_categorical_targets(schema: Schema) -> None:

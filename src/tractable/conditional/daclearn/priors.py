@@ -26,7 +26,7 @@ def choose_priors(objective: ConditionalLikelihood, effort: FitEffort, most: int
             tried.add(_key(other))
             fits += 1
             objective.change_priors(other, best.weights)
-            objective.fit(effort)
+            objective.fit(effort, watch.part(f"priors {fits}"))
             if objective.score > best.score:
                 best, priors, searching = objective.snapshot(), other, True
                 break
