@@ -109,3 +109,9 @@ def test_the_start_of_a_command_is_measured_in_an_empty_folder() -> None:
     (cost,) = printed("startup.py", "--only", "help", "--turns", 1).values()
     assert 0 < cost["CPU"] < 30
     assert cost["wall"] > 0
+
+
+def test_conditional_expectations_are_timed_beside_marginals() -> None:
+    (speed,) = printed("conditional.py", "--quick").values()
+    assert speed["ratio"] == pytest.approx(speed["expectations"] / speed["marginals of the engine"])
+    assert min(speed.values()) > 0

@@ -19,12 +19,16 @@ from tractable.conditional.daclearn.initial import (
     residual_forest,
 )
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
+from tractable.conditional.daclearn.priors import choose_priors
+from tractable.conditional.daclearn.products import FeaturePlaces, ZeroOneMatrix
 from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
 from tractable.conditional.daclearn.sample import Sample
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
-from tractable.growing import FitEffort, Priors
+from tractable.growing import FitEffort, Priors, SplitCosts
+from tractable.growing.search import SplitSearch
+from tractable.progress import Watch
 
 TARGETS, INPUTS = (2, 3, 2), (2, 3)
 NO_CUTS = [np.zeros(0), np.zeros(0)]  # both inputs are categorical
@@ -81,7 +85,7 @@ def grow(structure: ConditionalStructure, draws: list[tuple[int, int]]) -> None:
 
 
 def fresh() -> ConditionalStructure:
-    return ConditionalStructure(np.array(TARGETS), np.array(INPUTS))
+    return ConditionalStructure(np.array(TARGETS), np.array(INPUTS), np.array([1, 2]))
 
 
 SPLITS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 4)), max_size=8)
@@ -176,9 +180,9 @@ def test_an_exact_gain_is_what_the_best_weights_of_the_new_features_add(item: in
     model.fit(FitEffort(5, 0.0))
     if not model.structure.is_allowed(item, column):
         pytest.skip("features with conditions on inputs are not split on targets")
-    gain = model._exact_gain(item, column, model._splits(item))
+    gain = model._exact_gain(item, column)
     before, base = model.weights, total_likelihood(model, model.weights)
-    size = int(model.structure.states[column])
+    size = len(model.structure.new_states(column))
     model.structure.split(item, column)
 
     def loss(d: Floats) -> float:
@@ -222,13 +226,68 @@ def test_numeric_inputs_are_seen_through_intervals_of_equally_many_rows() -> Non
     assert rows.inputs[rows.group, 0].tolist() == [0, 0, 0, 1, 1, 2, 3, 3, 3, 1, 1, 1]
     structure = ConditionalStructure(rows.target_states, rows.input_states)
     structure.split(0, 1)
-    weights = np.array([0.5, 0.1, 1.0, 2.0, 3.0, 4.0])
+    weights = np.array([0.5, 0.1, 2.0, 3.0, 4.0])
     graph = freeze_conditional(structure, data.schema, weights, cuts)
     asked = np.array([[0, -1e300], [0, 2.0], [0, 2.1], [0, 4.5], [0, 1e300], [1, 4.5]])
-    np.testing.assert_allclose(log_values(graph, asked), [1.5, 1.5, 2.5, 3.5, 4.5, 0.1], atol=1e-12)
+    np.testing.assert_allclose(log_values(graph, asked), [0.5, 0.5, 2.5, 3.5, 4.5, 0.1], atol=1e-12)
 
 
 def test_an_input_of_one_value_is_one_interval() -> None:
     columns = (Variable("y", "categorical", (0, 1)), Variable("x", "real", (), "input"))
     data = Table(Schema(columns), np.array([[0.0, 7.0], [1.0, 7.0]]))
     assert [cut.size for cut in input_cuts(data, 4)] == [0]
+
+
+@pytest.mark.parametrize("ones", [0.05, 0.6])
+def test_matrix_products_of_features_are_their_sums(ones: float) -> None:
+    rng = np.random.default_rng(0)
+    indicator = (rng.random((30, 50)) < ones).astype(float)
+    indicator[0] = 1.0
+    pairs = rng.permutation([(p, c) for p in range(6) for c in range(30)])[:90].astype(np.int32)
+    pairs = np.concatenate([pairs, [[6, 3], [7, 0]]]).astype(np.int32)  # parameters of one feature each
+    weights, value = rng.normal(size=len(pairs)), rng.normal(size=(8, 50))
+    places = FeaturePlaces(pairs[:, 0].copy(), pairs[:, 1].copy(), indicator)
+    expected = np.zeros((8, 50))
+    for (param, conjunction), weight in zip(pairs, weights, strict=True):
+        expected[param] += weight * indicator[conjunction]
+    np.testing.assert_allclose(places.add_up(weights, 8), expected, atol=1e-12)
+    sums = [value[param] @ indicator[conjunction] for param, conjunction in pairs]
+    np.testing.assert_allclose(places.sum_over_rows(value), sums, atol=1e-12)
+    np.testing.assert_allclose(ZeroOneMatrix(indicator).multiply_transposed(value), value @ indicator.T)
+
+
+def validated(priors: Priors) -> ConditionalLikelihood:
+    """A model of some rows that is judged by others, with some splits."""
+    train, valid = (conditional_rows(table(seed=seed), NO_CUTS) for seed in (0, 1))
+    model = ConditionalLikelihood(fresh(), train, valid, priors)
+    grow(model.structure, [(0, 3), (2, 4), (0, 1)])
+    model.add_planted()
+    model.fit(FitEffort(20, 1e-9))
+    return model
+
+
+def test_priors_are_chosen_that_suit_the_validation_rows_better() -> None:
+    model = validated(Priors(0.01, 100.0))
+    before = model.score
+    choose_priors(model, FitEffort(20, 1e-9), 12, Watch())
+    assert model.score > before
+    assert model.priors.l1 > 0.01 or model.priors.variance < 100
+    best = model.score
+    choose_priors(model, FitEffort(20, 1e-9), 12, Watch())
+    assert model.score >= best
+
+
+def test_splits_of_one_batch_are_of_different_targets_and_their_model_is_that_of_enumeration() -> None:
+    model = validated(Priors(0.0, 1.0))
+    search = SplitSearch(model, SplitCosts(split=0.0, edge=1e-6, max_edges=10_000, batch=3), Watch())
+    begun, largest = model.structure.splits, 0
+    while search.advance():
+        made = model.structure.history[begun:].tolist()
+        touched = [model.structure.touched_columns(item, column) for item, column in made]
+        assert sum(map(len, touched)) == len(set.union(*touched))
+        begun, largest = model.structure.splits, max(largest, len(made))
+        if begun > 30:
+            break
+    assert largest > 1
+    found = model.sample.mean_log_likelihood(model.weights) * model.sample.total
+    assert found == pytest.approx(total_likelihood(model, model.weights), abs=1e-9)

@@ -199,6 +199,29 @@ def test_a_circuit_out_of_time_comes_back_as_it_was() -> None:
     assert len(found.train) == 1
 
 
+class _Impatient(Watch):
+    """Tells the work to stop at its third question, which is in the middle of the first iteration."""
+
+    asked = 0
+
+    def should_stop(self) -> bool:
+        self.asked += 1
+        return self.asked >= 3
+
+
+def test_an_iteration_ends_with_the_step_after_which_time_is_over() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (60, 3)).astype(float)
+    table = Table(discrete_schema([2, 2, 2]), rows)
+    graph = random_graph(rng, 3, 30)
+    how = Discriminative(targets=("x0",), l1=0.0, deviation=10.0)
+    scores = {}
+    for name, watch in (("short", _Impatient()), ("long", Watch())):
+        scores[name] = fit(graph, table, replace(how, iterations=1), rng, watch=watch).train
+    assert len(scores["short"]) == 2
+    assert scores["short"][0] < scores["short"][1] < scores["long"][1]
+
+
 def test_leaves_over_numbers_stay_as_they_are() -> None:
     schema = Schema((Variable("x", "real"), Variable("y", states=(0, 1))))
     b = Builder(schema)

@@ -27,7 +27,8 @@ from tractable.progress import State, Watch
 LOOK_AHEAD = 4  # costs up to this many times what a candidate can afford are found exactly, for cheaper edges
 FULL = 0.01  # the search ends when less than this part of `max_edges` is left
 ITEMS_PER_SPLIT = 200  # all gains are found anew after one split for every so many items
-LEAST_EDGE_COST = 1e-6  # nats: below this, edges are not made cheaper any more
+PART_OF_FIRST = 0.2  # of the score of a batch's first split that the others must reach
+LEAST_EDGE_COST = 1e-6  # nats: below this, edges are not made cheaper any more, unless told otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,8 @@ class SplitCosts:
     edge: float  # nats that each new edge must gain at first; this is halved while no split gains enough
     max_edges: int  # the most edges that the circuit may have
     least_support: float = 0.0  # the part of the rows in which an item must hold to be split
+    least_edge: float = LEAST_EDGE_COST  # nats: from here on edges are not made cheaper
+    batch: int = 1  # the most splits, of parts of the model that are apart, between two fits of the weights
 
 
 class BestFirst:
@@ -50,6 +53,9 @@ class BestFirst:
         self.table = CandidateTable(self.structure.states.size, costs.split, costs.edge)
         self._costs = costs
         self._all_refreshed_at = 0  # splits made when the gains of all items were last found
+        self._begun = 0  # splits made before the batch
+        self._touched: set[int] = set()  # the columns that splits of the batch are about
+        self._least = 0.0  # score of a split that joins the batch
 
     @property
     def splits(self) -> int:
@@ -57,22 +63,46 @@ class BestFirst:
         return self.structure.splits
 
     def advance(self) -> bool:
-        """Make the best split and fit the weights; false if there is no split to make, or no time for it."""
-        table = self.table
+        """Make the best splits and fit the weights; false if there is no split to make, or no time for it."""
         self._add_items()
+        self._begun, self._touched, self._least = self.splits, set(), 0.0
+        while self.splits - self._begun < self._costs.batch:
+            found = self._find_best()
+            if found is None:
+                break
+            self._split(*found)
+        if self.splits == self._begun:
+            return False
+        self.table.end_deferral()
+        self.objective.fit()
+        return True
+
+    def _find_best(self) -> tuple[int, int] | None:
+        """The item and column of the best split; None if there is none for this batch."""
+        table = self.table
         while not self.watch.should_stop():
             item = table.best_item()
             if item < 0:
-                if not self._finds_more():
-                    return False
+                if self._touched or not self._finds_more():
+                    return None
             elif not self._refresh_best(item):
                 column = table.best_column(item)
                 if not self.structure.is_allowed(item, column):
                     table.rule_out(item, column)
                 elif self._is_best(item, column):
-                    self._split(item, column)
-                    return True
-        return False
+                    if self._joins_batch(item, column):
+                        return item, column
+                    table.defer(item)
+        return None
+
+    def _joins_batch(self, item: int, column: int) -> bool:
+        """Whether a split is of another part of the model than those of the batch, and about as good."""
+        touched, score = self.structure.touched_columns(item, column), self.table.score(item, column)
+        if self._costs.batch > 1 and (touched & self._touched or score < self._least):
+            return False
+        self._least = max(self._least, PART_OF_FIRST * score)
+        self._touched |= touched
+        return True
 
     def state(self) -> State:
         """The splits that were made, the weights and what is known about candidates."""
@@ -101,7 +131,6 @@ class BestFirst:
     def _split(self, item: int, column: int) -> None:
         self.structure.split(item, column)
         self.objective.add_split(item, column)
-        self.objective.fit()
         self.table.rule_out(item, slice(None) if self.structure.replaces else column)
 
     def _is_best(self, item: int, column: int) -> bool:
@@ -134,7 +163,7 @@ class BestFirst:
 
     def _make_edges_cheaper(self) -> bool:
         """Halve what edges must gain; false if no candidate can profit from that."""
-        if self.table.edge_cost < LEAST_EDGE_COST or not self.table.has_candidates():
+        if self.table.edge_cost < self._costs.least_edge or not self.table.has_candidates():
             return False
         self.table.halve_edge_cost()
         return True
@@ -143,10 +172,16 @@ class BestFirst:
         return self._costs.max_edges - self.structure.edges
 
     def _refresh_best(self, item: int) -> bool:
-        """Find the gains of the best item anew, and of others that seem good; false if it is up to date."""
-        if not self.objective.gains_change or self.table.refreshed_at[item] == self.splits:
+        """Find the gains of the best item anew, and of others that seem good; false if it is up to date.
+
+        Within a batch the item is put off instead, because the weights will be fitted soon.
+        """
+        if not self.objective.gains_change or self.table.refreshed_at[item] >= self._begun:
             return False
-        stale = self.table.best_stale_items(self.splits, self.objective.batch_size)
+        if self._touched:
+            self.table.defer(item)
+            return True
+        stale = self.table.best_stale_items(self._begun, self.objective.batch_size)
         self._refresh(stale)
         return bool(stale.size)
 
@@ -154,7 +189,7 @@ class BestFirst:
         """Find the gains of all items anew; false if they are up to date."""
         if not self.objective.gains_change:
             return False
-        stale = self.table.stale_items(self.splits)
+        stale = self.table.stale_items(self._begun)
         self._refresh(stale)
         return bool(stale.size)
 

@@ -32,6 +32,7 @@ class CandidateTable:
         self.refreshed_at = np.zeros(64, dtype=np.int64)  # splits made when the gains of an item were found
         self._estimated_at = np.zeros(64)  # edges of the circuit when costs were estimated; 0 if never
         self._best = np.zeros(64)  # the best score of each item
+        self._deferred: list[int] = []
 
     def add_items(self, items: int) -> None:
         """Append items; until their gains are set they are neither best nor stale."""
@@ -92,6 +93,16 @@ class CandidateTable:
         """Rule out for ever the split of an item on a column, or on all."""
         self._gain[item, column] = -np.inf
         self._rank(np.array([item]))
+
+    def defer(self, item: int) -> None:
+        """Let an item not be the best one until the end of deferral."""
+        self._best[item] = -np.inf
+        self._deferred.append(item)
+
+    def end_deferral(self) -> None:
+        """Let all items be the best ones again."""
+        self._rank(np.array(self._deferred, dtype=np.int64))
+        self._deferred.clear()
 
     def halve_edge_cost(self) -> None:
         """Halve what new edges must gain."""

@@ -11,8 +11,7 @@ class SplitSearch(BestFirst):
     def __init__(self, objective: Objective, costs: SplitCosts, watch: Watch) -> None:
         super().__init__(objective, costs, watch)
         self._best: Snapshot | None = None
-        self._reported: list[float | None] = []  # the scores of all reports
-        self._planted = self.splits  # before the search began
+        self._reported: list[tuple[int, float | None]] = []  # the splits and scores of all reports
 
     def resume(self) -> bool:
         """Go to the last checkpoint of an earlier run; false if there is none.
@@ -22,11 +21,10 @@ class SplitSearch(BestFirst):
         saved = self.watch.checkpoint()
         if saved is None:
             return False
-        splits, weights, score = saved["best"]
-        self._best = Snapshot(splits, weights, score)
-        for done, each in enumerate(saved["reported"]):
-            self.objective.replay(saved["history"][: self._planted + done])
-            self._report(each)
+        self._best = Snapshot(*saved["best"])
+        for splits, score in saved["reported"]:
+            self.objective.replay(saved["history"][:splits])
+            self._report(score)
         self.restore(saved)
         return True
 
@@ -52,7 +50,7 @@ class SplitSearch(BestFirst):
             objective.restore(self._best.weights)
 
     def _report(self, score: float | None) -> None:
-        self._reported.append(score)
+        self._reported.append((self.splits, score))
         self.watch.report(f"{self.structure.edges:,} edges, splits", self.splits, None, score)
 
     def _search_state(self) -> State:

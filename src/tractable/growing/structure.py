@@ -74,6 +74,10 @@ class Structure(ABC):
         """Estimates of how many edges splits on some columns would add. Both have shape (columns,)."""
         return self.circuit.estimate_edge_costs(self._items[item], columns, replace=self.replaces)
 
+    def touched_columns(self, item: int, column: int) -> set[int]:
+        """The columns whose distribution a split changes most: splits of others may be made along with it."""
+        return set(range(self.states.size))
+
     def split(self, item: int, column: int) -> range:
         """Split an item on a column, and answer with the new items, one for each state of the column."""
         first = self.items

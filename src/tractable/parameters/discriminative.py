@@ -91,7 +91,7 @@ class Discriminative(Method):
         yield Step(graph, climb.start_score, away) if after is None else after
         while True:
             watch.break_off()
-            away = climb.improve(away)
+            away = climb.improve(away, watch)
             better = climb.graph_at(away)
             yield Step(better, climb.score(better), away)
 
@@ -153,20 +153,27 @@ class _Climb:
         clamped, free = (self._open.log_values(graph, some.values) for some in (self._rows, self._free))
         return self._rows.mean(clamped) - self._free.mean(free)
 
-    def improve(self, away: Floats) -> Floats:
+    def improve(self, away: Floats, watch: Watch) -> Floats:
         """The distance from the start after some quasi-Newton steps; it never makes the loss larger.
 
+        The watch may end it after each of them.
         With an L1 penalty the distance is a difference of two numbers from zero up, whose sum is penalised.
         """
         if not away.size:
             return away
         split = self._l1 > 0
+
+        def stop_if_told(xk: Floats) -> None:  # SciPy goes by this name
+            if watch.should_stop():
+                raise StopIteration  # SciPy answers with what was reached
+
         found = minimize(
             self._split_objective if split else self._objective,
             np.concatenate([np.maximum(away, 0), np.maximum(-away, 0)]) if split else away,
             jac=True,
             method="L-BFGS-B",
             bounds=[(0, None)] * (2 * away.size) if split else None,
+            callback=stop_if_told,
             options={"maxiter": QUASI_NEWTON_STEPS, "ftol": 1e-12, "gtol": 1e-8},
         )
         if not found.fun <= self._loss:

@@ -74,16 +74,14 @@ def _potentials(structure: ConditionalStructure, weights: Floats, nodes: _Nodes,
         factors = [potential[feature]]
         for new in structure.groups_of(feature):
             column = structure.conditions[new][-1][0]
-            size = int(structure.states[column])
-            if not counts[new : new + size].any():
-                continue
-            counts[feature] = True
-            indicator = structure.states_of(column).start
-            below = [
-                nodes.add(PRODUCT, [indicator + k, potential[new + k]]) if counts[new + k] else indicator + k
-                for k in range(size)
-            ]
-            factors.append(nodes.add(SUM, below))
+            below = structure.states_of(column)
+            children = list(range(below.start, below.stop))  # indicators
+            for i, state in enumerate(structure.new_states(column)):
+                if counts[new + i]:
+                    counts[feature] = True
+                    children[state] = nodes.add(PRODUCT, [children[state], potential[new + i]])
+            if max(children) >= below.stop:
+                factors.append(nodes.add(SUM, children))
         if len(factors) > 1:
             potential[feature] = nodes.add(PRODUCT, factors)
     return potential

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.compiled import inner, kernel
 from tractable.growing import Priors
 
 ROUNDS = 30  # of coordinate ascent over the states of a column, at most
@@ -34,24 +35,45 @@ def exact_gain(model: Floats, weight: Floats, data: Floats, priors: Priors) -> S
     (states,).
     """
     d = np.zeros(len(model))
-    scale = np.ones(weight.size)
+    gain = best_weights(model, weight, data, priors, np.ones(weight.size), d)
+    return SplitGain(gain - priors.cost(d), d)
+
+
+@kernel
+def best_weights(
+    model: Floats, weight: Floats, data: Floats, priors: Priors, scale: Floats, d: Floats
+) -> float:
+    """Fill in the best weights `d`, (states,), one after the other until none changes.
+
+    Answers with the gain before the cost of priors. `scale`, ones at first, becomes what the partition
+    function of each group is multiplied by.
+    """
     for _ in range(ROUNDS):
         moved = 0.0
-        for k, p in enumerate(model):
-            old = d[k]
-            rest = np.maximum(scale - p * np.exp(old), 0.0)
-            d[k] = _best_weight(p, rest, weight, float(data[k]), priors, old)
-            scale = rest + p * np.exp(d[k])
+        for k in range(d.size):
+            p, old = model[k], d[k]
+            grown = np.exp(old)
+            for g in range(scale.size):
+                scale[g] = max(scale[g] - p[g] * grown, 0.0)
+            d[k] = _best_weight(p, scale, weight, data[k], priors, old)
+            grown = np.exp(d[k])
+            for g in range(scale.size):
+                scale[g] += p[g] * grown
             moved = max(moved, abs(d[k] - old))
         if moved < CLOSE:
             break
-    scale = np.maximum(scale, 1e-300)
-    return SplitGain(float(d @ data - weight @ np.log(scale)) - priors.cost(d), d)
+    gain = 0.0
+    for k in range(d.size):
+        gain += d[k] * data[k]
+    for g in range(scale.size):
+        gain -= weight[g] * np.log(max(scale[g], 1e-300))
+    return gain
 
 
+@inner
 def _best_weight(p: Floats, rest: Floats, weight: Floats, data: float, priors: Priors, d: float) -> float:
     """The best weight of one feature, while those of the others stay, by bounded Newton steps."""
-    slope = data - float(weight @ (p / np.maximum(rest + p, 1e-300)))
+    slope = data - _expected(p, rest, weight, 1.0)[0]
     if abs(slope) <= priors.l1:
         return 0.0
     sign = 1.0 if slope > 0 else -1.0
@@ -59,17 +81,31 @@ def _best_weight(p: Floats, rest: Floats, weight: Floats, data: float, priors: P
     if d * sign <= 0:
         d = sign * 1e-3
     for _ in range(STEPS):
-        grown = p * np.exp(d)
-        share = grown / np.maximum(rest + grown, 1e-300)
-        slope = data - float(weight @ share) - priors.l1 * sign - d / priors.variance
-        low, high = (d, high) if slope > 0 else (low, d)
-        step = slope / (float(weight @ (share * (1 - share))) + 1 / priors.variance)
+        expected, variance = _expected(p, rest, weight, np.exp(d))
+        slope = data - expected - priors.l1 * sign - d / priors.variance
+        if slope > 0:
+            low = d
+        else:
+            high = d
+        step = slope / (variance + 1 / priors.variance)
         if abs(step) < 0.1 * CLOSE:
             break
         d += min(max(step, -2.0), 2.0)
         if not low < d < high:
             d = 0.5 * (low + high)
     return d
+
+
+@inner
+def _expected(p: Floats, rest: Floats, weight: Floats, factor: float) -> tuple[float, float]:
+    """How many rows a feature holds in, if its probability is multiplied by a factor, and their variance."""
+    total, variance = 0.0, 0.0
+    for g in range(p.size):
+        grown = p[g] * factor
+        share = grown / max(rest[g] + grown, 1e-300)
+        total += weight[g] * share
+        variance += weight[g] * share * (1 - share)
+    return total, variance
 
 
 def estimate_gains(slope: Floats, curvature: Floats, priors: Priors) -> Floats:

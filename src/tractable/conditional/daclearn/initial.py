@@ -7,7 +7,7 @@ from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.statistics.forests import Forest, best_forest
 
-LEAST_GAIN = 2.0  # nats over all rows that a link of the tree, or an input, must be worth
+LEAST_GAIN = 2.0  # nats over all rows that a link of the tree must be worth
 
 
 def mutual_information(rows: ConditionalRows) -> Floats:
@@ -27,33 +27,39 @@ def mutual_information(rows: ConditionalRows) -> Floats:
     return answer
 
 
-def chosen_inputs(information: Floats, most: int) -> list[Ints]:
-    """Up to `most` inputs of highest mutual information with each target, best first."""
+def chosen_inputs(information: Floats, most: int, least: float = LEAST_GAIN) -> list[Ints]:
+    """Up to `most` inputs of highest mutual information with each target, above `least`; best first."""
     order = np.argsort(-information, axis=1, kind="stable")[:, :most]
-    return [
-        line[information[target, line] > LEAST_GAIN].astype(np.int64) for target, line in enumerate(order)
-    ]
+    return [line[information[target, line] > least].astype(np.int64) for target, line in enumerate(order)]
 
 
 def plant_inputs(objective: ConditionalLikelihood, inputs: list[Ints]) -> None:
-    """Split every state of each target on its inputs."""
+    """Split states of each target on its inputs: every state, or the rarer one of two."""
     structure = objective.structure
     for target, chosen in enumerate(inputs):
-        for feature in range(*structure.states_of(target).indices(structure.items)):
+        for feature in _split_states(objective, target):
             for column in (structure.targets + chosen).tolist():
                 structure.split(feature, column)
-                objective.add_split(feature, column)
+    objective.add_planted()
+
+
+def _split_states(objective: ConditionalLikelihood, target: int) -> list[int]:
+    """The features of a target's states that are split: with two states, one tells about the other."""
+    states = objective.structure.states_of(target)
+    features = list(range(states.start, states.stop))
+    rarest = states.start + int(objective.sample.frequency[states].argmin())
+    return [rarest] if len(features) == 2 else features
 
 
 def plant_tree(objective: ConditionalLikelihood, forest: Forest) -> None:
-    """Split every state of each target on its parent in a tree, targets far from the root first."""
+    """Split states of each target, as for inputs, on its parent in a tree, far from the root first."""
     structure = objective.structure
     for target in forest.order[::-1].tolist():
         parent = int(forest.parent[target])
         if parent >= 0:
-            for feature in range(*structure.states_of(target).indices(int(structure.states.sum()))):
+            for feature in _split_states(objective, target):
                 structure.split(feature, parent)
-                objective.add_split(feature, parent)
+    objective.add_planted()
 
 
 def residual_forest(objective: ConditionalLikelihood) -> Forest:

@@ -16,20 +16,22 @@ from tractable.conditional.daclearn.initial import (
     residual_forest,
 )
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
+from tractable.conditional.daclearn.priors import choose_priors
 from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.learner import ConditionalLearner
-from tractable.conditional.roles import as_joint_table
-from tractable.data import Schema, Table
+from tractable.conditional.targets import complete_targets, require_categorical_targets
+from tractable.data import Table
 from tractable.growing import FitEffort, Priors, SplitCosts
 from tractable.growing.search import search_splits
-from tractable.learners.completion import complete
 from tractable.learners.learner import Learned
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 
-PLANTED_EFFORT = FitEffort(60, 1e-6)  # of the weights of the initial structure
-FINAL_EFFORT = FitEffort(300, 1e-8)  # of the last fit of all weights
+PLANTED_EFFORT, PLANTED_FITS = FitEffort(40, 1e-5), 12  # of the initial structure, under different priors
+FINAL_EFFORT = FitEffort(200, 1e-6)  # of the last fit of all weights
+LAST_EFFORT, LAST_FITS = FitEffort(20, 1e-5), 4  # of all weights under other priors
+LEAST_PART = 0.1  # of the first cost of an edge, below which edges do not become cheaper
 
 
 @final
@@ -45,10 +47,15 @@ class DACLearnLearner(ConditionalLearner):
     name: ClassVar[str] = "daclearn"
     title: ClassVar[str] = "Discriminative arithmetic circuit"
 
-    initial_inputs: tuple[int, ...] = setting(
-        (10, 40),
-        "Maximum numbers of inputs, those of highest mutual information, that each target depends on at"
-        " first. The number that suits the validation rows best is taken, the last without validation rows.",
+    initial_inputs: int = setting(
+        150,
+        "Maximum number of inputs, those of highest mutual information, that each target begins with.",
+        at_least=0,
+    )
+    initial_gain: tuple[float, ...] = setting(
+        (20.0, 6.0, 2.0),
+        "Mutual information in nats, over all rows, that such an input must have at least. The threshold that"
+        " suits the validation rows best is taken, the last without validation rows.",
         at_least=0,
     )
     intervals: int = setting(
@@ -57,22 +64,23 @@ class DACLearnLearner(ConditionalLearner):
         at_least=2,
     )
     l1: float = setting(
-        1.0,
-        "L1 penalty: the price in nats of a unit of a feature weight's distance from its prior mean.",
+        2.0,
+        "L1 penalty that the search for priors begins with: the price in nats of a unit of a feature weight's"
+        " distance from its prior mean. With validation rows, priors that suit these better are taken.",
         at_least=0,
         search=Between(0.1, 5, log=True),
     )
     variance: float = setting(
-        0.25,
-        "Variance of the Gaussian prior of a feature weight.",
+        2.0,
+        "Variance of the Gaussian prior of a feature weight that the search for priors begins with.",
         at_least=1e-9,
         search=Between(0.05, 5, log=True),
     )
     split_cost: float = setting(
-        5.0,
+        1.0,
         "Conditional log-likelihood in nats, over all rows, that a split must gain.",
         at_least=0,
-        search=Between(1, 10),
+        search=Between(0.5, 10),
     )
     edge_cost: float = setting(
         0.1,
@@ -82,20 +90,23 @@ class DACLearnLearner(ConditionalLearner):
     )
     max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
     min_support: float = setting(
-        0.01, "Smallest part of the rows in which a feature must hold to be split.", at_least=0, at_most=1
+        0.001, "Smallest part of the rows in which a feature must hold to be split.", at_least=0, at_most=1
     )
     smoothing: float = setting(
         1.0, "Pseudo-counts of the distribution of each target by itself, the prior mean.", at_least=0
     )
+    batch: int = setting(
+        24, "Maximum number of splits, each of other targets, between two fits of the weights.", at_least=1
+    )
     patience: int = setting(
-        50,
+        100,
         "Early stopping: the search ends after this many splits without a better score on the validation"
         " rows.",
         at_least=1,
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        require_categorical_targets(table.schema)
+        require_categorical_targets(table.schema, self.name)
         whole, held = complete_targets(table, valid, rng)
         cuts = input_cuts(whole, self.intervals)
         rows = conditional_rows(whole, cuts)
@@ -104,60 +115,47 @@ class DACLearnLearner(ConditionalLearner):
             objective = self._best_planted(rows, held_out, watch)
             costs = SplitCosts(
                 split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges,
-                least_support=self.min_support,
+                least_support=self.min_support, least_edge=LEAST_PART * self.edge_cost, batch=self.batch,
             )  # fmt: skip
             search_splits(objective, costs, self.patience, watch)
-            objective.fit(FINAL_EFFORT)
+            finish_weights(objective, watch)
         return Learned(freeze_conditional(objective.structure, table.schema, objective.weights, cuts))
 
     def _best_planted(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
     ) -> ConditionalLikelihood:
-        """The initial structure with the number of inputs that suits the validation rows best."""
+        """The initial structure and priors that suit the validation rows best."""
         information = mutual_information(rows)
         best: ConditionalLikelihood | None = None
-        for many in self.initial_inputs if valid is not None else self.initial_inputs[-1:]:
-            planted = self._plant(rows, valid, chosen_inputs(information, many))
+        for least in self.initial_gain if valid is not None else self.initial_gain[-1:]:
+            inputs = chosen_inputs(information, self.initial_inputs, least)
+            planted = self._plant(rows, valid, inputs, watch.part(f"inputs {least}"))
             if best is None or planted.score > best.score:
                 best = planted
             if watch.should_stop():
                 break
         assert best is not None
+        choose_priors(best, PLANTED_EFFORT, PLANTED_FITS, watch.part("planted"))
         return best
 
     def _plant(
-        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints]
+        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints], watch: Watch
     ) -> ConditionalLikelihood:
         """The objective of an initial structure, with fitted weights."""
-        structure = ConditionalStructure(rows.target_states, rows.input_states)
+        structure = ConditionalStructure(rows.target_states, rows.input_states, rows.most_frequent_inputs())
         priors = Priors(self.l1, self.variance)
         objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
         plant_inputs(objective, inputs)
-        objective.fit(PLANTED_EFFORT)
+        objective.fit(PLANTED_EFFORT, watch.part("inputs"))
         plant_tree(objective, residual_forest(objective))
-        objective.fit(PLANTED_EFFORT)
+        objective.fit(PLANTED_EFFORT, watch.part("tree"))
         return objective
 
 
-def require_categorical_targets(schema: Schema) -> None:
-    """Refuse targets that are numbers.
-
-    Raises:
-        ValueError: naming the first of them.
-    """
-    for column in schema.targets.tolist():
-        if schema[column].is_numeric:
-            raise ValueError(
-                f"column '{schema[column].name}' is {schema[column].kind}: daclearn learns categorical"
-                " targets; cacmn and joint learners take numbers"
-            )
-
-
-def complete_targets(
-    table: Table, valid: Table | None, rng: np.random.Generator
-) -> tuple[Table, Table | None]:
-    """The tables without missing targets: some weighted rows, drawn from a tree, stand for a row with any."""
-    tables = complete(as_joint_table(table), None if valid is None else as_joint_table(valid), rng)
-    whole, held = (None if t is None else Table(table.schema, t.values, t.row_weights) for t in tables)
-    assert whole is not None
-    return whole, held
+def finish_weights(objective: ConditionalLikelihood, watch: Watch) -> None:
+    """Fit all weights to convergence, and under other priors, unless the validation rows are against it."""
+    before, priors = objective.snapshot(), objective.priors
+    objective.fit(FINAL_EFFORT, watch.part("weights"))
+    if not objective.improves_on(before):
+        objective.change_priors(priors, before.weights)
+    choose_priors(objective, LAST_EFFORT, LAST_FITS, watch.part("last"))

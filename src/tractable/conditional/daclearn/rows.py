@@ -39,6 +39,12 @@ class ConditionalRows:
         states = np.arange(self.input_states[column])[:, None]
         return (self.inputs[:, column] == states).astype(np.float64)
 
+    def most_frequent_inputs(self) -> Ints:
+        """The most frequent state of each input. Shape (inputs,)."""
+        columns = zip(self.inputs.T, self.input_states.tolist(), strict=True)
+        counts = [np.bincount(column, self.group_weight, states) for column, states in columns]
+        return np.array([int(count.argmax()) if count.size else 0 for count in counts], dtype=np.int64)
+
     def all_indicators(self) -> Floats:
         """Which groups have each state of each input. Shape (states of all inputs, groups)."""
         none = np.zeros((0, len(self.inputs)))

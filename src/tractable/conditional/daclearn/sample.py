@@ -40,7 +40,7 @@ class Sample:
         """The part of the rows in which each feature holds. Shape (features,)."""
         known = self._frequency.size
         if known < self.structure.items:
-            new = self.evaluator.sum_over_rows(self.counts, known) / self.total
+            new = self.evaluator.count_rows(self.counts, known) / self.total
             self._frequency = np.concatenate([self._frequency, new])
         return self._frequency
 
@@ -64,3 +64,4 @@ class Sample:
         """Forget features and parameters that the structure no longer has."""
         self._counts = self._counts[: self.structure.circuit.params]
         self._frequency = self._frequency[: self.structure.items]
+        self.evaluator.forget()

@@ -21,14 +21,16 @@ class ConditionalStructure(Structure):
 
     Columns are the targets, followed by the inputs. At first there is one feature for each state of each
     target. A split keeps the feature that was split. Only features without conditions on inputs are split on
-    targets: any conjunction can be reached in that order.
+    targets: any conjunction can be reached in that order. A split on an input adds no feature for one of its
+    states, the reference: the feature that was split tells about it.
     """
 
     replaces: ClassVar[bool] = False
 
-    def __init__(self, target_states: Ints, input_states: Ints) -> None:
+    def __init__(self, target_states: Ints, input_states: Ints, references: Ints | None = None) -> None:
         self.targets = target_states.size
         self._target_states = target_states
+        self._references = np.zeros_like(input_states) if references is None else references
         first = [np.array([feature]) for feature in range(int(target_states.sum()))]
         super().__init__(np.concatenate([target_states, input_states]), first)
         self._start()
@@ -87,6 +89,19 @@ class ConditionalStructure(Structure):
         """The first of the new features of each split of a feature on an input."""
         return self._groups[item]
 
+    def new_states(self, column: int) -> list[int]:
+        """The states of a column for which a split on it adds a feature."""
+        reference = int(self._references[column - self.targets]) if self.is_input(column) else -1
+        return [state for state in range(self.states[column]) if state != reference]
+
+    @property
+    def kept_input_states(self) -> Bools:
+        """Which of the states of all inputs are not references. Shape (states of all inputs,)."""
+        sizes = self.states[self.targets :]
+        kept = np.ones(int(sizes.sum()), dtype=np.bool_)
+        kept[(np.cumsum(sizes) - sizes + self._references)[sizes > 0]] = False
+        return kept
+
     def is_input(self, column: int) -> bool:
         """Whether a column is an input."""
         return column >= self.targets
@@ -98,7 +113,12 @@ class ConditionalStructure(Structure):
             return False
         if not self.is_input(column) and self._conjunctions[item]:
             return False
-        return any(have | {(column, state)} not in self._known for state in range(self.states[column]))
+        return any(have | {(column, state)} not in self._known for state in self.new_states(column))
+
+    def touched_columns(self, item: int, column: int) -> set[int]:
+        """The targets that a split is most about: the last one that the feature is about, and a new one."""
+        targets = [known for known, _ in self.conditions[item] if not self.is_input(known)]
+        return {targets[-1]} if self.is_input(column) else {targets[-1], column}
 
     def edge_cost(self, item: int, column: int, limit: int = NEVER - 1) -> int:
         """How many edges a split would add."""
@@ -121,17 +141,17 @@ class ConditionalStructure(Structure):
         return cost
 
     def split(self, item: int, column: int) -> range:
-        """Split a feature on a column, and answer with the new features, one for each state."""
+        """Split a feature on a column, and answer with the new features."""
         first = self.items
         if self.is_input(column):
             self._split_on_input(item, column)
         else:
             self._split_on_target(item, column)
-        for state in range(self.states[column]):
+        for state in self.new_states(column):
             self.conditions.append((*self.conditions[item], (column, state)))
             self._known.add(frozenset(self.conditions[-1]))
         self._items.extend(np.array([self._params[i]]) for i in range(first, len(self._params)))
-        self._groups.extend([] for _ in range(self.states[column]))
+        self._groups.extend([] for _ in range(first, len(self._params)))
         self._history.append((item, column))
         return range(first, self.items)
 
@@ -154,7 +174,7 @@ class ConditionalStructure(Structure):
         self._input_edges += self._edges_of_input_split(item, column)
         self._groups[item].append(self.items)
         have = self.conjunctions[self._conjunctions[item]]
-        for state in range(self.states[column]):
+        for state in self.new_states(column):
             conjunction = (*have, (column - self.targets, state))
             key = frozenset(conjunction)
             if key not in self._number_of:
@@ -165,4 +185,4 @@ class ConditionalStructure(Structure):
 
     def _edges_of_input_split(self, item: int, column: int) -> int:
         """A sum over states, for each a product of indicator and parameter, below a product of parameters."""
-        return 3 * int(self.states[column]) + (1 if self._groups[item] else 2)
+        return 3 * int(self.states[column]) - 2 + (1 if self._groups[item] else 2)
