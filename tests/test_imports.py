@@ -10,7 +10,7 @@ import pytest
 import tractable as tr
 from tractable.data import clinic
 
-MOST_MODULES = 130
+MOST_MODULES = 140
 HEAVY = ("sklearn", "joblib", "pandas", "polars", "matplotlib", "typer", "rich", "optuna")
 SLOW = ("scipy.optimize", "scipy.stats", "scipy.cluster")
 UNNEEDED_ROOMS = (

@@ -8,9 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "tractable"
 ROOMS = [
     "arrays", "late", "compiling", "compiled", "threads", "interrupts", "progress", "settings", "data",
-    "leaves", "circuit", "engine", "networks", "parameters", "statistics", "growing", "learners",
-    "conditional", "queries", "formats", "model", "approximate", "training", "tuning", "reports", "warming",
-    "estimators", "benchmark", "cli",
+    "leaves", "circuit", "generalised", "engine", "networks", "parameters", "statistics", "growing",
+    "learners", "conditional", "queries", "formats", "model", "generalised_model", "approximate", "training",
+    "tuning", "reports", "warming", "estimators", "benchmark", "cli",
 ]  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES = 500

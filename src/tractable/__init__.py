@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tractable.estimators.classifier import TractableClassifier
     from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
+    from tractable.generalised_model import GeneralisedCircuit
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
     from tractable.tuning import Tuned, tune
@@ -27,6 +28,7 @@ _HOME = {
     "TractableClassifier": "tractable.estimators.classifier",
     "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
+    "GeneralisedCircuit": "tractable.generalised_model",
     "fit_parameters": "tractable.training",
     **dict.fromkeys(("Tuned", "tune"), "tractable.tuning"),
 }
@@ -35,6 +37,7 @@ __all__ = [
     "MPE",
     "AnomalyScorer",
     "Circuit",
+    "GeneralisedCircuit",
     "Interval",
     "MarkovNetwork",
     "Schema",

@@ -54,7 +54,7 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
 
 def _block_tables(graph: Graph, block: LeafBlock | JointBlock) -> tuple[Ints, Floats]:
     """The number of states of each leaf of a block, and the logarithms of their probabilities end to end."""
-    if isinstance(block, JointBlock):
+    if isinstance(block, JointBlock) or block.family.reads_row:
         return np.zeros(block.node.size, dtype=np.int64), np.zeros(0)
     width = graph.schema.cardinalities[block.column]
     if not width.any():

@@ -6,13 +6,11 @@ every tensor. Everything is checked on the way in; the checksum comes last, so t
 reported by name.
 """
 
-import json
-from hashlib import blake2b
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from safetensors import safe_open
 from safetensors.numpy import save
 
 from tractable.arrays import AnyArray
@@ -23,10 +21,11 @@ from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
+from tractable.formats.networks_inside import network_from, network_tensors, plain_networks, tensor_names
+from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
 from tractable.leaves import FAMILIES
 from tractable.leaves.multivariate import JOINT_FAMILIES
-
-Tensors: TypeAlias = dict[str, AnyArray]
+from tractable.leaves.output import NetworkOutput
 
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
@@ -53,11 +52,12 @@ def write_tract(document: Document, path: Path) -> None:
             "schema": plain_schema(document.graph.schema),
             "families": [block.family.name for block in document.graph.leaves],
             **_joint_names(document.graph),
+            **plain_networks(document.graph),
             "about": document.about,
         }
     )
-    metadata = {"circuit": header, "digest": _digest(header, tensors)}
-    write_bytes(path, _in_order(save(tensors, metadata=metadata), metadata))
+    metadata = {"circuit": header, "digest": digest(header, tensors)}
+    write_bytes(path, in_order(save(tensors, metadata=metadata), metadata))
 
 
 def read_tract(path: Path) -> Document:
@@ -66,7 +66,7 @@ def read_tract(path: Path) -> Document:
     Raises:
         ValueError: naming what is wrong with it.
     """
-    tensors, metadata = _open_tensors(path)
+    tensors, metadata = open_tensors(path)
     schema, about, entries = read_header(metadata.get("circuit", "{}"))
     families = entries.get("families")
     if not isinstance(families, list):
@@ -74,13 +74,17 @@ def read_tract(path: Path) -> Document:
     together = entries.get("joint_families", [])
     if not isinstance(together, list):
         raise ValueError("the families of the leaves over several columns are not a list")
-    _check_names(tensors, len(families), len(together))
+    networks = entries.get("networks", [])
+    if not isinstance(networks, list) or len(networks) != families.count(NetworkOutput.name):
+        raise ValueError("the networks are not a list with one for each block of their outputs")
+    _check_names(tensors, len(families), len(together), tensor_names(networks))
     kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
-    leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
+    outputs = (NetworkOutput(network_from(plain, i, tensors)) for i, plain in enumerate(networks))
+    leaves = tuple(_block(tensors, number, family, outputs) for number, family in enumerate(families))
     joints = tuple(_joint(tensors, number, family) for number, family in enumerate(together))
     graph = Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints)
     check_circuit(graph)
-    if metadata.get("digest") != _digest(metadata["circuit"], tensors):
+    if metadata.get("digest") != digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
     return Document(graph, about)
 
@@ -93,41 +97,8 @@ def _tensors(graph: Graph) -> Tensors:
         tensors |= {f"joint.{number}.{name}": getattr(joint, name) for name in _JOINT}
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
+    tensors |= network_tensors(graph)
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-
-
-def _in_order(data: bytes, metadata: dict[str, str]) -> bytes:
-    """The same file with the metadata in order, which the library writes in another one each time.
-
-    A safetensors file begins with the size of its header as eight bytes. The header is JSON, and spaces make
-    its size a multiple of eight.
-    """
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size]) | {"__metadata__": metadata}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + data[8 + size :]
-
-
-def _digest(header: str, tensors: Tensors) -> str:
-    digest = blake2b(header.encode("utf-8"), digest_size=16)
-    for name in sorted(tensors):
-        array = tensors[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.data)
-    return digest.hexdigest()
-
-
-def _open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
-    """The tensors and the metadata of a safetensors file."""
-    with path.open("rb"):
-        pass  # a file that cannot be opened is the system's error, not a damaged file
-    try:
-        with safe_open(path, framework="np") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except Exception as error:  # the library reports damage by many types of exception
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"the file is damaged or cut short ({reason})") from None
 
 
 def _joint_names(graph: Graph) -> dict[str, list[str]]:
@@ -135,8 +106,8 @@ def _joint_names(graph: Graph) -> dict[str, list[str]]:
     return {"joint_families": [block.family.name for block in graph.joints]} if graph.joints else {}
 
 
-def _check_names(tensors: Tensors, blocks: int, joints: int) -> None:
-    wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(blocks) for name in _BLOCK)}
+def _check_names(tensors: Tensors, blocks: int, joints: int, networks: set[str]) -> None:
+    wanted = {*networks, *_GRAPH, *(f"leaf.{i}.{name}" for i in range(blocks) for name in _BLOCK)}
     wanted |= {f"joint.{i}.{name}" for i in range(joints) for name in _JOINT}
     features = {f"feature.{name}" for name in _FEATURES}
     if not features.isdisjoint(tensors):
@@ -155,11 +126,16 @@ def _tensor(tensors: Tensors, name: str, dtype: Any) -> AnyArray:
     return array
 
 
-def _block(tensors: Tensors, number: int, family: object) -> LeafBlock:
+def _block(tensors: Tensors, number: int, family: object, outputs: Iterator[NetworkOutput]) -> LeafBlock:
+    if family == NetworkOutput.name:
+        return LeafBlock(next(outputs), *_block_arrays(tensors, number))
     if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"there is no family of leaves called {family!r}")
-    arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
-    return LeafBlock(FAMILIES[family], *arrays)
+    return LeafBlock(FAMILIES[family], *_block_arrays(tensors, number))
+
+
+def _block_arrays(tensors: Tensors, number: int) -> Iterator[AnyArray]:
+    return (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
 
 
 def _joint(tensors: Tensors, number: int, family: object) -> JointBlock:
