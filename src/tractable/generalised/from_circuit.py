@@ -6,7 +6,7 @@ from tractable.circuit.graph import LEAF, Graph, LeafBlock
 from tractable.circuit.graph import SUM as CIRCUIT_SUM
 from tractable.generalised.builder import GeneralisedBuilder
 from tractable.generalised.graph import GeneralisedGraph
-from tractable.generalised.unrolling import add_perceptron
+from tractable.generalised.unrolling import add_committee
 from tractable.leaves.output import NetworkOutput
 
 
@@ -40,7 +40,7 @@ def _leaves(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock) -> list
     if block.family.is_constant:
         return [builder.parameter(x) for x in np.exp(block.params[:, 0]).tolist()]
     if isinstance(block.family, NetworkOutput):
-        outputs = add_perceptron(builder, block.family.network)
+        outputs = add_committee(builder, block.family.network)
         return [outputs[int(k)] for k in block.params[:, 0]]
     if block.family.is_indicator:
         return [

@@ -3,7 +3,7 @@
 from tractable.data.schema import Schema
 from tractable.generalised.builder import GeneralisedBuilder
 from tractable.generalised.graph import GeneralisedGraph
-from tractable.leaves.perceptron import BIAS, BIASED_SIGMOID, Perceptron
+from tractable.leaves.perceptron import BIAS, BIASED_SIGMOID, Committee, Perceptron
 
 
 def add_perceptron(builder: GeneralisedBuilder, network: Perceptron) -> list[int]:
@@ -18,6 +18,18 @@ def add_perceptron(builder: GeneralisedBuilder, network: Perceptron) -> list[int
         ]
         nodes = [_add_operator(builder, layer.operator, node) for node in sums]
     return nodes
+
+
+def add_committee(builder: GeneralisedBuilder, network: Committee) -> list[int]:
+    """The nodes of the outputs of a committee: geometric means of those of its members."""
+    members = [add_perceptron(builder, member) for member in network.members]
+    if len(members) == 1:
+        return members[0]
+    share = [1 / len(members)] * len(members)
+    return [
+        builder.apply("exp", builder.affine([builder.apply("log", node) for node in same], share, 0.0))
+        for same in zip(*members, strict=True)
+    ]
 
 
 def perceptron_graph(network: Perceptron, schema: Schema) -> GeneralisedGraph:

@@ -8,7 +8,7 @@ from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Schema, Variable
 from tractable.leaves.factor import Factor
-from tractable.leaves.perceptron import Perceptron
+from tractable.leaves.perceptron import Committee
 
 
 @final
@@ -22,7 +22,7 @@ class NetworkOutput(Factor):
     arrives_with_row: ClassVar[bool] = True
     reads_row: ClassVar[bool] = True
 
-    def __init__(self, network: Perceptron) -> None:
+    def __init__(self, network: Committee) -> None:
         self.network = network
 
     def __eq__(self, other: object) -> bool:
@@ -64,8 +64,7 @@ class NetworkOutput(Factor):
 
     def row_log_values(self, params: Floats, rows: Floats, schema: Schema) -> Floats:
         """The logarithm of each leaf's value for whole rows. Shape (leaves, rows)."""
-        with np.errstate(divide="ignore"):
-            outputs = np.log(self.network(rows[:, self.network.places(schema)]))
+        outputs = self.network.log_outputs(rows[:, self.network.places(schema)])
         return np.ascontiguousarray(outputs.T[params[:, 0].astype(np.int64)])
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:

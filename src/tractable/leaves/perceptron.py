@@ -74,6 +74,53 @@ class Perceptron:
         return np.array(schema.columns(self.columns), dtype=np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Perceptrons over the same columns; an output is the geometric mean of theirs."""
+
+    members: tuple[Perceptron, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise ValueError("a committee has at least one member")
+        kinds = {
+            (m.columns, m.states, m.outputs, tuple(la.operator for la in m.layers)) for m in self.members
+        }
+        if len(kinds) > 1:
+            raise ValueError("the members of a committee have different columns, outputs or operators")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        return self.members[0].columns
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The number of states of each column, zero for a numeric one."""
+        return self.members[0].states
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers it gives."""
+        return self.members[0].outputs
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights and biases."""
+        return sum(member.parameters for member in self.members)
+
+    def places(self, schema: Schema) -> Ints:
+        """Where its columns are in a schema."""
+        return self.members[0].places(schema)
+
+    def log_outputs(self, cells: Floats) -> Floats:
+        """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
+        x = one_hot(cells, self.states)
+        with np.errstate(divide="ignore"):
+            logs = [np.log(evaluate_layers(member.layers, x)) for member in self.members]
+        return np.asarray(np.mean(logs, axis=0))
+
+
 def one_hot(cells: Floats, states: Sequence[int]) -> Floats:
     """Numbers as they are, and an indicator for each state of a categorical column. (rows, width)."""
     parts = [

@@ -88,6 +88,8 @@ class RowEvaluator:
             structure = self.structure
             value = np.zeros((structure.circuit.params, len(self.rows.inputs)))
             taken_out = np.zeros(len(self.rows.inputs))
+            if self.rows.potentials is not None:
+                value[: len(self.rows.potentials)] = self.rows.potentials
             add_features(weights, structure.params, structure.feature_conjunctions, self.indicator, value)
             take_out_maximum(value, self.rows.target_states, taken_out)
             with np.errstate(over="ignore"):

@@ -1,0 +1,176 @@
+"""The networks of a model: each is stopped early on another part of the rows, and all vote together.
+
+The rows are divided into as many parts as there are networks. A network never learns from its own part, so
+that its potentials there are those of rows it has not seen: the circuit above is searched for with these.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from tractable.arrays import Floats, Ints
+from tractable.conditional.daclearn.rows import ConditionalRows
+from tractable.conditional.daclearn.structure import ConditionalStructure
+from tractable.conditional.gaclearn.inputs import InputScale
+from tractable.conditional.gaclearn.modules import MakeNetwork, reproducible, start_at_frequencies
+from tractable.conditional.gaclearn.sweep import TargetCircuit
+from tractable.conditional.gaclearn.training import (
+    Effort,
+    Loss,
+    Member,
+    Rows,
+    circuit_loss,
+    independent_loss,
+    mean_loss,
+    potentials_of,
+    train_member,
+)
+from tractable.data import Table
+from tractable.growing import Priors
+from tractable.leaves.perceptron import Committee, layers_of
+from tractable.progress import Form, Watch
+
+LEAST_ROWS = 20  # of which some can be held out
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What all members are trained with."""
+
+    scale: InputScale
+    states: Ints  # (targets,)
+    effort: Effort
+    priors: Priors  # of the weights of features
+
+
+class NetworkCommittee:
+    """Networks in training."""
+
+    def __init__(self, table: Table, held: Floats, make: MakeNetwork, how: Training, seed: int) -> None:
+        self.table, self.how, self._seed = table, how, seed
+        self._held = held  # (rows, members) the weight of each row that each network does not learn from
+        self.rows = as_rows(table, how.scale, how.states)
+        shares = state_shares(self.rows)
+        self.members: list[Member] = []
+        with reproducible(seed):
+            for _ in range(held.shape[1]):
+                module = make(how.scale.kept.size, int(how.states.sum()))
+                start_at_frequencies(module, shares)
+                self.members.append(Member(module, torch.zeros(0)))
+
+    def pretrain(self, watch: Watch, only: int | None = None) -> None:
+        """Train the networks by themselves: targets are independent given the inputs."""
+        self._train("network", independent_loss(self.how.states), watch, only)
+
+    def first_loss(self) -> float:
+        """The loss of the first network on the rows held out for it."""
+        return mean_loss(self.members[0], self._split(0)[1], independent_loss(self.how.states))
+
+    def train_jointly(self, structure: ConditionalStructure, weights: Floats, watch: Watch) -> Floats:
+        """Train networks and weights of features together, and answer with the mean weights."""
+        self.rows = self.rows._replace(features=feature_matrix(structure, self.rows))
+        for i, member in enumerate(self.members):
+            own = torch.tensor(weights, dtype=torch.float32, requires_grad=True)
+            self.members[i] = Member(member.module, own)
+        self._train("circuit", circuit_loss(TargetCircuit(structure)), watch)
+        return np.asarray(np.mean([m.weights.detach().double().numpy() for m in self.members], axis=0))
+
+    def honest_rows(self) -> ConditionalRows:
+        """The rows for the search, each with the potentials of the network that has not learned from it."""
+        places, logs, weights = [], [], []
+        for i, member in enumerate(self.members):
+            mine = np.flatnonzero(self._held[:, i] > 0)
+            places.append(mine)
+            logs.append(potentials_of(member.module, self.rows.inputs[torch.from_numpy(mine)]))
+            weights.append(self._held[mine, i])
+        rows = Table(self.table.schema, self.table.values[np.concatenate(places)], np.concatenate(weights))
+        return conditional_rows_of(rows, self.how.states, np.concatenate(logs).T)
+
+    def network(self) -> Committee:
+        """The networks over the columns themselves.
+
+        Raises:
+            ValueError: if a network is no sequence of layers that can be written down.
+        """
+        return Committee(tuple(self.how.scale.unscale(layers_of(m.module)) for m in self.members))
+
+    def _train(self, stage: str, loss: Loss, watch: Watch, only: int | None = None) -> None:
+        for i in range(len(self.members)) if only is None else [only]:
+            if watch.should_stop() or not self.table.total_weight:
+                break
+            self._train_one(i, loss, watch, stage)
+
+    def _train_one(self, i: int, loss: Loss, watch: Watch, stage: str) -> None:
+        member = self.members[i]
+
+        def train(part: Watch) -> None:
+            with reproducible(self._seed + 1 + i):
+                train_member(member, self._split(i), loss, self.how.effort, self.how.priors, part)
+
+        watch.remember(f"{stage} {i}", train, Form(lambda _: member.state(), member.restore))
+
+    def _split(self, i: int) -> tuple[Rows, Rows]:
+        """The rows that a network learns from and those held out for it; the same if there is one network."""
+        held = torch.from_numpy(self._held[:, i]).float()
+        rest = self.rows.weight - held if len(self.members) > 1 else self.rows.weight
+        return tuple(  # type: ignore[return-value]
+            self.rows._replace(weight=w).take(torch.nonzero(w > 0)[:, 0]) for w in (rest, held)
+        )
+
+
+def divide_rows(table: Table, parts: int, rng: np.random.Generator) -> Floats:
+    """The weight of each row in each of several parts, at random; few rows are not divided. (rows, parts).
+
+    A weight stands for so many rows, each of which is in one of the parts.
+    """
+    weights = table.row_weights
+    if weights.sum() < LEAST_ROWS or parts == 1:
+        return weights[:, None].copy()
+    whole = np.minimum(np.floor(weights), 2.0**53).astype(np.int64)
+    divided = rng.multinomial(whole, np.full(parts, 1 / parts)).astype(np.float64)
+    divided[np.arange(len(weights)), rng.integers(parts, size=len(weights))] += weights - whole
+    enough = (divided > 0).any(axis=0)
+    return divided if enough.all() else weights[:, None].copy()
+
+
+def as_rows(table: Table, scale: InputScale, states: Ints) -> Rows:
+    """The rows of a table as tensors, without features."""
+    targets = table.values[:, table.schema.targets].astype(np.int64)
+    own = np.zeros((len(table), int(states.sum())))
+    np.put_along_axis(own, targets + np.cumsum(states) - states, 1.0, axis=1)
+    arrays = (scale.show(table), own, table.row_weights, np.zeros((len(table), 0)))
+    return Rows(*(torch.from_numpy(a).float() for a in arrays))
+
+
+def state_shares(rows: Rows) -> Floats:
+    """The share of the rows that have each state, a little smoothed. Shape (states of all targets,)."""
+    weight = rows.weight.double()
+    shares: Floats = ((weight @ rows.own.double() + 0.5) / (weight.sum() + 1.0)).numpy()
+    return shares
+
+
+def feature_matrix(structure: ConditionalStructure, rows: Rows) -> torch.Tensor:
+    """Where the conditions of each parameter of the circuit hold. Shape (rows, params)."""
+    own = rows.own
+    first = np.cumsum(structure.states) - structure.states
+    columns = []
+    for param in range(structure.circuit.params):
+        places = [int(first[c] + s) for c, s in structure.target_conditions(param)]
+        columns.append(own[:, places].prod(dim=1))
+    return torch.stack(columns, dim=1)
+
+
+def conditional_rows_of(table: Table, states: Ints, potentials: Floats) -> ConditionalRows:
+    """Rows for the search: all are groups of their own, with potentials (states, rows) and no inputs."""
+    rows = len(table)
+    return ConditionalRows(
+        target_states=states,
+        input_states=np.zeros(0, dtype=np.int64),
+        targets=table.values[:, table.schema.targets].astype(np.int64),
+        weight=table.row_weights,
+        group=np.arange(rows),
+        inputs=np.zeros((rows, 0), dtype=np.int64),
+        group_weight=table.row_weights,
+        potentials=potentials,
+    )
