@@ -48,7 +48,8 @@ def scale_inputs(table: Table) -> InputScale:
     numeric = np.concatenate([np.full(max(k, 1), k == 0) for k in states])
     is_first = np.concatenate([np.arange(max(k, 1)) == 0 for k in states]) & ~numeric
     kept = np.flatnonzero(~is_first & (deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)))
-    scale = np.where(numeric, deviation, 1.0)[kept]
+    kept = kept if kept.size else np.zeros(1, dtype=np.int64)  # a network has at least one input
+    scale = np.where(numeric & (deviation > 0), deviation, 1.0)[kept]
     return InputScale(input_names(schema), states, kept, mean[kept], scale)
 
 
