@@ -79,8 +79,8 @@ class GACLearnLearner(ConditionalLearner):
         " rows that are held out for it.",
         at_least=1,
     )
-    l1: float = redeclare(DACLearnLearner, "l1", 1.0)
-    variance: float = redeclare(DACLearnLearner, "variance", 0.25)
+    l1: float = redeclare(DACLearnLearner, "l1", 0.5)
+    variance: float = redeclare(DACLearnLearner, "variance", 1.0)
     split_cost: float = redeclare(DACLearnLearner, "split_cost", 5.0)
     edge_cost: float = redeclare(DACLearnLearner, "edge_cost", 0.1)
     max_edges: int = redeclare(DACLearnLearner, "max_edges", 200_000)
