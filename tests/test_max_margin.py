@@ -74,6 +74,33 @@ def test_the_worst_targets_are_those_of_enumeration_in_selective_circuits(loss: 
         assert (found.worst != rows).any(axis=1).all()
 
 
+@pytest.mark.parametrize("loss", ["hamming", "zero-one"])
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 500))
+def test_the_hinge_loss_of_networks_is_that_of_the_frozen_circuit(loss: Loss, seed: int) -> None:
+    torch = pytest.importorskip("torch")
+    from tractable.conditional.gaclearn.committee import condition_matrix
+    from tractable.conditional.gaclearn.margins import hinge_loss
+    from tractable.conditional.gaclearn.training import Member, Rows, hold_features
+
+    graph, structure, weights, network = network_graph(seed)
+    rng = np.random.default_rng(seed)
+    own = np.stack([rng.integers(0, k, 5) for k in (2, 3, 2)], axis=1).astype(np.int64)
+    inputs = some_inputs(seed, 5)
+    states = np.zeros((5, 7))
+    np.put_along_axis(states, own + np.array([0, 2, 5]), 1.0, axis=1)
+    outputs, conditions = np.exp(network.log_outputs(inputs)), condition_matrix(structure).double()
+    one = torch.from_numpy(states)
+    rows = Rows(torch.from_numpy(outputs), one, torch.ones(5), hold_features(one, conditions))
+    member = Member(torch.nn.Identity(), torch.tensor(weights, requires_grad=True))
+    found = hinge_loss(structure, loss, conditions)(member, rows)
+    cells = np.concatenate([inputs, own], axis=1).astype(np.float64)
+    expected = hinges(graph, cells, NETWORK_SCHEMA.targets, loss).violation
+    np.testing.assert_allclose(found.detach(), expected, atol=1e-9)
+    found.sum().backward()
+    assert member.weights.grad is not None
+
+
 def test_factors_of_one_leave_the_circuit_as_it_is() -> None:
     graph = deterministic_circuit(1).graph
     found = augment(graph, graph.schema.targets)

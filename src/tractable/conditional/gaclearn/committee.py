@@ -5,6 +5,7 @@ that its potentials there are those of rows it has not seen: the circuit above i
 """
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from tractable.arrays import Floats, Ints
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.gaclearn.inputs import InputScale
+from tractable.conditional.gaclearn.margins import hinge_loss
 from tractable.conditional.gaclearn.modules import MakeNetwork, reproducible, start_at_frequencies
 from tractable.conditional.gaclearn.sweep import TargetCircuit
 from tractable.conditional.gaclearn.training import (
@@ -21,6 +23,7 @@ from tractable.conditional.gaclearn.training import (
     Member,
     Rows,
     circuit_loss,
+    hold_features,
     independent_loss,
     mean_loss,
     potentials_of,
@@ -31,6 +34,7 @@ from tractable.growing import Priors
 from tractable.leaves.perceptron import Committee, layers_of
 from tractable.progress import Form, Watch
 
+Objective: TypeAlias = Literal["likelihood", "hamming", "zero-one"]
 LEAST_ROWS = 20  # of which some can be held out
 
 
@@ -67,13 +71,20 @@ class NetworkCommittee:
         """The loss of the first network on the rows held out for it."""
         return mean_loss(self.members[0], self._split(0)[1], independent_loss(self.how.states))
 
-    def train_jointly(self, structure: ConditionalStructure, weights: Floats, watch: Watch) -> Floats:
+    def train_jointly(
+        self, structure: ConditionalStructure, weights: Floats, name: Objective, watch: Watch
+    ) -> Floats:
         """Train networks and weights of features together, and answer with the mean weights."""
-        self.rows = self.rows._replace(features=feature_matrix(structure, self.rows))
+        conditions = condition_matrix(structure)
+        self.rows = self.rows._replace(features=hold_features(self.rows.own, conditions))
         for i, member in enumerate(self.members):
             own = torch.tensor(weights, dtype=torch.float32, requires_grad=True)
             self.members[i] = Member(member.module, own)
-        self._train("circuit", circuit_loss(TargetCircuit(structure)), watch)
+        if name == "likelihood":
+            loss = circuit_loss(TargetCircuit(structure))
+        else:
+            loss = hinge_loss(structure, name, conditions)
+        self._train("circuit", loss, watch)
         return np.asarray(np.mean([m.weights.detach().double().numpy() for m in self.members], axis=0))
 
     def honest_rows(self) -> ConditionalRows:
@@ -150,15 +161,14 @@ def state_shares(rows: Rows) -> Floats:
     return shares
 
 
-def feature_matrix(structure: ConditionalStructure, rows: Rows) -> torch.Tensor:
-    """Where the conditions of each parameter of the circuit hold. Shape (rows, params)."""
-    own = rows.own
+def condition_matrix(structure: ConditionalStructure) -> torch.Tensor:
+    """One at the states that each parameter of the circuit has as conditions. (params, states)."""
     first = np.cumsum(structure.states) - structure.states
-    columns = []
+    matrix = torch.zeros(structure.circuit.params, int(structure.states.sum()))
     for param in range(structure.circuit.params):
-        places = [int(first[c] + s) for c, s in structure.target_conditions(param)]
-        columns.append(own[:, places].prod(dim=1))
-    return torch.stack(columns, dim=1)
+        for column, state in structure.target_conditions(param):
+            matrix[param, int(first[column]) + state] = 1.0
+    return matrix
 
 
 def conditional_rows_of(table: Table, states: Ints, potentials: Floats) -> ConditionalRows:

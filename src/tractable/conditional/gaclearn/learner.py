@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, Literal, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -78,6 +78,12 @@ class GACLearnLearner(ConditionalLearner):
         "Early stopping: the training of a network ends after this many epochs without a smaller loss on the"
         " rows that are held out for it.",
         at_least=1,
+    )
+    loss: Literal["likelihood", "hamming", "zero-one"] = setting(
+        "likelihood",
+        "What networks and circuit are trained together for: the conditional likelihood, or a margin for"
+        " predictions by most probable completions that is the number of wrong targets (hamming), or one if"
+        " any is wrong (zero-one). With a margin, probabilities mean little.",
     )
     l1: float = redeclare(DACLearnLearner, "l1", 0.5)
     variance: float = redeclare(DACLearnLearner, "variance", 1.0)
@@ -184,7 +190,7 @@ class GACLearnLearner(ConditionalLearner):
         """The weights of all features after networks and weights were trained together."""
         if watch.should_stop():
             return objective.weights
-        return committee.train_jointly(objective.structure, objective.weights, watch)
+        return committee.train_jointly(objective.structure, objective.weights, self.loss, watch)
 
 
 def require_torch() -> None:

@@ -141,6 +141,11 @@ def _train_epoch(
     return True
 
 
+def hold_features(own: Tensor, conditions: Tensor) -> Tensor:
+    """Where all conditions of each parameter of a circuit hold, (rows, params), for states (rows, states)."""
+    return (own @ conditions.T >= conditions.sum(dim=1) - 0.5).to(own.dtype)
+
+
 def mean_loss(member: Member, rows: Rows, loss: Loss) -> float:
     """The weighted mean loss of rows, without dropout."""
     member.module.eval()
