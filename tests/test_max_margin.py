@@ -13,6 +13,7 @@ from test_gaclearn import SCHEMA as NETWORK_SCHEMA
 from test_gaclearn import network_graph, some_inputs
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
+from tractable.conditional import CONDITIONAL
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
 from tractable.parameters.loss_augmented import Loss, augment
@@ -135,3 +136,19 @@ def test_circuits_and_rows_without_margins_are_refused() -> None:
     values[3, 4] = np.nan
     with pytest.raises(ValueError, match="column 'x4' has missing cells"):
         tr.fit_parameters(circuit, Table(circuit.schema, values), "max-margin")
+
+
+@pytest.mark.parametrize("name", ["daclearn", "gaclearn"])
+@pytest.mark.parametrize("loss", ["hamming", "zero-one"])
+def test_conditional_learners_train_for_margins(name: str, loss: Loss) -> None:
+    table = labels(200, 4)
+    some = Table(table.schema.with_targets([3, 4, 5]), table.values)
+    more = {"members": 2, "epochs": 30, "learning_rate": 0.02, "dropout": 0.0} if name == "gaclearn" else {}
+    likely, margin = (
+        CONDITIONAL[name](loss=each, **more).learn(some, np.random.default_rng(0))  # type: ignore[call-arg]
+        for each in ("likelihood", loss)
+    )
+    before, after = (
+        hinges(g, some.values, some.schema.targets, loss).violation.mean() for g in (likely, margin)
+    )
+    assert after < before

@@ -12,7 +12,7 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
     {
         "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner"),
         "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner"),
-        "gaclearn": Home("tractable.conditional.gaclearn.learner", "GACLearnLearner"),
+        "gaclearn": Home("tractable.conditional.gaclearn.learner", "GACLearnLearner", "GACLearn"),
     },
 )
 

@@ -35,6 +35,7 @@ from tractable.leaves.perceptron import Committee, layers_of
 from tractable.progress import Form, Watch
 
 Objective: TypeAlias = Literal["likelihood", "hamming", "zero-one"]
+PARTS_OF_ONE = 5  # into which the rows of a single network are divided, to hold one out
 LEAST_ROWS = 20  # of which some can be held out
 
 
@@ -88,13 +89,17 @@ class NetworkCommittee:
         return np.asarray(np.mean([m.weights.detach().double().numpy() for m in self.members], axis=0))
 
     def honest_rows(self) -> ConditionalRows:
-        """The rows for the search, each with the potentials of the network that has not learned from it."""
+        """The rows for the search, each with the potentials of the network that has not learned from it.
+
+        A single network gives the potentials of all rows.
+        """
         places, logs, weights = [], [], []
+        shares = self._held if len(self.members) > 1 else self.table.row_weights[:, None]
         for i, member in enumerate(self.members):
-            mine = np.flatnonzero(self._held[:, i] > 0)
+            mine = np.flatnonzero(shares[:, i] > 0)
             places.append(mine)
             logs.append(potentials_of(member.module, self.rows.inputs[torch.from_numpy(mine)]))
-            weights.append(self._held[mine, i])
+            weights.append(shares[mine, i])
         rows = Table(self.table.schema, self.table.values[np.concatenate(places)], np.concatenate(weights))
         return conditional_rows_of(rows, self.how.states, np.concatenate(logs).T)
 
@@ -122,27 +127,31 @@ class NetworkCommittee:
         watch.remember(f"{stage} {i}", train, Form(lambda _: member.state(), member.restore))
 
     def _split(self, i: int) -> tuple[Rows, Rows]:
-        """The rows that a network learns from and those held out for it; the same if there is one network."""
+        """The rows that a network learns from and those held out for it; the same if they are few."""
         held = torch.from_numpy(self._held[:, i]).float()
-        rest = self.rows.weight - held if len(self.members) > 1 else self.rows.weight
+        rest = self.rows.weight - held
+        if not float(rest.sum()):
+            rest = self.rows.weight
         return tuple(  # type: ignore[return-value]
             self.rows._replace(weight=w).take(torch.nonzero(w > 0)[:, 0]) for w in (rest, held)
         )
 
 
-def divide_rows(table: Table, parts: int, rng: np.random.Generator) -> Floats:
-    """The weight of each row in each of several parts, at random; few rows are not divided. (rows, parts).
+def hold_out_rows(table: Table, members: int, rng: np.random.Generator) -> Floats:
+    """The weight of each row that is held out for each network, at random. Shape (rows, networks).
 
-    A weight stands for so many rows, each of which is in one of the parts.
+    The parts of several networks are all rows together; a single one has a fifth of them. A weight stands for
+    so many rows, each of which is in one of the parts. Of few rows there is a single part with all of them.
     """
     weights = table.row_weights
-    if weights.sum() < LEAST_ROWS or parts == 1:
+    if weights.sum() < LEAST_ROWS:
         return weights[:, None].copy()
+    parts = members if members > 1 else PARTS_OF_ONE
     whole = np.minimum(np.floor(weights), 2.0**53).astype(np.int64)
     divided = rng.multinomial(whole, np.full(parts, 1 / parts)).astype(np.float64)
     divided[np.arange(len(weights)), rng.integers(parts, size=len(weights))] += weights - whole
     enough = (divided > 0).any(axis=0)
-    return divided if enough.all() else weights[:, None].copy()
+    return divided[:, :members] if enough.all() else weights[:, None].copy()
 
 
 def as_rows(table: Table, scale: InputScale, states: Ints) -> Rows:

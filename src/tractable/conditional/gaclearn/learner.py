@@ -55,7 +55,7 @@ class GACLearnLearner(ConditionalLearner):
     members: int = setting(
         5,
         "Networks, whose potentials are averaged geometrically. Each is stopped early on another part of the"
-        " rows.",
+        " rows, a single one on a fifth of them.",
         at_least=1,
     )
     dropout: tuple[float, ...] = setting(
@@ -138,14 +138,14 @@ class GACLearnLearner(ConditionalLearner):
         watch: Watch,
     ) -> "NetworkCommittee":
         """Networks trained by themselves, of the kind whose first one does best on rows held out for it."""
-        from tractable.conditional.gaclearn.committee import NetworkCommittee, Training, divide_rows
+        from tractable.conditional.gaclearn.committee import NetworkCommittee, Training, hold_out_rows
         from tractable.conditional.gaclearn.training import Effort
 
         effort = Effort(
             self.learning_rate, self.weight_decay, self.batch_size, self.epochs, self.network_patience
         )
         how = Training(scale_inputs(table), states, effort, self._priors)
-        held, seed = divide_rows(table, self.members, rng), int(rng.integers(2**31))
+        held, seed = hold_out_rows(table, self.members, rng), int(rng.integers(2**31))
         tried = [NetworkCommittee(table, held, make, how, seed) for make in kinds]
         if len(tried) > 1:
             for number, one in enumerate(tried):
