@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tractable as tr
 from tractable.arrays import Floats
 from tractable.circuit import Graph, is_deterministic, is_valid_over
+from tractable.circuit.states import graph_from_state, graph_state
 from tractable.conditional import CONDITIONAL
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
@@ -26,6 +27,7 @@ from tractable.data import Schema, Table, Variable
 from tractable.formats.networks_inside import networks_of
 from tractable.growing import Priors
 from tractable.leaves.perceptron import Committee, Layer, Perceptron, evaluate_layers
+from tractable.progress.states import state_from_bytes, state_to_bytes
 from tractable.queries import log_prob, marginals
 
 STATES = np.array([2, 3, 2])
@@ -139,6 +141,14 @@ def test_files_keep_networks_and_no_answer_needs_torch(tmp_path: Path) -> None:
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_checkpoints_keep_networks() -> None:
+    graph, *_ = network_graph(4)
+    state = state_from_bytes(state_to_bytes(graph_state(graph)))
+    again = graph_from_state(state, SCHEMA)
+    rows = np.concatenate([some_inputs(0, 12), every_target()], axis=1)
+    np.testing.assert_array_equal(log_prob(again, rows), log_prob(graph, rows))
 
 
 def test_damaged_networks_are_refused(tmp_path: Path) -> None:
