@@ -74,7 +74,7 @@ def calls(problem: Problem, rows: WeightedRows) -> dict[str, Callable[[], object
     """The score, and a step of every method: each call takes one iteration more."""
     found: dict[str, Callable[[], object]] = {SCORE: partial(log_values, problem.graph, rows.values)}
     for name, method in METHODS.items():
-        if name == "closed-form":
+        if name in ("closed-form", "max-margin"):
             continue
         predicts: dict[str, Any] = (
             {"targets": problem.graph.schema.names[:1]} if name == "discriminative" else {}

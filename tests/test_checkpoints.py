@@ -33,6 +33,9 @@ from tractable.progress.states import copy_state, state_from_bytes, state_to_byt
 from tractable.threads import use_threads
 
 QUICK = {"independent", "chow-liu"}  # learners that go through the rows once and need no checkpoints
+SMALLER: dict[str, dict[str, Any]] = {  # settings of learners that would take long
+    "gaclearn": {"members": 2, "epochs": 15, "learning_rate": 0.02, "hidden": 10, "dropout": 0.0}
+}
 MOST_RUNS = 40  # that a learner may need that was killed about eight times
 STOP_SECONDS = 3.0  # of the process's own time, from Ctrl-C to the model
 every_learner = pytest.mark.parametrize("name", [*LEARNERS, *CONDITIONAL, *NETWORK_LEARNERS])
@@ -216,6 +219,7 @@ def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph 
         )
     if name in CONDITIONAL:
         held_out = conditional_table(60, seed=5) if valid else None
+        choices = {**SMALLER.get(name, {}), **choices}
         return CONDITIONAL[name](**choices).learn(conditional_table(200), rng, valid=held_out, watch=watch)
     held_out = mixed_table(40, seed=5) if valid else None
     return LEARNERS[name](**choices).learn(mixed_table(80), rng, valid=held_out, watch=watch)

@@ -184,7 +184,7 @@ def test_weights_count_as_rows(here: Path, capsys: Shell) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_parameters_are_fitted_by_every_method(here: Path, capsys: Shell, method: str) -> None:
     arguments = ["m.tract", "train.csv", "--method", method, "--set", "iterations=3", "--valid", "valid.csv"]
-    arguments += ["--targets", "age,smoker"] if method == "discriminative" else []
+    arguments += ["--targets", "age,smoker"] if method in ("discriminative", "max-margin") else []
     found = facts(capsys, "parameters", *arguments, "-o", "better.tract")
     better = tr.load("better.tract")
     assert found["method"] == better.about["parameters"]["method"] == method

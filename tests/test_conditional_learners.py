@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,10 @@ from tractable.queries import log_prob, marginals
 from tractable.settings import search_space, settings_of
 
 every_learner = pytest.mark.parametrize("name", list(CONDITIONAL))
+
+QUICK: dict[str, dict[str, Any]] = {  # settings that are quick enough for many small tables
+    "gaclearn": {"members": 2, "epochs": 30, "learning_rate": 0.02, "hidden": 20, "dropout": 0.0}
+}
 
 SCHEMA = Schema(
     (
@@ -45,7 +50,9 @@ def table(rows: int = 300, *, seed: int = 0, missing: float = 0.0) -> Table:
 
 
 def learned(name: str, some: Table, valid: Table | None = None, watch: Watch | None = None) -> Graph:
-    return CONDITIONAL[name]().learn(some, np.random.default_rng(0), valid=valid, watch=watch)
+    return CONDITIONAL[name](**QUICK.get(name, {})).learn(
+        some, np.random.default_rng(0), valid=valid, watch=watch
+    )
 
 
 def mean(graph: Graph, some: Table) -> float:
@@ -169,6 +176,7 @@ def test_the_command_line_learns_conditional_models(
         lines = [",".join(SCHEMA.names), *(",".join(map(str, row)) for row in cells)]
         Path(file).write_text("\n".join(lines) + "\n")
     command = ["learn", name, "train.csv", "--valid", "valid.csv", "--budget", "5m", "-o", "m.tract"]
+    command += [f"--set={key}={value}" for key, value in QUICK.get(name, {}).items()]
     assert run([*command, "--targets", "u,v,w", "--json", "--quiet"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["algorithm"], facts["targets"], facts["inputs"]) == (name, 3, 3)

@@ -23,6 +23,7 @@ RUNNABLE = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",
     ROOT / "docs" / "selective.md",
+    ROOT / "docs" / "generalised.md",
     *sorted((ROOT / "docs" / "adding").glob("*.md")),
 ]
 

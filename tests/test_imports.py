@@ -10,8 +10,8 @@ import pytest
 import tractable as tr
 from tractable.data import clinic
 
-MOST_MODULES = 130
-HEAVY = ("sklearn", "joblib", "pandas", "polars", "matplotlib", "typer", "rich", "optuna")
+MOST_MODULES = 140
+HEAVY = ("sklearn", "joblib", "pandas", "polars", "matplotlib", "typer", "rich", "optuna", "torch")
 SLOW = ("scipy.optimize", "scipy.stats", "scipy.cluster")
 UNNEEDED_ROOMS = (
     "learners",

@@ -1,6 +1,7 @@
 """The rooms of the house: which may import which, and how large a file may grow."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "tractable"
 ROOMS = [
     "arrays", "late", "compiling", "compiled", "threads", "interrupts", "progress", "settings", "data",
-    "leaves", "circuit", "engine", "networks", "parameters", "statistics", "growing", "learners",
-    "conditional", "queries", "formats", "model", "approximate", "training", "tuning", "reports", "warming",
-    "estimators", "benchmark", "cli",
+    "leaves", "circuit", "generalised", "engine", "networks", "parameters", "statistics", "growing",
+    "learners", "conditional", "queries", "formats", "model", "generalised_model", "neural", "approximate",
+    "training", "tuning", "reports", "warming", "estimators", "benchmark", "cli",
 ]  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_LINES = 500
@@ -38,6 +39,12 @@ def test_no_room_imports_a_later_one(file: Path) -> None:
     if here in ROOMS:
         later = set(ROOMS[ROOMS.index(here) + 1 :])
         assert not rooms_imported_by(file) & later, f"{file} looks up the stairs"
+
+
+def test_torch_is_imported_by_neural_parts_alone() -> None:
+    found = {f for f in FILES if re.search(r"^\s*(import|from) torch\b", f.read_text(), re.MULTILINE)}
+    gaclearn = ROOT / "conditional" / "gaclearn"
+    assert {f for f in found if f.parent != gaclearn} == {ROOT / "neural.py"}
 
 
 def test_every_room_has_its_place_in_the_order() -> None:

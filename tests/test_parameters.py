@@ -46,7 +46,7 @@ def mean(graph: Graph, some: Table) -> float:
 
 
 def joint_methods() -> list[str]:
-    return [name for name in METHODS if name not in ("closed-form", "discriminative")]
+    return [name for name in METHODS if name not in ("closed-form", "discriminative", "max-margin")]
 
 
 @pytest.mark.parametrize("name", joint_methods())

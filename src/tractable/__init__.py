@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tractable.estimators.hsic import HSICFeatures
     from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
+    from tractable.generalised_model import GeneralisedCircuit
     from tractable.model import MPE, Circuit, load, mixture, product
     from tractable.training import fit_parameters
     from tractable.tuning import Tuned, bag, stack, tune
@@ -31,6 +32,7 @@ _HOME = {
     "TractableClassifier": "tractable.estimators.classifier",
     "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
+    "GeneralisedCircuit": "tractable.generalised_model",
     "fit_parameters": "tractable.training",
     **dict.fromkeys(("Tuned", "bag", "stack", "tune"), "tractable.tuning"),
 }
@@ -40,6 +42,7 @@ __all__ = [
     "MPE",
     "AnomalyScorer",
     "Circuit",
+    "GeneralisedCircuit",
     "HSICFeatures",
     "Interval",
     "MarkovNetwork",

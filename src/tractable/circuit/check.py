@@ -132,6 +132,9 @@ def _check_block(graph: Graph, block: LeafBlock) -> None:
         )
     for column in np.unique(block.column):
         _check_column(graph, block, int(column))
+    fault = block.family.check_schema(graph.schema)
+    if fault is not None:
+        raise ValueError(f"{name} leaves: {fault}")
 
 
 def _check_gates(graph: Graph, block: GateBlock) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
 from tractable.circuit.gate_evidence import observe_gates
-from tractable.circuit.graph import Graph
+from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.joint_evidence import observe_joints, sum_out_of_joints
 from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import explain_validity
@@ -16,6 +16,7 @@ from tractable.circuit.supports import leaves_by_column
 from tractable.data.regions import Region, States
 from tractable.data.schema import Variable
 from tractable.data.table import Table
+from tractable.leaves.output import NetworkOutput
 
 
 def condition(
@@ -71,11 +72,31 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
 def _observe(graph: Graph, row: Floats, numbers: LeafNumbers) -> None:
     """Fill in the leaves over columns whose value is known."""
     for block in graph.leaves:
+        if isinstance(block.family, NetworkOutput):
+            numbers.log_value[block.node] = _network_values(graph, block, block.family, row)
+            numbers.known[block.node] = ~np.isnan(numbers.log_value[block.node])
+            numbers.log_value[block.node[~numbers.known[block.node]]] = 0.0
+            continue
         seen = block.column >= 0
         seen[seen] = ~np.isnan(row[block.column[seen]])
         x = row[block.column[seen]][:, None]
         numbers.log_value[block.node[seen]] = block.family.log_prob(block.params[seen], x)[:, 0]
         numbers.known[block.node[seen]] = True
+
+
+def _network_values(graph: Graph, block: LeafBlock, family: NetworkOutput, row: Floats) -> Floats:
+    """The logarithms of outputs of a network, all of whose inputs are known; NaN where none is.
+
+    Raises:
+        ValueError: if some inputs are known and others are not.
+    """
+    cells = row[family.network.places(graph.schema)]
+    if np.isnan(cells).all():
+        return np.full(block.node.size, np.nan)
+    if np.isnan(cells).any():
+        name = family.network.columns[int(np.flatnonzero(np.isnan(cells))[0])]
+        raise ValueError(f"column '{name}' has no value: a network needs all its inputs, or none of them")
+    return family.row_log_values(block.params, row[None, :], graph.schema)[:, 0]
 
 
 def _confine(graph: Graph, within: dict[int, Region], numbers: LeafNumbers) -> None:

@@ -5,8 +5,10 @@ from dataclasses import fields, replace
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES
+from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
+from tractable.leaves.output import NetworkOutput
+from tractable.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.progress import Form, State
 
 GRAPH = ("kind", "start", "child", "log_weight")
@@ -29,12 +31,13 @@ def scored_form(schema: Schema) -> Form[tuple[Graph, float]]:
 
 def graph_state(graph: Graph) -> State:
     """A circuit but for its schema."""
-    features = graph.features
+    features, families = graph.features, [block.family for block in graph.leaves]
     return {
         "graph": [getattr(graph, name) for name in GRAPH],
         "leaves": [[b.family.name, *(getattr(b, name) for name in LEAF)] for b in graph.leaves],
         "joints": [[b.family.name, *(getattr(b, name) for name in JOINT)] for b in graph.joints],
         "gates": [list(block.arrays) for block in graph.gates],
+        "networks": [network_state(f.network) for f in families if isinstance(f, NetworkOutput)],
         "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
     }
 
@@ -42,17 +45,36 @@ def graph_state(graph: Graph) -> State:
 def graph_from_state(state: State, schema: Schema) -> Graph:
     """The circuit that `graph_state` has described."""
     kind, start, child, log_weight = state["graph"]
+    networks = iter(state["networks"])
+
+    def family_of(name: str) -> Family:
+        is_output = name == NetworkOutput.name
+        return NetworkOutput(network_from_state(next(networks))) if is_output else FAMILIES[name]
+
     return Graph(
         schema,
         kind,
         start,
         child,
         log_weight,
-        tuple(LeafBlock(FAMILIES[name], *arrays) for name, *arrays in state["leaves"]),
+        tuple(LeafBlock(family_of(name), *arrays) for name, *arrays in state["leaves"]),
         None if state["features"] is None else FeatureTable(*state["features"]),
         tuple(JointBlock(JOINT_FAMILIES[name], *arrays) for name, *arrays in state["joints"]),
         tuple(GateBlock.from_arrays(*arrays) for arrays in state["gates"]),
     )
+
+
+def network_state(network: Committee) -> State:
+    """A network that leaves read."""
+    members = [[[x.weight, x.bias, x.operator] for x in member.layers] for member in network.members]
+    return [list(network.columns), list(network.states), members]
+
+
+def network_from_state(state: State) -> Committee:
+    """The network that `network_state` has described."""
+    columns, states, members = state
+    layers = [tuple(Layer(*parts) for parts in member) for member in members]
+    return Committee(tuple(Perceptron(tuple(columns), tuple(states), each) for each in layers))
 
 
 def parameter_state(graph: Graph) -> State:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @reads_tables
-def score(  # noqa: PLR0913
+def score(  # noqa: PLR0913, PLR0917
     model: options.Model,
     data: options.Data,
     given: Annotated[
@@ -24,6 +24,10 @@ def score(  # noqa: PLR0913
     per_row: Annotated[bool, typer.Option("--per-row", help="One log-likelihood a row.")] = False,
     per_column: Annotated[
         bool, typer.Option("--per-column", help="Two scores a column: given all others, and alone.")
+    ] = False,
+    metrics: Annotated[
+        bool,
+        typer.Option("--metrics", help="Predict all targets: Hamming loss, exact match, F1 and Jaccard."),
     ] = False,
     weight: options.Weight = None,
     as_json: options.AsJson = False,
@@ -35,11 +39,12 @@ def score(  # noqa: PLR0913
 
     A state that the training rows did not have counts the share of probability that MODEL reserves for them.
     Real columns have densities, so that the log-likelihood depends on their units; the answer says so.
+    With --metrics, categorical targets are predicted from the inputs, or from the columns of --given.
 
     Example: tractable score clinic.tract held-out.csv
     """
     from tractable.model import load
-    from tractable.reports import column_summary, density_facts, score_summary
+    from tractable.reports import column_summary, density_facts, prediction_metrics, score_summary
 
     if per_column and (given or per_row):
         raise typer.BadParameter("--per-column goes with neither --given nor --per-row")
@@ -57,6 +62,9 @@ def score(  # noqa: PLR0913
     if per_column:
         facts["columns"] = column_summary(circuit, table)
         text = f"{_column_table(facts['columns'])}\n\n{text}"
+    if metrics:
+        facts["metrics"] = prediction_metrics(circuit.graph, table, circuit.schema.columns(columns))
+        text = f"{_metric_table(facts['metrics'])}\n\n{text}"
     answer(facts | {"seconds": time.perf_counter() - started}, text, as_json)
 
 
@@ -73,13 +81,29 @@ def _column_table(scores: list[dict[str, Any]]) -> str:
         )
         for one in scores
     ]
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    return _aligned([head, *rows], left=2)
+
+
+def _metric_table(found: dict[str, Any]) -> str:
+    """A line a metric, and a column for each way to predict."""
+    rows = [
+        (name, f"{found['marginals'][name]:.4f}", f"{found['mpe'][name]:.4f}") for name in found["marginals"]
+    ]
+    about = f"{found['targets']:,} targets of {count(found['rows'], 'row')}"
+    if found["mpe_exact"] < 1:
+        about += f"; {100 * found['mpe_exact']:.1f} % of the joint predictions are proved to be the best"
+    return f"{_aligned([('metric', 'each alone', 'all together'), *rows], left=1)}\n({about})"
+
+
+def _aligned(rows: list[tuple[str, ...]], left: int) -> str:
+    """Lines of cells in columns, of which the first few are aligned on the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if i < 2 else cell.rjust(width)
+            cell.ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
-        for row in (head, *rows)
+        for row in rows
     )
 
 

@@ -13,6 +13,7 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
         "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner", "DACLearn"),
         "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner", "CACMN"),
         "mctbn": Home("tractable.conditional.mctbn.learner", "MCTBNLearner", "MCTBN"),
+        "gaclearn": Home("tractable.conditional.gaclearn.learner", "GACLearnLearner", "GACLearn"),
     },
 )
 

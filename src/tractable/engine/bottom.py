@@ -65,7 +65,7 @@ def _block_columns(graph: Graph, block: Block) -> Ints:
 
 def _block_tables(graph: Graph, block: Block) -> tuple[Ints, Floats]:
     """The number of states of each leaf of a block, and the logarithms of their probabilities end to end."""
-    if not isinstance(block, LeafBlock):
+    if not isinstance(block, LeafBlock) or block.family.reads_row:
         return np.zeros(block.node.size, dtype=np.int64), np.zeros(0)
     width = graph.schema.cardinalities[block.column]
     if not width.any():

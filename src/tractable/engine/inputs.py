@@ -15,6 +15,7 @@ from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import DENSE, CompiledGraph, LeafTables
 from tractable.engine.scaling import split, split_in_place
 from tractable.engine.up import Inputs
+from tractable.leaves.output import NetworkOutput
 
 Regions = Mapping[int, Region]
 MANY_CELLS = 10_000  # of the leaves over one column, from which it pays to look at that column by itself
@@ -159,7 +160,10 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     lines = question.code.dense_node.size
     value = np.empty((lines, len(rows)))
     for block, line in dense_blocks(question.graph, question.code):
-        _fill_block(question, block, rows, value[line])
+        if isinstance(block.family, NetworkOutput):
+            value[line] = block.family.row_log_values(block.params, rows, question.graph.schema)
+        else:
+            _fill_block(question, block, rows, value[line])
     for gates, line in gate_lines(question.graph, question.code):
         value[line] = gates.log_values(rows)
     errors: dict[tuple[int, ...], float] = {}
@@ -179,7 +183,9 @@ def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, sli
     if not code.dense_node.size:
         return []
     for block in graph.leaves:
-        if not block.family.is_constant and graph.schema.cardinalities[block.column[0]] == 0:
+        if block.family.is_constant:
+            continue
+        if block.family.reads_row or graph.schema.cardinalities[block.column[0]] == 0:
             found.append((block, slice(first, first + block.node.size)))
             first += block.node.size
     return found

@@ -10,6 +10,7 @@ from tractable.data.schema import Kind, Role, Schema, State, Variable
 
 VERSION = 1
 FARTHEST = 100_000  # rows and columns of a grid are fewer
+FORMAT = "tractable circuit"
 
 
 def plain_schema(schema: Schema) -> list[dict[str, Any]]:
@@ -116,14 +117,14 @@ def from_json(text: str | bytes) -> dict[str, Any]:
     return value
 
 
-def check_version(header: dict[str, Any]) -> None:
+def check_version(header: dict[str, Any], wanted: str = FORMAT) -> None:
     """Refuse a file of another format or of a later version.
 
     Raises:
         ValueError: saying which.
     """
-    if header.get("format") != "tractable circuit":
-        raise ValueError("the file is not a tractable circuit")
+    if header.get("format") != wanted:
+        raise ValueError(f"the file is not a {wanted}")
     if header.get("version") != VERSION:
         raise ValueError(
             f"the file has format version {header.get('version')!r}; this package reads {VERSION}"
@@ -138,14 +139,14 @@ class Header(NamedTuple):
     entries: dict[str, Any]
 
 
-def read_header(text: str | bytes) -> Header:
+def read_header(text: str | bytes, wanted: str = FORMAT) -> Header:
     """The header in a JSON text.
 
     Raises:
         ValueError: if the file is of another format or version, or naming what is wrong.
     """
     entries = from_json(text)
-    check_version(entries)
+    check_version(entries, wanted)
     schema = schema_from_plain(entries.get("schema"))
     about = entries.get("about")
     if not isinstance(about, dict):

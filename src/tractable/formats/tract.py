@@ -6,13 +6,11 @@ every tensor. Everything is checked on the way in; the checksum comes last, so t
 reported by name. A large mixture of components of one shape has its shape stored once: see `tract_shapes.py`.
 """
 
-import json
-from hashlib import blake2b
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import safe_open
 from safetensors.numpy import save
 
 from tractable.arrays import AnyArray
@@ -24,10 +22,11 @@ from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
+from tractable.formats.networks_inside import network_from, network_tensors, plain_networks, tensor_names
+from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
 from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
-
-Tensors: TypeAlias = dict[str, AnyArray]
+from tractable.leaves.output import NetworkOutput
 
 MANY_NODES = 10_000  # of a circuit for which it is worth to store a shape once
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
@@ -59,11 +58,12 @@ def write_tract(document: Document, path: Path) -> None:
             "schema": plain_schema(document.graph.schema),
             "families": [block.family.name for block in document.graph.leaves],
             **_other_leaves(document.graph),
+            **plain_networks(document.graph),
             "about": document.about,
         }
     )
-    metadata = {"circuit": header, "digest": _digest(header, tensors)}
-    write_bytes(path, _in_order(save(tensors, metadata=metadata), metadata))
+    metadata = {"circuit": header, "digest": digest(header, tensors)}
+    write_bytes(path, in_order(save(tensors, metadata=metadata), metadata))
 
 
 def read_tract(path: Path) -> Document:
@@ -72,7 +72,7 @@ def read_tract(path: Path) -> Document:
     Raises:
         ValueError: naming what is wrong with it.
     """
-    tensors, metadata = _open_tensors(path)
+    tensors, metadata = open_tensors(path)
     schema, about, entries = read_header(metadata.get("circuit", "{}"))
     families = entries.get("families")
     if not isinstance(families, list):
@@ -83,23 +83,34 @@ def read_tract(path: Path) -> Document:
     gates = entries.get("gates", 0)
     if type(gates) is not int or not 0 <= gates <= len(tensors):
         raise ValueError("the number of blocks of gates is not a number")
-    graph = _read_graph(tensors, schema, families, together, gates)
+    networks = entries.get("networks", [])
+    if not isinstance(networks, list) or len(networks) != families.count(NetworkOutput.name):
+        raise ValueError("the networks are not a list with one for each block of their outputs")
+    graph = _read_graph(tensors, schema, _Kinds(families, together, gates, networks))
     check_circuit(graph)
-    if metadata.get("digest") != _digest(metadata["circuit"], tensors):
+    if metadata.get("digest") != digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
     return Document(graph, about)
 
 
-def _read_graph(
-    tensors: Tensors, schema: Schema, families: list[Any], together: list[Any], gates: int
-) -> Graph:
-    if "shape.root" in tensors and not together and not gates:
-        return _read_shape(tensors, schema, families)
-    _check_names(tensors, len(families), len(together), gates)
+class _Kinds(NamedTuple):
+    """What blocks of leaves a file says that it has."""
+
+    families: list[Any]
+    together: list[Any]  # of leaves over several columns
+    gates: int
+    networks: list[Any]
+
+
+def _read_graph(tensors: Tensors, schema: Schema, kinds: _Kinds) -> Graph:
+    if "shape.root" in tensors and not (kinds.together or kinds.gates or kinds.networks):
+        return _read_shape(tensors, schema, kinds.families)
+    _check_names(tensors, kinds)
     kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
-    leaves = tuple(_block(tensors, number, family) for number, family in enumerate(families))
-    joints = tuple(_joint(tensors, number, family) for number, family in enumerate(together))
-    gated = tuple(_gates(tensors, number) for number in range(gates))
+    outputs = (NetworkOutput(network_from(plain, i, tensors)) for i, plain in enumerate(kinds.networks))
+    leaves = tuple(_block(tensors, number, family, outputs) for number, family in enumerate(kinds.families))
+    joints = tuple(_joint(tensors, number, family) for number, family in enumerate(kinds.together))
+    gated = tuple(_gates(tensors, number) for number in range(kinds.gates))
     return Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
 
 
@@ -126,7 +137,7 @@ def _tensors(graph: Graph) -> Tensors:
         tensors |= dict(zip(names, gate.arrays, strict=True))
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
-    return tensors
+    return tensors | network_tensors(graph)
 
 
 def _shape_tensors(graph: Graph) -> Tensors | None:
@@ -142,40 +153,6 @@ def _contiguous(tensors: Tensors) -> Tensors:
     return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
-def _in_order(data: bytes, metadata: dict[str, str]) -> bytes:
-    """The same file with the metadata in order, which the library writes in another one each time.
-
-    A safetensors file begins with the size of its header as eight bytes. The header is JSON, and spaces make
-    its size a multiple of eight.
-    """
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size]) | {"__metadata__": metadata}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + data[8 + size :]
-
-
-def _digest(header: str, tensors: Tensors) -> str:
-    digest = blake2b(header.encode("utf-8"), digest_size=16)
-    for name in sorted(tensors):
-        array = tensors[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.data)
-    return digest.hexdigest()
-
-
-def _open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
-    """The tensors and the metadata of a safetensors file."""
-    with path.open("rb"):
-        pass  # a file that cannot be opened is the system's error, not a damaged file
-    try:
-        with safe_open(path, framework="np") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except Exception as error:  # the library reports damage by many types of exception
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"the file is damaged or cut short ({reason})") from None
-
-
 def _other_leaves(graph: Graph) -> dict[str, object]:
     """The families of leaves over several columns and the number of blocks of gates, where there are any."""
     joints = [block.family.name for block in graph.joints]
@@ -184,10 +161,11 @@ def _other_leaves(graph: Graph) -> dict[str, object]:
     )
 
 
-def _check_names(tensors: Tensors, blocks: int, joints: int, gates: int) -> None:
-    wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(blocks) for name in _BLOCK)}
-    wanted |= {f"joint.{i}.{name}" for i in range(joints) for name in _JOINT}
-    wanted |= {f"gate.{i}.{name}" for i in range(gates) for name in _GATE}
+def _check_names(tensors: Tensors, kinds: _Kinds) -> None:
+    wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(len(kinds.families)) for name in _BLOCK)}
+    wanted |= {f"joint.{i}.{name}" for i in range(len(kinds.together)) for name in _JOINT}
+    wanted |= {f"gate.{i}.{name}" for i in range(kinds.gates) for name in _GATE}
+    wanted |= tensor_names(kinds.networks)
     features = {f"feature.{name}" for name in _FEATURES}
     if not features.isdisjoint(tensors):
         wanted |= features
@@ -210,8 +188,8 @@ def _tensor(tensors: Tensors, name: str, dtype: Any, dimensions: int | None = No
     return array
 
 
-def _block(tensors: Tensors, number: int, family: object) -> LeafBlock:
-    known = _family(family)
+def _block(tensors: Tensors, number: int, family: object, outputs: Iterator[NetworkOutput]) -> LeafBlock:
+    known = next(outputs) if family == NetworkOutput.name else _family(family)
     arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
     return LeafBlock(known, *arrays)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.regions import Region
-from tractable.data.schema import Variable
+from tractable.data.schema import Schema, Variable
 
 
 class Family(ABC):
@@ -23,6 +23,7 @@ class Family(ABC):
     is_fixed: ClassVar[bool] = False  # whether a leaf has no parameter that data can change
     has_scope: ClassVar[bool] = True  # whether a leaf stands over a random variable and is no mere factor
     arrives_with_row: ClassVar[bool] = False  # whether a leaf's value is the cell itself
+    reads_row: ClassVar[bool] = False  # whether a leaf's value depends on several cells of a row
     over_states: ClassVar[bool] = False  # whether a leaf is a distribution of states that data can change
 
     def __eq__(self, other: object) -> bool:
@@ -42,6 +43,10 @@ class Family(ABC):
     @abstractmethod
     def check(self, params: Floats, variable: Variable) -> str | None:
         """What is wrong with a block's parameters, in words; None when nothing is."""
+
+    def check_schema(self, schema: Schema) -> str | None:
+        """What is wrong with the other columns that a leaf reads, in words; None when nothing is."""
+        return None
 
     @abstractmethod
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:

@@ -28,6 +28,7 @@ METHODS: Registry[Method] = Registry(
         "sma": Home("tractable.parameters.sma", "SMA"),
         "closed-form": Home("tractable.parameters.closed_form", "ClosedForm"),
         "discriminative": Home("tractable.parameters.discriminative", "Discriminative"),
+        "max-margin": Home("tractable.parameters.max_margin", "MaxMargin"),
     },
 )
 

@@ -62,7 +62,7 @@ class Discriminative(Method):
         Raises:
             ValueError: if there are no targets or nothing else, or what is missing cannot be summed out.
         """
-        targets = self._columns(graph.schema)
+        targets = self.columns(graph.schema)
         for column in graph.schema.inputs[table.missing[:, graph.schema.inputs].any(axis=0)].tolist():
             raise ValueError(f"column '{graph.schema[column].name}' is an input, and a cell of it is missing")
         summed = {*targets, *np.flatnonzero(table.missing.any(axis=0)).tolist()}
@@ -84,7 +84,7 @@ class Discriminative(Method):
         after: Step | None = None,
     ) -> Iterator[Step]:
         """The same steps; a later run keeps the start of the first one, to which the priors draw weights."""
-        climb = _Climb(graph, rows, without_targets(rows, self._columns(graph.schema), graph.schema), self)
+        climb = _Climb(graph, rows, without_targets(rows, self.columns(graph.schema), graph.schema), self)
         if not np.isfinite(climb.start_score):
             raise ValueError("a row has probability zero given its other columns: no weights can change that")
         away = np.zeros(len(climb.vector)) if after is None else after.memory
@@ -97,15 +97,15 @@ class Discriminative(Method):
 
     def score(self, graph: Graph, rows: WeightedRows) -> float:
         """The mean log-likelihood of the targets given all other columns."""
-        free = without_targets(rows, self._columns(graph.schema), graph.schema)
+        free = without_targets(rows, self.columns(graph.schema), graph.schema)
         return rows.mean(log_values(graph, rows.values)) - free.mean(log_values(graph, free.values))
 
     def remark(self, graph: Graph) -> str | None:
         """What was fitted, for the provenance of the result."""
-        names = ", ".join(graph.schema[c].name for c in self._columns(graph.schema))
+        names = ", ".join(graph.schema[c].name for c in self.columns(graph.schema))
         return f"P({names} | all other columns); the joint distribution is not fitted to the rows"
 
-    def _columns(self, schema: Schema) -> list[int]:
+    def columns(self, schema: Schema) -> list[int]:
         """The target columns.
 
         Raises:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class Fitted(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Method(Configurable, ABC):
     """A method of parameter learning; its settings are its fields."""
+
+    score_name: ClassVar[str] = "cll"  # what `score` is called where it is no joint log-likelihood
 
     iterations: int = setting(50, "Maximum number of iterations.", at_least=0)
     tolerance: float = setting(

@@ -2,6 +2,7 @@
 
 from tractable.reports.faults import explain_fault, missing_properties
 from tractable.reports.json_text import to_json
+from tractable.reports.metrics import label_metrics, prediction_metrics
 from tractable.reports.model import feature_list, leaf_counts, model_summary
 from tractable.reports.scores import column_summary, density_facts, mean_log_likelihood, score_summary
 from tractable.reports.training import fitting_summary, learning_summary, network_summary
@@ -12,12 +13,14 @@ __all__ = [
     "explain_fault",
     "feature_list",
     "fitting_summary",
+    "label_metrics",
     "leaf_counts",
     "learning_summary",
     "mean_log_likelihood",
     "missing_properties",
     "model_summary",
     "network_summary",
+    "prediction_metrics",
     "score_summary",
     "to_json",
 ]

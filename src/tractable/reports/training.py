@@ -41,9 +41,10 @@ def network_summary(document: NetworkDocument, table: Table, valid: Table | None
 def fitting_summary(circuit: Circuit, how: Method, table: Table, valid: Table | None) -> dict[str, Any]:
     """How the parameters of a model were fitted, its size, and its scores.
 
-    A method that fits a conditional distribution is judged by conditional log-likelihoods in addition.
+    A method that fits a conditional distribution, or predictions, is judged by its own score in addition.
     """
-    judged = {"train_cll": table, "valid_cll": valid} if how.remark(circuit.graph) is not None else {}
+    parts = {"train": table, "valid": valid} if how.remark(circuit.graph) is not None else {}
+    judged = {f"{part}_{how.score_name}": rows for part, rows in parts.items()}
     return {
         "method": circuit.about["parameters"]["method"],
         **_size_and_scores(circuit, table, valid),

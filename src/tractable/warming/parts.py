@@ -16,6 +16,7 @@ from tractable.learners import LEARNERS
 from tractable.model import Circuit, load
 from tractable.networks import log_prob_of_rows
 from tractable.parameters import METHODS
+from tractable.progress import Watch
 from tractable.queries.gibbs import Sampling, draw_rows, estimate_marginals, estimate_probability
 from tractable.training import fit_parameters
 from tractable.warming import tables
@@ -51,7 +52,10 @@ def _learn_conditional(name: str) -> None:
     table = tables.categorical()
     roles = table.schema.with_targets([0, 1, 2])
     rows = Table(roles, table.values)
-    CONDITIONAL.make(name).learn(rows, np.random.default_rng(0), valid=rows)
+    try:
+        CONDITIONAL.make(name).learn(rows, np.random.default_rng(0), valid=rows, watch=Watch(seconds=10.0))
+    except ValueError:  # a learner that needs an extra which is not installed
+        return
 
 
 def _ask(name: str, table: Callable[[], Table]) -> None:

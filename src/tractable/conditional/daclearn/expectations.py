@@ -97,6 +97,8 @@ class RowEvaluator:
             structure = self.structure
             taken_out = np.zeros(len(self.rows.inputs))
             value = self._places().add_up(weights, structure.circuit.params)
+            if self.rows.potentials is not None:
+                value[: len(self.rows.potentials)] += self.rows.potentials
             take_out_maximum(value, self.rows.target_states, taken_out)
             with np.errstate(over="ignore"):
                 np.exp(value, out=value)

@@ -13,7 +13,7 @@ from tractable.leaves import FAMILIES
 from tractable.leaves.within import FARTHEST
 
 
-class _Nodes:
+class NodeList:
     """Nodes and edges in the order in which they are made; children before their parents."""
 
     def __init__(self, leaves: int) -> None:
@@ -42,18 +42,18 @@ def freeze_conditional(
     columns = np.concatenate([schema.targets, schema.inputs])
     states = structure.states
     indicators = int(states.sum())
-    nodes = _Nodes(indicators + weights.size)
+    nodes = NodeList(indicators + weights.size)
     potential = _potentials(structure, weights, nodes, indicators)
-    root = _target_circuit(structure, nodes, potential, int(states[: structure.targets].sum()))
+    root = target_circuit(structure, nodes, potential, int(states[: structure.targets].sum()))
     edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
     constants = indicators + np.arange(weights.size)
-    blocks = _indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
+    blocks = indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
     blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
-    features = _feature_table(structure, weights, constants, columns)
+    features = feature_table(structure, weights, constants, columns)
     return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
 
 
-def _indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:
+def indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:
     """A leaf for each state of each column, in their order: an indicator, or an interval of a number."""
     blocks = []
     first = np.cumsum(states) - states
@@ -66,7 +66,7 @@ def _indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequenc
     return blocks
 
 
-def _potentials(structure: ConditionalStructure, weights: Floats, nodes: _Nodes, first: int) -> list[int]:
+def _potentials(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> list[int]:
     """The node that is the value of each feature with all features that extend it by inputs."""
     potential = list(range(first, first + weights.size))
     counts = weights != 0
@@ -87,7 +87,9 @@ def _potentials(structure: ConditionalStructure, weights: Floats, nodes: _Nodes,
     return potential
 
 
-def _target_circuit(structure: ConditionalStructure, nodes: _Nodes, potential: list[int], states: int) -> int:
+def target_circuit(
+    structure: ConditionalStructure, nodes: NodeList, potential: list[int], states: int
+) -> int:
     """The root of the circuit over targets, whose parameters are nodes."""
     store, order, params = structure.circuit.arrays()
     number: Ints = np.zeros(store.kind.size, dtype=np.int64)
@@ -100,7 +102,7 @@ def _target_circuit(structure: ConditionalStructure, nodes: _Nodes, potential: l
     return int(number[order[-1]])
 
 
-def _feature_table(
+def feature_table(
     structure: ConditionalStructure, weights: Floats, constants: Ints, columns: Ints
 ) -> FeatureTable:
     """The features with their weights and conditions; the states of a numeric input are its intervals."""

@@ -1,7 +1,7 @@
 """DACLearn (Rooshenas, «Learning Tractable Graphical Models», 2017, chapter IV)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -25,6 +25,8 @@ from tractable.data import Table
 from tractable.growing import FitEffort, Priors, SplitCosts
 from tractable.growing.search import search_splits
 from tractable.learners.learner import Learned
+from tractable.parameters import fit
+from tractable.parameters.max_margin import MaxMargin
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 
@@ -98,6 +100,12 @@ class DACLearnLearner(ConditionalLearner):
     batch: int = setting(
         24, "Maximum number of splits, each of other targets, between two fits of the weights.", at_least=1
     )
+    loss: Literal["likelihood", "hamming", "zero-one"] = setting(
+        "likelihood",
+        "What the weights are fitted to at last: the conditional likelihood, or a margin for predictions by"
+        " most probable completions that is the number of wrong targets (hamming), or one if any is wrong"
+        " (zero-one). With a margin, probabilities mean little.",
+    )
     patience: int = setting(
         100,
         "Early stopping: the search ends after this many splits without a better score on the validation"
@@ -119,7 +127,12 @@ class DACLearnLearner(ConditionalLearner):
             )  # fmt: skip
             search_splits(objective, costs, self.patience, watch)
             finish_weights(objective, watch)
-        return Learned(freeze_conditional(objective.structure, table.schema, objective.weights, cuts))
+        graph = freeze_conditional(objective.structure, table.schema, objective.weights, cuts)
+        if self.loss == "likelihood" or watch.should_stop() or not whole.total_weight:
+            return Learned(graph)
+        judges = held if held is not None and held.total_weight else None
+        how = MaxMargin(loss=self.loss)
+        return Learned(fit(graph, whole, how, rng, valid=judges, watch=watch.part("margin")).graph)
 
     def _best_planted(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch

@@ -64,7 +64,8 @@ class ConditionalLikelihood(Objective):
     def score(self) -> float:
         """The mean conditional log-likelihood of the validation rows, or of the training rows without any."""
         if self._valid is None:
-            return float(self.weights @ self.sample.frequency) - self.state.expectations.log_partition
+            own = float(self.weights @ self.sample.frequency) + self.sample.mean_potential
+            return own - self.state.expectations.log_partition
         if self._valid_score is None or self._valid_score[0] is not self.weights:
             self._valid_score = (self.weights, self._valid.mean_log_likelihood(self.weights))
         return self._valid_score[1]
@@ -236,7 +237,12 @@ class ConditionalLikelihood(Objective):
 
 
 def _log_frequencies(sample: Sample, smoothing: float) -> Floats:
-    """The smoothed log-frequencies of the states of single targets, as prior means. Shape (features,)."""
+    """The smoothed log-frequencies of the states of single targets, as prior means. Shape (features,).
+
+    They are zero where given factors tell of single targets already.
+    """
+    if sample.rows.potentials is not None:
+        return np.zeros(sample.structure.items)
     counts = sample.frequency * sample.total
     answer = []
     for column, states in enumerate(sample.rows.target_states.tolist()):

@@ -20,6 +20,7 @@ class ConditionalRows:
     group: Ints  # (rows,)
     inputs: Ints  # (groups, inputs)
     group_weight: Floats  # (groups,)
+    potentials: Floats | None = None  # (states of all targets, groups) logarithms of given factors
 
     @property
     def total(self) -> float:

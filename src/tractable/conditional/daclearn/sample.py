@@ -1,6 +1,7 @@
 """Rows together with what is known of a structure's features in them."""
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 
@@ -58,7 +59,15 @@ class Sample:
         """The mean log-likelihood of the targets given the inputs."""
         log_partition = self.evaluator.evaluate(weights).log_partition
         mean = float(self.rows.group_weight @ log_partition) / self.total
-        return float(weights @ self.frequency) - mean
+        return float(weights @ self.frequency) + self.mean_potential - mean
+
+    @cached_property
+    def mean_potential(self) -> float:
+        """The mean logarithm of the given factors of the rows' own states; zero without any."""
+        if self.rows.potentials is None:
+            return 0.0
+        own = self.rows.potentials[self._flat_states, self.rows.group[:, None]].sum(axis=1)
+        return float(self.rows.weight @ own) / self.total
 
     def truncate(self) -> None:
         """Forget features and parameters that the structure no longer has."""

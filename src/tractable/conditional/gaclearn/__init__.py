@@ -1,0 +1,1 @@
+"""Generalised arithmetic circuits: networks over inputs below a grown circuit over targets."""

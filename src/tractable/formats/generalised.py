@@ -1,0 +1,72 @@
+"""Generalised circuits as files (`.gac`): safetensors, so that loading never runs code."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save
+
+from tractable.formats.atomic import write_bytes
+from tractable.formats.header import VERSION, Header, package_version, plain_schema, read_header, to_json
+from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
+from tractable.generalised.graph import GeneralisedGraph
+
+SUFFIX = ".gac"
+FORMAT = "tractable generalised circuit"
+_ARRAYS = {
+    "kind": np.uint8,
+    "start": np.int64,
+    "child": np.int64,
+    "column": np.int64,
+    "code": np.int64,
+    "value": np.float64,
+}
+
+
+def write_generalised(graph: GeneralisedGraph, about: dict[str, Any], path: Path) -> None:
+    """Save a generalised circuit; a file that is already there stays as it was until the new one is whole."""
+    _check_suffix(path)
+    tensors = {name: np.ascontiguousarray(getattr(graph, name)) for name in _ARRAYS}
+    header = to_json(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "package": package_version(),
+            "schema": plain_schema(graph.schema),
+            "about": about,
+        }
+    )
+    metadata = {"circuit": header, "digest": digest(header, tensors)}
+    write_bytes(path, in_order(save(tensors, metadata=metadata), metadata))
+
+
+def read_generalised(path: Path) -> tuple[GeneralisedGraph, dict[str, Any]]:
+    """The generalised circuit of a file, and what is known about it.
+
+    Raises:
+        ValueError: naming the file and what is wrong with it.
+    """
+    _check_suffix(path)
+    try:
+        tensors, metadata = open_tensors(path)
+        header = read_header(metadata.get("circuit", "{}"), FORMAT)
+        graph = _graph(header, tensors)
+        if metadata.get("digest") != digest(metadata["circuit"], tensors):
+            raise ValueError("the file is damaged: its contents do not match its checksum")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return graph, header.about
+
+
+def _graph(header: Header, tensors: Tensors) -> GeneralisedGraph:
+    if set(tensors) != set(_ARRAYS):
+        raise ValueError("the arrays are not those of a generalised circuit")
+    for name, dtype in _ARRAYS.items():
+        if tensors[name].dtype != dtype or tensors[name].ndim != 1:
+            raise ValueError(f"the array '{name}' is not a line of {np.dtype(dtype)}")
+    return GeneralisedGraph(header.schema, *(tensors[name] for name in _ARRAYS))
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix.lower() != SUFFIX:
+        raise ValueError(f"{path}: a generalised circuit is kept in a {SUFFIX} file")

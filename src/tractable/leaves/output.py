@@ -1,0 +1,80 @@
+"""A factor that a network computes from the inputs of a row."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.data.regions import Region
+from tractable.data.schema import Schema, Variable
+from tractable.leaves.factor import Factor
+from tractable.leaves.perceptron import Committee
+
+
+@final
+class NetworkOutput(Factor):
+    """An output of a network, above zero; the parameter says which. All leaves of a block share the network.
+
+    The network reads several inputs. A leaf counts for the first of them.
+    """
+
+    name: ClassVar[str] = "network-output"
+    arrives_with_row: ClassVar[bool] = True
+    reads_row: ClassVar[bool] = True
+
+    def __init__(self, network: Committee) -> None:
+        self.network = network
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NetworkOutput) and self.network is other.network
+
+    def __hash__(self) -> int:
+        return id(self.network)
+
+    def accepts(self, variable: Variable) -> bool:
+        """Whether the column is the first that the network reads, and an input."""
+        return variable.role == "input" and variable.name == self.network.columns[0]
+
+    def width(self, variable: Variable) -> int:
+        """One: the number of the output."""
+        return 1
+
+    def check(self, params: Floats, variable: Variable) -> str | None:
+        """A complaint unless each parameter is the number of an output."""
+        fine = (params >= 0) & (params < self.network.outputs) & (params == np.floor(params))
+        return None if fine.all() else f"the network has {self.network.outputs} outputs"
+
+    def check_schema(self, schema: Schema) -> str | None:
+        """A complaint unless the columns that the network reads are inputs with as many states."""
+        for name, states in zip(self.network.columns, self.network.states, strict=True):
+            if name not in schema.names:
+                return f"the network reads column '{name}', which the circuit does not have"
+            variable = schema[schema.column(name)]
+            if variable.role != "input" or variable.cardinality != states:
+                return f"the network reads column '{name}' as an input of {states} states, which it is not"
+        return None
+
+    def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """The first output: which one it is does not depend on data."""
+        return np.zeros((len(weight), 1))
+
+    def describe(self, params: list[float], variable: Variable) -> str:
+        """The number of the output."""
+        return f"network output {int(params[0])}"
+
+    def row_log_values(self, params: Floats, rows: Floats, schema: Schema) -> Floats:
+        """The logarithm of each leaf's value for whole rows. Shape (leaves, rows)."""
+        outputs = self.network.log_outputs(rows[:, self.network.places(schema)])
+        return np.ascontiguousarray(outputs.T[params[:, 0].astype(np.int64)])
+
+    def log_prob(self, params: Floats, x: Floats) -> Floats:
+        """Never asked: one cell says too little.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("a network reads whole rows: see row_log_values")
+
+    def log_mass(self, params: Floats, region: Region) -> Floats:
+        """Zero: a factor of one, for an input is no random variable."""
+        return np.zeros(len(params))
