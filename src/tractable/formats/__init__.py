@@ -38,6 +38,8 @@ FORMATS: dict[str, Format] = {
     ".svg": Format("a picture", write=late("svg", "write_svg")),
 }
 
+HOLD_NETWORKS = (".tract", ".dot", ".svg")  # the suffixes of files, or pictures, of circuits above networks
+
 
 def read_circuit(path: str | PathLike[str]) -> Document:
     """The circuit of a file, and what the file knows about it.
@@ -68,6 +70,10 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
             raise ValueError(
                 f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
             )
+        if where.suffix.lower() not in HOLD_NETWORKS and any(
+            b.family.reads_row for b in document.graph.leaves
+        ):
+            raise ValueError(f"a {where.suffix} file holds no neural networks: save the circuit as .tract")
         write(document, where)
 
 
