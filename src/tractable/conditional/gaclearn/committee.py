@@ -56,6 +56,7 @@ class NetworkCommittee:
         self.table, self.how, self._seed = table, how, seed
         self._held = held  # (rows, members) the weight of each row that each network does not learn from
         self.rows = as_rows(table, how.scale, how.states)
+        self._trained: set[tuple[str, int]] = set()  # stages of members
         shares = state_shares(self.rows)
         self.members: list[Member] = []
         with reproducible(seed):
@@ -115,7 +116,9 @@ class NetworkCommittee:
         for i in range(len(self.members)) if only is None else [only]:
             if watch.should_stop() or not self.table.total_weight:
                 break
-            self._train_one(i, loss, watch, stage)
+            if (stage, i) not in self._trained:
+                self._train_one(i, loss, watch, stage)
+                self._trained.add((stage, i))
 
     def _train_one(self, i: int, loss: Loss, watch: Watch, stage: str) -> None:
         member = self.members[i]
