@@ -34,7 +34,7 @@ from tractable.threads import use_threads
 
 QUICK = {"independent", "chow-liu"}  # learners that go through the rows once and need no checkpoints
 SMALLER: dict[str, dict[str, Any]] = {  # settings of learners that would take long
-    "gaclearn": {"members": 2, "epochs": 15, "learning_rate": 0.02, "hidden": 10, "dropout": 0.0}
+    "gaclearn": {"members": 2, "epochs": 15, "learning_rate": 0.02, "hidden": 10}
 }
 MOST_RUNS = 40  # that a learner may need that was killed about eight times
 STOP_SECONDS = 3.0  # of the process's own time, from Ctrl-C to the model

@@ -24,6 +24,7 @@ from tractable.conditional.gaclearn.inputs import scale_inputs
 from tractable.conditional.gaclearn.learner import GACLearnLearner
 from tractable.conditional.gaclearn.sweep import TargetCircuit
 from tractable.data import Schema, Table, Variable
+from tractable.formats import FORMATS
 from tractable.formats.networks_inside import networks_of
 from tractable.growing import Priors
 from tractable.leaves.perceptron import Committee, Layer, Perceptron, evaluate_layers
@@ -131,8 +132,9 @@ def test_files_keep_networks_and_no_answer_needs_torch(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.log_prob(table), circuit.log_prob(table))
     again.save(tmp_path / "n.tract")
     assert (tmp_path / "m.tract").read_bytes() == (tmp_path / "n.tract").read_bytes()
-    with pytest.raises(ValueError, match="holds no networks"):
-        circuit.save(tmp_path / "m.json")
+    for suffix in set(FORMATS) - {".tract", ".dot", ".svg", ".bif", ".bn"}:
+        with pytest.raises(ValueError, match="holds no neural networks"):
+            circuit.save(tmp_path / f"m{suffix}")
     code = (
         "import sys, tractable as tr\n"
         f"m = tr.load({str(tmp_path / 'm.tract')!r})\n"
@@ -297,12 +299,28 @@ def test_networks_of_another_architecture_may_be_given() -> None:
     (network,) = networks_of(graph)
     operators = {layer.operator for layer in network.members[0].layers}
     assert operators == {"tanh", "softplus"}
-    with pytest.raises(ValueError, match="no layer that can be unrolled"):
-        how.learn_with_networks(
-            linked_table(50, 0),
-            np.random.default_rng(0),
-            [lambda i, o: torch.nn.Sequential(torch.nn.Linear(i, o), torch.nn.GELU(), torch.nn.Softplus())],
-        )
+
+
+def test_networks_of_any_kind_answer_but_cannot_be_saved(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    module: Any = torch.nn.Module
+
+    class Odd(module):  # type: ignore[misc]
+        def __init__(self, inputs: int, outputs: int) -> None:
+            super().__init__()
+            self.inner = torch.nn.Linear(inputs, outputs)
+
+        def forward(self, x: Any) -> Any:
+            return torch.exp(torch.sin(self.inner(x)))
+
+    how, table = GACLearnLearner(**QUICK), linked_table(150, 0)
+    graph = how.learn_with_networks(table, np.random.default_rng(0), [Odd])
+    free = table.values.copy()
+    free[:, 2:] = np.nan
+    np.testing.assert_allclose(marginals(graph, free)[2].sum(axis=1), 1.0)
+    assert np.isfinite(log_prob(graph, table.values)).all()
+    with pytest.raises(ValueError, match="cannot be written down as plain layers"):
+        tr.Circuit(graph).save(tmp_path / "m.tract")
 
 
 def test_without_torch_the_learner_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

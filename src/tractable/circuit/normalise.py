@@ -40,4 +40,5 @@ def _check_summable(graph: Graph) -> None:
     for block in graph.leaves:
         if block.family.arrives_with_row:
             name = graph.schema[int(block.column[0])].name
-            raise ValueError(f"the circuit cannot be normalised: column '{name}' holds potentials")
+            what = "is read by a network" if block.family.reads_row else "holds potentials"
+            raise ValueError(f"the circuit cannot be normalised: column '{name}' {what}")

@@ -11,6 +11,7 @@ from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import heights
 from tractable.circuit.scopes import Window, bits, root_columns, windows
 from tractable.circuit.selectivity import OverlapError, irregular_sum
+from tractable.leaves.output import NetworkOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,10 @@ def parameter_count(graph: Graph) -> int:
     counted = (
         block.params.size
         for block in graph.leaves
-        if not block.family.is_indicator and not (block.family.is_constant and graph.features is not None)
+        if not (block.family.is_indicator or block.family.reads_row)
+        and not (block.family.is_constant and graph.features is not None)
     )
     gates = sum(block.regressions.weights.size for block in graph.gates)
-    return weights + tied + sum(counted) + sum(block.params.size for block in graph.joints) + gates
+    networks = sum(b.family.network.parameters for b in graph.leaves if isinstance(b.family, NetworkOutput))
+    joints = sum(block.params.size for block in graph.joints)
+    return weights + tied + sum(counted) + joints + gates + networks

@@ -37,7 +37,7 @@ def graph_state(graph: Graph) -> State:
         "leaves": [[b.family.name, *(getattr(b, name) for name in LEAF)] for b in graph.leaves],
         "joints": [[b.family.name, *(getattr(b, name) for name in JOINT)] for b in graph.joints],
         "gates": [list(block.arrays) for block in graph.gates],
-        "networks": [network_state(f.network) for f in families if isinstance(f, NetworkOutput)],
+        "networks": [network_state(f.committee()) for f in families if isinstance(f, NetworkOutput)],
         "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
     }
 

@@ -39,6 +39,7 @@ FORMATS: dict[str, Format] = {
 }
 
 HOLD_GATES = (".tract", ".json", ".dot", ".svg")
+HOLD_NETWORKS = (".tract", ".dot", ".svg")  # the suffixes of files, or pictures, of circuits above networks
 
 
 def read_circuit(path: str | PathLike[str]) -> Document:
@@ -75,6 +76,10 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
                 f"a {where.suffix} file cannot hold regressions on inputs: save the model as .tract, or"
                 " condition it on a row of inputs first"
             )
+        if where.suffix.lower() not in HOLD_NETWORKS and any(
+            b.family.reads_row for b in document.graph.leaves
+        ):
+            raise ValueError(f"a {where.suffix} file holds no neural networks: save the circuit as .tract")
         write(document, where)
 
 

@@ -17,8 +17,12 @@ from tractable.leaves.perceptron import Committee, Layer, Perceptron
 
 
 def networks_of(graph: Graph) -> list[Committee]:
-    """The networks of a circuit's leaves, in the order of their blocks."""
-    return [block.family.network for block in graph.leaves if isinstance(block.family, NetworkOutput)]
+    """The networks of a circuit's leaves, in the order of their blocks.
+
+    Raises:
+        ValueError: if one cannot be written down.
+    """
+    return [block.family.committee() for block in graph.leaves if isinstance(block.family, NetworkOutput)]
 
 
 def network_tensors(graph: Graph) -> dict[str, AnyArray]:

@@ -78,8 +78,6 @@ def _node_lines(graph: Graph) -> Iterator[str]:
     leaf: dict[int, str] = {}
     names = [to_json(name) for name in graph.schema.names]
     for block in graph.leaves:
-        if block.family.reads_row:
-            raise ValueError("a .json file holds no networks: save the circuit as .tract")
         lines = zip(block.node.tolist(), block.column.tolist(), block.params.tolist(), strict=True)
         for node, column, params in lines:
             where = "" if column < 0 else f'"column": {names[column]}, '

@@ -40,7 +40,7 @@ def _leaves(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock) -> list
     if block.family.is_constant:
         return [builder.parameter(x) for x in np.exp(block.params[:, 0]).tolist()]
     if isinstance(block.family, NetworkOutput):
-        outputs = add_committee(builder, block.family.network)
+        outputs = add_committee(builder, block.family.committee())
         return [outputs[int(k)] for k in block.params[:, 0]]
     if block.family.is_indicator:
         return [

@@ -1,14 +1,40 @@
 """A factor that a network computes from the inputs of a row."""
 
-from typing import ClassVar, final
+from typing import ClassVar, Protocol, final
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.data.regions import Region
 from tractable.data.schema import Schema, Variable
 from tractable.leaves.factor import Factor
 from tractable.leaves.perceptron import Committee
+
+
+class Network(Protocol):
+    """Numbers above zero from the inputs of a row: a `Committee` of perceptrons, or what is like one."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The number of states of each column, zero for a numeric one."""
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers it gives."""
+
+    @property
+    def parameters(self) -> int:
+        """The number of its parameters."""
+
+    def places(self, schema: Schema) -> Ints:
+        """Where its columns are in a schema."""
+
+    def log_outputs(self, cells: Floats) -> Floats:
+        """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
 
 
 @final
@@ -22,7 +48,7 @@ class NetworkOutput(Factor):
     arrives_with_row: ClassVar[bool] = True
     reads_row: ClassVar[bool] = True
 
-    def __init__(self, network: Committee) -> None:
+    def __init__(self, network: Network) -> None:
         self.network = network
 
     def __eq__(self, other: object) -> bool:
@@ -57,6 +83,18 @@ class NetworkOutput(Factor):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """The first output: which one it is does not depend on data."""
         return np.zeros((len(weight), 1))
+
+    def committee(self) -> Committee:
+        """The network as plain layers.
+
+        Raises:
+            ValueError: if it is none of those that are known here.
+        """
+        if not isinstance(self.network, Committee):
+            raise ValueError(
+                "the circuit has a network of a kind of its own, which cannot be written down as plain layers"
+            )
+        return self.network
 
     def describe(self, params: list[float], variable: Variable) -> str:
         """The number of the output."""

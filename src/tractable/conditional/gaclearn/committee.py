@@ -4,6 +4,7 @@ The rows are divided into as many parts as there are networks. A network never l
 that its potentials there are those of rows it has not seen: the circuit above is searched for with these.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,7 +16,12 @@ from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.gaclearn.inputs import InputScale
 from tractable.conditional.gaclearn.margins import hinge_loss
-from tractable.conditional.gaclearn.modules import MakeNetwork, reproducible, start_at_frequencies
+from tractable.conditional.gaclearn.modules import (
+    MakeNetwork,
+    ModuleCommittee,
+    reproducible,
+    start_at_frequencies,
+)
 from tractable.conditional.gaclearn.sweep import TargetCircuit
 from tractable.conditional.gaclearn.training import (
     Effort,
@@ -31,6 +37,7 @@ from tractable.conditional.gaclearn.training import (
 )
 from tractable.data import Table
 from tractable.growing import Priors
+from tractable.leaves.output import Network
 from tractable.leaves.perceptron import Committee, layers_of
 from tractable.progress import Form, Watch
 
@@ -56,6 +63,7 @@ class NetworkCommittee:
         self.table, self.how, self._seed = table, how, seed
         self._held = held  # (rows, members) the weight of each row that each network does not learn from
         self.rows = as_rows(table, how.scale, how.states)
+        self._trained: set[tuple[str, int]] = set()  # stages of members
         shares = state_shares(self.rows)
         self.members: list[Member] = []
         with reproducible(seed):
@@ -103,19 +111,22 @@ class NetworkCommittee:
         rows = Table(self.table.schema, self.table.values[np.concatenate(places)], np.concatenate(weights))
         return conditional_rows_of(rows, self.how.states, np.concatenate(logs).T)
 
-    def network(self) -> Committee:
-        """The networks over the columns themselves.
-
-        Raises:
-            ValueError: if a network is no sequence of layers that can be written down.
-        """
-        return Committee(tuple(self.how.scale.unscale(layers_of(m.module)) for m in self.members))
+    def network(self) -> Network:
+        """The networks over the columns themselves: plain layers, if they are made of such."""
+        modules = [member.module for member in self.members]
+        try:
+            layers = [layers_of(module) for module in modules]
+        except (TypeError, ValueError):  # it is no sequence, or has layers of another kind
+            return ModuleCommittee(self.how.scale, tuple(deepcopy(modules)))
+        return Committee(tuple(self.how.scale.unscale(each) for each in layers))
 
     def _train(self, stage: str, loss: Loss, watch: Watch, only: int | None = None) -> None:
         for i in range(len(self.members)) if only is None else [only]:
             if watch.should_stop() or not self.table.total_weight:
                 break
-            self._train_one(i, loss, watch, stage)
+            if (stage, i) not in self._trained:
+                self._train_one(i, loss, watch, stage)
+                self._trained.add((stage, i))
 
     def _train_one(self, i: int, loss: Loss, watch: Watch, stage: str) -> None:
         member = self.members[i]

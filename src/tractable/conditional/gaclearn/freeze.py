@@ -9,12 +9,11 @@ from tractable.conditional.daclearn.freeze import NodeList, feature_table, indic
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.data import Schema
 from tractable.leaves import FAMILIES
-from tractable.leaves.output import NetworkOutput
-from tractable.leaves.perceptron import Committee
+from tractable.leaves.output import Network, NetworkOutput
 
 
 def freeze_generalised(
-    structure: ConditionalStructure, schema: Schema, weights: Floats, network: Committee
+    structure: ConditionalStructure, schema: Schema, weights: Floats, network: Network
 ) -> Graph:
     """The circuit under weights of all features, over the columns of a schema with targets and inputs.
 

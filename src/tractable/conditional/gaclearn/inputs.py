@@ -24,8 +24,11 @@ class InputScale:
 
     def show(self, table: Table) -> Floats:
         """The inputs of all rows. Shape (rows, shown)."""
-        coded = one_hot(table.values[:, table.schema.inputs], self.states)
-        return (coded[:, self.kept] - self.mean) / self.scale
+        return self.show_cells(table.values[:, table.schema.inputs])
+
+    def show_cells(self, cells: Floats) -> Floats:
+        """The inputs of rows that consist of them. Shape (rows, shown)."""
+        return (one_hot(cells, self.states)[:, self.kept] - self.mean) / self.scale
 
     def unscale(self, layers: tuple[Layer, ...]) -> Perceptron:
         """A network over the columns themselves, from one over what was shown."""

@@ -110,12 +110,12 @@ class GACLearnLearner(ConditionalLearner):
     ) -> Graph:
         """A circuit above networks of other architectures, of which the one that suits best is taken.
 
-        Each is called with the numbers of inputs and outputs and returns a `torch.nn.Sequential` of layers
-        that can be saved, whose outputs are above zero: the potentials of all states of the first target,
-        then of the second, and so on.
+        Each is called with the numbers of inputs and outputs and returns a `torch.nn.Module`, whose outputs
+        are above zero: the potentials of all states of the first target, then of the second, and so on. The
+        model can be saved if it is a `torch.nn.Sequential` of linear layers and known operators.
 
         Raises:
-            ValueError: as `learn` does, or if a network has other layers.
+            ValueError: as `learn` does.
         """
         require_torch()
         require_categorical_targets(table.schema, self.name)

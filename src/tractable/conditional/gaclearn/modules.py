@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tractable.arrays import Floats, Ints
+from tractable.conditional.gaclearn.inputs import InputScale
+from tractable.data import Schema
 from tractable.leaves.perceptron import BIAS
 
 MakeNetwork = Callable[[int, int], nn.Module]  # from numbers of inputs and outputs
@@ -67,6 +70,45 @@ def normalised(potentials: Tensor, states: Ints) -> Tensor:
         cut = potentials.reshape(len(potentials), len(sizes), sizes[0])
         return torch.log_softmax(cut, dim=2).reshape(potentials.shape)
     return torch.cat([torch.log_softmax(p, dim=1) for p in potentials.split(sizes, dim=1)], dim=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleCommittee:
+    """Networks of any kind, whose outputs are averaged geometrically. No file can hold them."""
+
+    scale: InputScale
+    modules: tuple[nn.Module, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that they read."""
+        return self.scale.columns
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The number of states of each column, zero for a numeric one."""
+        return self.scale.states
+
+    @cached_property
+    def outputs(self) -> int:
+        """How many numbers they give."""
+        return int(self.log_outputs(np.zeros((1, len(self.columns)))).shape[1])
+
+    @property
+    def parameters(self) -> int:
+        """The number of their parameters."""
+        return sum(p.numel() for module in self.modules for p in module.parameters())
+
+    def places(self, schema: Schema) -> Ints:
+        """Where their columns are in a schema."""
+        return np.array(schema.columns(self.columns), dtype=np.int64)
+
+    def log_outputs(self, cells: Floats) -> Floats:
+        """The logarithms of the outputs for the cells of their columns. Shape (rows, outputs)."""
+        shown = torch.from_numpy(self.scale.show_cells(cells)).float()
+        with torch.no_grad():
+            logs = [log_potentials(module.eval(), shown).double().numpy() for module in self.modules]
+        return np.asarray(np.mean(logs, axis=0))
 
 
 @contextmanager
