@@ -45,6 +45,7 @@ ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
 MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
+CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
 
 
@@ -124,8 +125,10 @@ class ContinuousMixtureLearner(Learner):
         data = TrainingData(
             shape, start, tree_rows(shape, encoding, fitted), tree_rows(shape, encoding, held)
         )
-        decoders = self._networks(data, seeds[1], watch)
         count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
+        if watch.left is not None:  # making the circuit takes its time, too
+            watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
+        decoders = self._networks(data, seeds[1], watch)
         search = PointSearch(data, decoders[:count], count)
         found = watch.remember("components", partial(search.run, seeds[2]), FOUND_FORM)
         trees = search.trees([points.astype(np.float64) for points in found.points])
