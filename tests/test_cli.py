@@ -72,6 +72,7 @@ CALLS = {
     "learn": ["chow-liu", "train.csv", "-o", "again.tract"],
     "parameters": ["m.tract", "train.csv", "-o", "fitted.tract"],
     "tune": ["chow-liu", "train.csv", "--valid", "valid.csv", "--trials", "2", "-o", "tuned.tract"],
+    "stack": ["m.tract", "m.tract", "--valid", "valid.csv", "-o", "both.tract"],
     "score": ["m.tract", "valid.csv"],
     "query": ["m.tract", "P(smoker=yes)"],
     "marginals": ["m.tract"],

@@ -101,6 +101,10 @@ COMMANDS = {
         *("ALGORITHM", "FILE", "--valid FILE", "--trials 1", "-o PLACE", "--storage? STUDY"),
         "--sampler? random",
     ],
+    "stack": [
+        *("MODEL", "MODEL?", "--valid FILE", "-o PLACE", "--train? FILE", "--max-edges? NUMBER"),
+        "--pseudo-count? NUMBER",
+    ],
     "score": ["MODEL", "FILE", "--given? COLUMN", "--per-row?", "--per-column?", "--weight? COLUMN"],
     "query": ["MODEL", "QUESTION", "QUESTION?", "--approximate??", "--samples? 20"],
     "marginals": ["MODEL", "--given? CONDITIONS", "--approximate??", "--samples? 20"],
@@ -158,6 +162,7 @@ GOOD_PLACES = {
     "learn": ("new.tract", "new.json"),
     "parameters": ("new.tract",),
     "tune": ("new.tract",),
+    "stack": ("new.tract", "new.json"),
     "sample": ("new.csv", "new.parquet", "-"),
     "impute": ("new.csv", "-"),
     "classify": ("new.csv", "-"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit.graph import (
     LEAF,
     PRODUCT,
@@ -130,8 +130,10 @@ def _check_block(graph: Graph, block: LeafBlock) -> None:
         raise ValueError(
             f"leaf {int(block.node[outside[0]])} is over column {int(block.column[outside[0]])}, out of range"
         )
-    for column in np.unique(block.column):
-        _check_column(graph, block, int(column))
+    order = np.argsort(block.column, kind="stable")
+    columns, first = np.unique(block.column[order], return_index=True)
+    for column, leaves in zip(columns.tolist(), np.split(order, first)[1:], strict=True):
+        _check_column(graph, block, column, leaves)
     fault = block.family.check_schema(graph.schema)
     if fault is not None:
         raise ValueError(f"{name} leaves: {fault}")
@@ -178,9 +180,9 @@ def _check_joint(graph: Graph, block: JointBlock) -> None:
         raise ValueError(f"{name} leaves: {fault}")
 
 
-def _check_column(graph: Graph, block: LeafBlock, column: int) -> None:
+def _check_column(graph: Graph, block: LeafBlock, column: int, chosen: Ints) -> None:
+    """Check the chosen leaves of a block, which are all those over one column."""
     variable = graph.schema[column]
-    chosen = block.column == column
     if not block.family.accepts(variable):
         raise ValueError(
             f"leaf {int(block.node[chosen][0])}: a {block.family.name} leaf cannot stand over the"

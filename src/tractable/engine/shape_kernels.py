@@ -33,7 +33,7 @@ def _fill_possible(template: Template, code: Ints, possible: Bools) -> None:
 
 
 @inner
-def _leaf_term(template: Template, node: int, code: Ints) -> int:
+def leaf_term(template: Template, node: int, code: Ints) -> int:
     """The term of a leaf over states, or of a constant."""
     if template.kind[node] != STATES:
         return template.first[node]
@@ -42,7 +42,7 @@ def _leaf_term(template: Template, node: int, code: Ints) -> int:
 
 
 @inner
-def _only_edge(template: Template, possible: Bools, node: int) -> int:
+def only_edge(template: Template, possible: Bools, node: int) -> int:
     """The edge to the only possible child of a sum, which has one; BRANCHED if it has several."""
     chosen = BRANCHED
     for e in range(template.start[node], template.start[node + 1]):
@@ -75,7 +75,7 @@ def find_terms(
                     stack[left] = template.child[e]
                     left += 1
             elif kind == SUM:
-                chosen = _only_edge(template, possible[r], node)
+                chosen = only_edge(template, possible[r], node)
                 if chosen == BRANCHED:
                     found = BRANCHED
                     break
@@ -88,7 +88,7 @@ def find_terms(
                     lines[r, numbers] = template.first[node]
                     numbers += 1
             elif kind != INDICATOR:
-                terms[r, found] = _leaf_term(template, node, codes[r])
+                terms[r, found] = leaf_term(template, node, codes[r])
                 found += 1
         counts[r, 0], counts[r, 2] = found, numbers
 

@@ -1,38 +1,43 @@
 """Log-likelihoods in mixtures of components of one shape, vectorised over components.
 
-A row in which every sum has one possible child is a sum of logarithms. All others, because cells are missing,
-go the way of other circuits, which needs no logarithm for each sum.
+A complete row is a sum of logarithms. A row with a few missing cells is divided into parts that are such
+sums: see `shape_branches.py`. Rows with many missing cells go the way of other circuits, which needs no
+logarithm for each sum.
 """
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 from tractable.engine import sweep
+from tractable.engine.shape_branches import PART, add_parts, find_parts
 from tractable.engine.shape_kernels import BRANCHED, add_terms, find_differences, find_terms
 from tractable.engine.shape_terms import LANES, ShapeProgram
 
 CHUNK = 256  # rows that are evaluated together, fewer with numbers
 LEAST_CHUNK = 16
+MOST_MISSING = 10  # cells of columns with indicators, above which a row goes the way of other circuits
+MOST_PARTS = 48  # into which a row is divided
+ROOM = 3  # for terms of such a row, as a multiple of the template's nodes
 
 
 def shape_log_values(program: ShapeProgram, rows: Floats, threads: int | None) -> Floats:
     """The logarithm of the root's value for each row; a NaN is summed out. Shape (rows,)."""
     answer = np.full(len(rows), np.nan)
-    simple = np.flatnonzero(~np.isnan(rows[:, program.inner]).any(axis=1))
+    simple = np.flatnonzero(np.isnan(rows[:, program.inner]).sum(axis=1) <= MOST_MISSING)
     size = max(LEAST_CHUNK, CHUNK // (1 + len(program.numbers)))
     parts = [simple[i : i + size] for i in range(0, simple.size, size)]
     workers = sweep.useful_threads(threads, program.graph, simple.size)
     found = sweep.map_threads(lambda part: _mix(program, rows[part]), parts, workers)
     for part, logs in zip(parts, found, strict=True):
         answer[part] = logs
-    branched = np.isnan(answer)
-    if branched.any():
-        answer[branched] = sweep.log_values(program.graph, rows[branched], threads=threads)
+    others = np.isnan(answer)
+    if others.any():
+        answer[others] = sweep.log_values(program.graph, rows[others], threads=threads)
     return answer
 
 
 def component_log_values(program: ShapeProgram, rows: Floats) -> Floats:
-    """The log-likelihood of each row in each component; NaN where a sum has several possible children.
+    """The log-likelihood of each row in each component; NaN where missing cells give too many parts.
 
     Shape (rows, components).
     """
@@ -54,12 +59,29 @@ def component_log_values(program: ShapeProgram, rows: Floats) -> Floats:
     add_terms(program.terms, terms, minus, counts, program.usual_sum, simple, out)
     for r in simple[number_lines[simple] > 0].tolist():
         out[r] += numbers[lines[r, : number_lines[r]], r].sum(axis=0)
-    out[counts[:, 0] == BRANCHED] = np.nan
+    branched = np.flatnonzero(counts[:, 0] == BRANCHED)
+    if branched.size:
+        _fill_branched(program, codes, possible, numbers, branched, out)
     return out[:, : program.size]
 
 
+def _fill_branched(
+    program: ShapeProgram, codes: Ints, possible: Bools, numbers: Floats, rows: Ints, out: Floats
+) -> None:
+    """Fill the log-likelihoods of rows in which sums have several possible children."""
+    template, count = program.template, rows.size
+    nodes = template.kind.size
+    terms = np.zeros((count, ROOM * nodes), dtype=np.int32)
+    parts = np.zeros((count, MOST_PARTS, PART), dtype=np.int64)
+    counts = np.zeros((count, 2), dtype=np.int64)
+    find_parts(template, codes, possible, rows, np.zeros(nodes + 1, dtype=np.int64), terms, parts, counts)
+    value = np.zeros((MOST_PARTS, LANES))
+    add_parts(program.terms, numbers, rows, terms, parts, counts, value, out)
+    out[rows[counts[:, 0] == BRANCHED]] = np.nan
+
+
 def _mix(program: ShapeProgram, rows: Floats) -> Floats:
-    """The log-likelihoods of rows; NaN where a sum has several possible children."""
+    """The log-likelihoods of rows; NaN where missing cells give too many parts."""
     joint = component_log_values(program, rows) + program.log_weight
     top = joint.max(axis=1)
     scale = np.where(np.isneginf(top), 0.0, top)

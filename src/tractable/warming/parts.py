@@ -11,6 +11,8 @@ import numpy as np
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.conditional import CONDITIONAL
 from tractable.data import Table, collapse, parse_question, read
+from tractable.engine.shape_sweep import shape_log_values
+from tractable.engine.shape_terms import shape_program
 from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
 from tractable.model import Circuit, load
@@ -63,6 +65,15 @@ def _ask(name: str, table: Callable[[], Table]) -> None:
     ask_everything(_learn(name, rows), rows)
 
 
+def _score_components() -> None:
+    """Score rows with and without missing cells under a mixture of components of one shape."""
+    table = tables.categorical(0.1)
+    circuit = _learn("continuous-mixture", table)
+    program = shape_program(circuit.graph)
+    if program is not None:
+        shape_log_values(program, table.values, None)
+
+
 def _fit(method: str) -> None:
     for name in ASKED:
         table = tables.categorical()
@@ -107,6 +118,7 @@ def _all_parts() -> Iterator[Part]:
     for name in ASKED:
         yield Part("questions", name, partial(_ask, name, tables.categorical))
     yield Part("questions", "numeric columns", partial(_ask, "naive-bayes", tables.mixed))
+    yield Part("questions", "components of one shape", _score_components)
     yield Part("questions", "many columns", partial(_ask, "independent", tables.wide))
     for name in LEARNERS:
         yield Part("learners", name, partial(_learn_from_all, name))

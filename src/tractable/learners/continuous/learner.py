@@ -43,8 +43,10 @@ LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
 ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
 MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
+MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
+CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
 
 
@@ -124,8 +126,10 @@ class ContinuousMixtureLearner(Learner):
         data = TrainingData(
             shape, start, tree_rows(shape, encoding, fitted), tree_rows(shape, encoding, held)
         )
-        decoders = self._networks(data, seeds[1], watch)
         count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
+        if watch.left is not None:  # making the circuit takes its time, too
+            watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
+        decoders = self._networks(data, seeds[1], watch)
         search = PointSearch(data, decoders[:count], count)
         found = watch.remember("components", partial(search.run, seeds[2]), FOUND_FORM)
         trees = search.trees([points.astype(np.float64) for points in found.points])
@@ -136,12 +140,13 @@ class ContinuousMixtureLearner(Learner):
 
     def _parts(self, table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table]:
         """The rows for the gradients, and those by which models are compared."""
+        held_out = table if len(table) < FEW_ROWS else None
         if valid is not None and len(useful := useful_rows(valid)):
-            return table, collapse(useful)[0]
-        if len(table) < FEW_ROWS:
-            return table, table
-        held = rng.permutation(len(table)) < self.held_out * len(table)
-        return table.take(~held), table.take(held)
+            held_out = collapse(useful)[0]
+        if held_out is None:
+            held = rng.permutation(len(table)) < self.held_out * len(table)
+            table, held_out = table.take(~held), table.take(held)
+        return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
 
     def _networks(self, data: TrainingData, seed: int, watch: Watch) -> list[Decoder]:
         """Networks of the strength that suits the held-out rows best."""
@@ -185,6 +190,11 @@ class NetworkTraining:
         trainer = Trainer(self.data, STRENGTHS[name], self.how)
         inner = InnerWatch(self.watch, seconds=seconds)
         return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
+
+
+def some_rows(table: Table, most: int, rng: np.random.Generator) -> Table:
+    """So many rows of a table, drawn at random; all if there are no more."""
+    return table if len(table) <= most else table.take(rng.permutation(len(table)) < most)
 
 
 def useful_rows(table: Table) -> Table:

@@ -19,7 +19,7 @@ class StateOrder:
     """The states of some columns in another order."""
 
     schema: Schema  # as users know it
-    orders: dict[int, Ints]  # by column, the states in their new order
+    orders: dict[int, Ints]  # by column, the states in their new order; columns that keep theirs are left out
 
     def code(self, table: Table) -> Table:
         """The table with states in the new order."""
@@ -31,6 +31,8 @@ class StateOrder:
 
     def decode(self, graph: Graph) -> Graph:
         """A circuit over the states in the new order as one over those that users know."""
+        if not self.orders:
+            return graph
         leaves = tuple(self._decode_block(block) for block in graph.leaves)
         return Graph(self.schema, graph.kind, graph.start, graph.child, graph.log_weight, leaves)
 
@@ -48,9 +50,11 @@ class StateOrder:
         if block.family.name not in ("indicator", "bernoulli", "categorical"):
             return block
         params = block.params.copy()
-        for column in np.intersect1d(block.column, list(self.orders)).tolist():
-            here = block.column == column
-            params[here] = _decode_params(block.family.name, params[here], self.orders[column])
+        order = np.argsort(block.column, kind="stable")
+        columns, first = np.unique(block.column[order], return_index=True)
+        for column, here in zip(columns.tolist(), np.split(order, first)[1:], strict=True):
+            if column in self.orders:
+                params[here] = _decode_params(block.family.name, params[here], self.orders[column])
         return replace(block, params=params)
 
 
@@ -72,5 +76,6 @@ def frequent_first(table: Table) -> StateOrder:
             code, weight = table.values[seen, column].astype(np.int64), table.row_weights[seen]
             count = np.bincount(code, weight, variable.cardinality).tolist()
             rank = sorted(range(len(count)), key=lambda s: (-count[s], repr(variable.states[s])))
-            orders[column] = np.array(rank, dtype=np.int64)
+            if rank != sorted(rank):
+                orders[column] = np.array(rank, dtype=np.int64)
     return StateOrder(table.schema, orders)
