@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +181,13 @@ def test_the_built_in_digits_are_images() -> None:
     grid = grid_of(digits().schema)
     assert grid is not None
     assert grid.columns.shape == (8, 8)
+
+
+def test_the_example_completes_digits(tmp_path: Path) -> None:
+    example = Path(__file__).parents[1] / "examples" / "faces.py"
+    command = [sys.executable, str(example), "-o", str(tmp_path / "faces.png")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    errors = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:4])
+    assert float(errors["posterior mean"]) < float(errors["mean of each pixel"])
+    assert float(errors["most probable completion"]) < float(errors["mean of each pixel"])
+    assert pixels_in((tmp_path / "faces.png").read_bytes()).ndim == 3

@@ -43,7 +43,7 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_features : int or sequence of int, default (9, 5, 3)
         Numbers of features to choose from; there are at most as many features as classes less one.
-    gamma : float or sequence of float, default (4.0, 1.2)
+    gamma : float or sequence of float, default (4.0, 20.0)
         Values of the setting `gamma` of `spn-svd` to choose from.
     density : {"blocks", "gaussian-mixture"}, default "blocks"
         Circuit of a class: blocks of rank one, or a mixture of multivariate Gaussians.
@@ -71,7 +71,7 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(  # noqa: PLR0913 - settings of two steps
         self,
         n_features: Any = (9, 5, 3),
-        gamma: Any = (4.0, 1.2),
+        gamma: Any = (4.0, 20.0),
         *,
         density: Density = "blocks",
         kernel: Kernel = "linear",
