@@ -31,12 +31,12 @@ class Member:
     finished: bool  # whether its time was enough
     fault: str = ""  # why there is no model
 
-    def after(self, earlier: "Member | None") -> "Member":
+    def after(self, earlier: "Member | None", row_weights: Floats) -> "Member":
         """This member, which went on where another one ended: the better one of both, with all the time."""
         if earlier is None:
             return self
         is_worse = earlier.graph is not None and (
-            self.graph is None or self.logs.sum() < earlier.logs.sum()
+            self.graph is None or row_weights @ self.logs < row_weights @ earlier.logs
         )  # a model of another time budget may be
         better = replace(earlier, finished=self.finished) if is_worse else self
         return replace(better, seconds=earlier.seconds + self.seconds)

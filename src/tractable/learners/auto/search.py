@@ -93,7 +93,7 @@ class MemberSearch:
 
     def _record(self, member: Member, watch: Watch) -> None:
         name = member.candidate.name
-        self._members[name] = member.after(self._members.get(name))
+        self._members[name] = member.after(self._members.get(name), self._row_weights)
         self._mix = None
         if any(m.graph is not None for m in self._members.values()):
             watch.report("members", len(self._members), None, self.mix().score)
