@@ -20,8 +20,8 @@ from tractable.learners.bagging import bagged
 from tractable.progress import Watch
 from tractable.settings import settings_of
 from tractable.statistics.bootstrap import draw_rows
+from tractable.statistics.stack_weights import choose_weights, fit_weights
 from tractable.training import make_learner
-from tractable.tuning.stacking import choose_weights, fit_weights
 
 
 def members(count: int = 3) -> list[tr.Circuit]:

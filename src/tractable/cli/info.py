@@ -6,6 +6,7 @@ import typer
 
 from tractable.cli import options
 from tractable.cli.output import answer, lines
+from tractable.cli.tried import tried_table
 
 if TYPE_CHECKING:
     from tractable.data import Variable
@@ -31,6 +32,8 @@ def info(
     circuit = load(model)
     facts = {"model": model, **model_summary(circuit)}
     told = [_sizes(facts), _columns(list(circuit.schema))]
+    if tried := circuit.about.get("tried"):
+        told.append(tried_table(tried))
     if features:
         facts["features"] = feature_list(circuit.graph)
         told.append("\n".join(f"{f['log_weight']:+.6g}  {f['conditions']}" for f in facts["features"]))
@@ -38,7 +41,7 @@ def info(
 
 
 def _sizes(facts: dict[str, Any]) -> str:
-    about = {name: _fact(value) for name, value in facts["about"].items()}
+    about = {name: _fact(value) for name, value in facts["about"].items() if name != "tried"}
     names = ("variables", "nodes", "edges", "depth", "parameters")
     flags = ["smooth", "decomposable", "deterministic", "regular_selective"]
     if any(column["role"] != "target" for column in facts["columns"]):

@@ -12,6 +12,7 @@ from tractable.cli.output import INTERRUPTED, answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.runs import CircuitRun, NetworkRun
+from tractable.cli.tried import tried_table
 
 if TYPE_CHECKING:
     from tractable.approximate import NetworkLearner
@@ -66,7 +67,9 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     a network without a circuit, saved as .mn or .uai, whose answers are approximate. cacmn learns a
     conditional model: of --targets given all other columns, which are its inputs.
 
-    Example: tractable learn chow-liu train.csv --valid valid.csv -o clinic.tract --set smoothing=0.5
+    auto tries several learners and mixes their models; it takes ten minutes unless --budget says otherwise.
+
+    Example: tractable learn auto train.csv --valid valid.csv -o clinic.tract --budget 1m
     """
     from tractable.training import make_learner
 
@@ -123,4 +126,5 @@ def _words(facts: dict[str, Any], labels: dict[str, str]) -> str:
     if "density" in facts:
         shown.append(("log-likelihood of", likelihood_of(facts)))
     stopped = [] if facts["finished"] else [("stopped", "early, with the best model so far")]
-    return lines([*shown, ("seconds", round(facts["seconds"], 2)), *stopped])
+    words = lines([*shown, ("seconds", round(facts["seconds"], 2)), *stopped])
+    return f"{tried_table(facts['tried'])}\n\n{words}" if facts.get("tried") else words

@@ -44,6 +44,7 @@ LEARNERS: Registry[Learner] = Registry(
         "eacmn": Home("tractable.learners.markov.eacmn", "EACMNLearner", "EACMN"),
         "selective": Home("tractable.learners.selective.learner", "SelectiveLearner", "SelectiveSPN"),
         "idspn": Home("tractable.learners.idspn.learner", "IDSPNLearner", "IDSPN"),
+        "auto": Home("tractable.learners.auto.learner", "AutoLearner", "AutoTractable"),
     },
 )
 

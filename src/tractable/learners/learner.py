@@ -25,6 +25,7 @@ class CircuitLearner(Configurable, ABC):
     """A way from a table to a circuit. The same settings, table and seed give the same circuit."""
 
     extra_texts: ClassVar[Mapping[str, str]] = {}  # what the extras are that it finds, by name
+    recorded: ClassVar[tuple[str, ...]] = ()  # extras that a model's record keeps; they are plain values
 
     @final
     def learn(

@@ -1,6 +1,6 @@
 """How long work reports its progress, is asked to stop, and keeps checkpoints."""
 
-from tractable.progress.checkpoints import Checkpoints, CheckpointStore, StoredCheckpoints
+from tractable.progress.checkpoints import Checkpoints, CheckpointStore, MemoryCheckpoints, StoredCheckpoints
 from tractable.progress.duration import seconds_in
 from tractable.progress.inner import InnerWatch
 from tractable.progress.remote import SharedWatch, share
@@ -8,6 +8,7 @@ from tractable.progress.states import State, generator_state, restore_generator
 from tractable.progress.watch import PLAIN, Form, Progress, Stopped, Watch
 
 __all__ = [
-    "PLAIN", "CheckpointStore", "Checkpoints", "Form", "InnerWatch", "Progress", "SharedWatch", "State",
-    "Stopped", "StoredCheckpoints", "Watch", "generator_state", "restore_generator", "seconds_in", "share",
+    "PLAIN", "CheckpointStore", "Checkpoints", "Form", "InnerWatch", "MemoryCheckpoints", "Progress",
+    "SharedWatch", "State", "Stopped", "StoredCheckpoints", "Watch", "generator_state",
+    "restore_generator", "seconds_in", "share",
 ]  # fmt: skip

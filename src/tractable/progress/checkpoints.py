@@ -85,6 +85,19 @@ class Checkpoints(ABC):
         """Write what was saved, if anything was and the last write is old enough."""
 
 
+class MemoryCheckpoints(Checkpoints):
+    """Checkpoints that are written nowhere: work that was stopped goes on from them in the same process."""
+
+    def __init__(self) -> None:
+        super().__init__(Saved({}, {}), None)
+
+    def _changed(self, path: str, state: State, finished: bool) -> None:
+        """Do nothing, as everything is kept already."""
+
+    def write_if_due(self) -> None:
+        """Do nothing, as there is no place to write to."""
+
+
 class StoredCheckpoints(Checkpoints):
     """Checkpoints that are written to a store.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Self
 
+from tractable.progress.checkpoints import Checkpoints
 from tractable.progress.watch import Progress, Watch, join_path
 
 
@@ -13,7 +14,8 @@ class InnerWatch(Watch):
     `stop` is a reason of its own: the part ends as soon as it answers true, and the outer work goes on.
     `seconds` is a time budget in place of what is left of the outer one; `inf` means as long as it takes.
     Reports go to `on_progress`, or, where that is not given, to the outer watch as they are. Ctrl-C is left
-    to the outer watch. Checkpoints are those of the outer watch, or of a part of it that `part` names.
+    to the outer watch. Checkpoints are those of the outer watch, unless there are others in `checkpoints`, or
+    of a part of them that `part` names.
     """
 
     def __init__(
@@ -24,12 +26,13 @@ class InnerWatch(Watch):
         stop: Callable[[], bool] | None = None,
         seconds: float | None = None,
         part: str = "",
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         budget = outer.left if seconds is None else seconds
         super().__init__(
             on_progress or self._pass_on,
             seconds=None if budget == inf else budget,
-            checkpoints=outer._checkpoints,
+            checkpoints=outer._checkpoints if checkpoints is None else checkpoints,
         )
         self._path = join_path(outer._path, part) if part else outer._path
         self._outer = outer

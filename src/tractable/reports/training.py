@@ -8,6 +8,7 @@ from tractable.formats.network_files import NetworkDocument
 from tractable.model import Circuit
 from tractable.parameters import Method, weighted_rows
 from tractable.reports.scores import density_facts, mean_log_likelihood
+from tractable.training.provenance import FOUND
 
 
 def learning_summary(circuit: Circuit, table: Table, valid: Table | None) -> dict[str, Any]:
@@ -19,6 +20,7 @@ def learning_summary(circuit: Circuit, table: Table, valid: Table | None) -> dic
         "seed": about["seed"],
         "settings": about["settings"],
         "finished": about["finished"],
+        **{name: about[name] for name in FOUND if name in about},
     }
 
 

@@ -31,11 +31,12 @@ def train(
     """The model that a learner makes of a table; `about` is its provenance, whose seed is used.
 
     The model's record says in addition whether the learner finished: it did not if a time budget or Ctrl-C
-    stopped it with the best model so far.
+    stopped it with the best model so far. It also keeps those extras that the learner wants to be recorded.
     """
     rng = np.random.default_rng(about["seed"])
     graph, extras = learner.learn_with_extras(table, rng, valid=valid, watch=watch)
-    return Trained(Circuit(graph, {**about, "finished": _is_finished(watch)}), extras)
+    found = {name: extras[name] for name in learner.recorded if name in extras}
+    return Trained(Circuit(graph, {**about, "finished": _is_finished(watch), **found}), extras)
 
 
 def train_network(

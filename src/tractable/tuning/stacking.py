@@ -1,26 +1,16 @@
 """Several circuits as one whose weights suit validation rows best (stacking: Wolpert, 1992)."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tractable import queries
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Floats
 from tractable.circuit import Graph, mixture
 from tractable.data import Table, collapse
 from tractable.model import Circuit, rows_table
-
-NEGLIGIBLE = 0.001  # members with less weight are left out
-STEPS = 1000  # of EM, at most
-SETTLED = 1e-7  # EM ends when no weight moves by more
-
-
-class StackWeights(NamedTuple):
-    """The weight of each member, zero for those that are left out, and the rows' mean log-likelihood."""
-
-    weights: Floats  # (members,)
-    score: float
+from tractable.statistics.stack_weights import StackWeights, choose_weights
 
 
 def stack(
@@ -75,52 +65,6 @@ def member_logs(graphs: Sequence[Graph], rows: Table) -> Floats:
         row = int(np.isneginf(answer).all(axis=1).argmax())
         raise ValueError(f"validation row {row} is impossible under every circuit")
     return answer
-
-
-def choose_weights(
-    logs: Floats, row_weights: Floats, edges: Ints, pseudo_count: float = 1.0, max_edges: int | None = None
-) -> StackWeights:
-    """Weights of members, from the log-likelihoods (rows, members) and the edges of each.
-
-    Raises:
-        ValueError: if each member alone has too many edges.
-    """
-    limit = np.inf if max_edges is None else max_edges
-    kept = np.flatnonzero(edges <= limit)
-    if not kept.size:
-        raise ValueError(f"the smallest member has {edges.min():,} edges, more than {max_edges:,}")
-
-    def fit(members: Ints) -> StackWeights:
-        return fit_weights(logs[:, members], row_weights, pseudo_count)
-
-    found = fit(kept)
-    while kept.size > 1 and (found.weights < NEGLIGIBLE).any():
-        kept = kept[found.weights >= min(NEGLIGIBLE, found.weights.max())]
-        found = fit(kept)
-    while kept.size > 1 and edges[kept].sum() + kept.size > limit:
-        rest = [np.delete(kept, i) for i in range(kept.size)]
-        kept = max(rest, key=lambda members: fit(members).score)
-        found = fit(kept)
-    weights = np.zeros(edges.size)
-    weights[kept] = found.weights
-    return StackWeights(weights, found.score)
-
-
-def fit_weights(logs: Floats, row_weights: Floats, pseudo_count: float) -> StackWeights:
-    """The weights of a mixture by EM, from the log-likelihoods (rows, members) of rows."""
-    members = logs.shape[1]
-    share = np.full(members, 1 / members)
-    top = logs.max(axis=1, keepdims=True)
-    scaled = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
-    for _ in range(STEPS):
-        total = scaled @ share
-        told = (row_weights / np.where(total > 0, total, 1.0)) @ scaled * share + pseudo_count / members
-        before, share = share, told / told.sum()
-        if np.abs(share - before).max() < SETTLED:
-            break
-    with np.errstate(divide="ignore"):
-        mean = np.log(scaled @ share) + top[:, 0]
-    return StackWeights(share, float(row_weights @ mean) / float(row_weights.sum()))
 
 
 def _counting_rows(circuit: Circuit, valid: Any, train: Any) -> Table:

@@ -1,0 +1,1 @@
+"""Several learners, and one circuit that is a mixture of the models which suit held-out rows best."""

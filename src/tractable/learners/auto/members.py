@@ -1,0 +1,99 @@
+"""One member of the mixture: a candidate, the model that it led to, and how that does on held-out rows."""
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isnan
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph, mixture
+from tractable.circuit.states import graph_form
+from tractable.engine import log_values
+from tractable.learners.auto.candidates import Candidate
+from tractable.learners.auto.folds import Fold
+from tractable.learners.learner import Learner
+from tractable.progress import InnerWatch, Progress, SharedWatch, Watch
+from tractable.threads import use_threads
+
+FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A model that may become a part of the mixture."""
+
+    candidate: Candidate
+    graph: Graph | None  # None if there is no model
+    logs: Floats  # (held-out rows,) the log-likelihood of each, of all folds
+    seconds: float
+    finished: bool  # whether its time was enough
+    fault: str = ""  # why there is no model
+
+    def after(self, earlier: "Member | None", row_weights: Floats) -> "Member":
+        """This member, which went on where another one ended: the better one of both, with all the time."""
+        if earlier is None:
+            return self
+        is_worse = earlier.graph is not None and (
+            self.graph is None or row_weights @ self.logs < row_weights @ earlier.logs
+        )  # a model of another time budget may be
+        better = replace(earlier, finished=self.finished) if is_worse else self
+        return replace(better, seconds=earlier.seconds + self.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything that it takes to learn a member, here or in another process."""
+
+    candidate: Candidate
+    learner: Learner
+    folds: list[Fold]
+    seed: int
+    seconds: float | None  # that it may take; None: as long as it takes
+
+    def run(self, watch: Watch) -> Member:
+        """The member, with what there is when the time is over."""
+        begin = time.perf_counter()
+        inner = self._watch(watch)
+        try:
+            graphs = [self._learn(number, inner) for number in range(len(self.folds))]
+            logs = [log_values(g, f.scored.values) for g, f in zip(graphs, self.folds, strict=True)]
+        except FAULTS as error:
+            fault = str(error) or type(error).__name__
+            return Member(self.candidate, None, np.zeros(0), time.perf_counter() - begin, True, fault)
+        every = np.concatenate(logs)
+        if isnan(every.sum()):
+            return Member(
+                self.candidate, None, np.zeros(0), time.perf_counter() - begin, True, "it has no likelihood"
+            )
+        graph = graphs[0] if len(graphs) == 1 else mixture(graphs)
+        finished = not inner.should_stop()
+        return Member(self.candidate, graph, every, time.perf_counter() - begin, finished)
+
+    def run_elsewhere(self, threads: int, shared: SharedWatch) -> Member:
+        """The same in another process, with so many threads."""
+        with use_threads(threads), shared.connect() as watch:
+            return self.run(watch)
+
+    def _watch(self, outer: Watch) -> InnerWatch:
+        """The watch of the member, which tells its name but not its scores: those of a part mean nothing."""
+
+        def label(progress: Progress) -> None:
+            outer.report(f"{self.candidate.name}: {progress.stage}", progress.done, progress.total)
+
+        spans = [span for span in (self.seconds, outer.left) if span is not None]
+        return InnerWatch(outer, label, seconds=min(spans, default=None), part=self.candidate.name)
+
+    def _learn(self, number: int, watch: InnerWatch) -> Graph:
+        """The model of one fold; each has an even part of the time that is left."""
+        fold = self.folds[number]
+        left = None if watch.left is None else watch.left / (len(self.folds) - number)
+        work = partial(self._learn_fold, fold, number)
+        return InnerWatch(watch, seconds=left).remember(
+            f"fold {number + 1}", work, graph_form(fold.train.schema)
+        )
+
+    def _learn_fold(self, fold: Fold, number: int, watch: Watch) -> Graph:
+        rng = np.random.default_rng([self.seed, self.candidate.number, number])
+        return self.learner.learn(fold.train, rng, valid=fold.held, watch=watch)
