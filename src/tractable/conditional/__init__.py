@@ -13,6 +13,9 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
         "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner", "DACLearn"),
         "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner", "CACMN"),
         "mctbn": Home("tractable.conditional.mctbn.learner", "MCTBNLearner", "MCTBN"),
+        "conditional-spn": Home(
+            "tractable.conditional.spn.learner", "ConditionalSPNLearner", "ConditionalSPN"
+        ),
     },
 )
 
