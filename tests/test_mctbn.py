@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
 from tractable.arrays import Floats, Ints
-from tractable.conditional.mctbn import regression as newton
-from tractable.conditional.mctbn.branching import maximum_branching
 from tractable.conditional.mctbn.freeze import freeze_mixture
 from tractable.conditional.mctbn.learner import MCTBNLearner
 from tractable.conditional.mctbn.mixture import TreeMixture, improve, maximise, single, split_rows
-from tractable.conditional.mctbn.regression import Effort, Penalty, fit_regression, log_probs
-from tractable.conditional.mctbn.rows import RegressionRows, regression_rows
-from tractable.conditional.mctbn.tree import ConditionalTree, learn_edges, roots_alone, zero_prior
+from tractable.conditional.trees import regression as newton
+from tractable.conditional.trees.branching import maximum_branching
+from tractable.conditional.trees.regression import Effort, Penalty, fit_regression, log_probs
+from tractable.conditional.trees.rows import RegressionRows, regression_rows
+from tractable.conditional.trees.tree import ConditionalTree, learn_edges, roots_alone, zero_prior
 from tractable.data import Schema, Table, Variable
 from tractable.leaves.logistic import input_features
 from tractable.progress import Watch

@@ -14,6 +14,9 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
         "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner", "CACMN"),
         "mctbn": Home("tractable.conditional.mctbn.learner", "MCTBNLearner", "MCTBN"),
         "gaclearn": Home("tractable.conditional.gaclearn.learner", "GACLearnLearner", "GACLearn"),
+        "conditional-spn": Home(
+            "tractable.conditional.spn.learner", "ConditionalSPNLearner", "ConditionalSPN"
+        ),
     },
 )
 

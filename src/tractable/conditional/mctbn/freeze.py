@@ -1,66 +1,17 @@
 """The circuit of a mixture of conditional trees."""
 
-import numpy as np
-
-from tractable.arrays import Ints
 from tractable.circuit import Graph
 from tractable.circuit.builder import Builder
 from tractable.conditional.mctbn.mixture import TreeMixture
-from tractable.conditional.mctbn.tree import ConditionalTree
+from tractable.conditional.trees.freeze import tree_node
 from tractable.data import Schema
-from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
+from tractable.leaves.logistic import InputFeatures
 
 
 def freeze_mixture(mixture: TreeMixture, schema: Schema, features: InputFeatures) -> Graph:
-    """The circuit of a mixture over the columns of a schema with targets and inputs.
-
-    The sum over the states of a target has an indicator and a gate for each, and below it the targets that
-    have this one as their parent. It is one whatever the inputs, and so is the whole circuit.
-    """
+    """The circuit of a mixture over the columns of a schema with targets and inputs. It is one in all."""
     builder = Builder(schema)
-    roots = [_tree_node(builder, tree, schema, features) for tree in mixture.trees]
+    roots = [tree_node(builder, tree, schema.targets, features) for tree in mixture.trees]
     if len(roots) > 1:
         builder.sum(roots, mixture.log_share)
     return builder.freeze()
-
-
-def _tree_node(builder: Builder, tree: ConditionalTree, schema: Schema, features: InputFeatures) -> int:
-    targets = schema.targets
-    gates = _gates(builder, tree, features)
-    below: list[list[list[int]]] = [[[] for _ in range(schema[int(c)].cardinality)] for c in targets]
-    tops: list[int] = []
-    for j in _children_first(tree.parent):
-        column, parent = int(targets[j]), int(tree.parent[j])
-        for group, lines in enumerate(gates[j].tolist()):
-            terms = [
-                builder.product([builder.indicator(column, k), *gate, *below[j][k]])
-                for k, gate in enumerate(lines)
-            ]
-            node = terms[0] if len(terms) == 1 else builder.sum(terms, np.zeros(len(terms)))
-            (tops if parent < 0 else below[parent][group]).append(node)
-    return builder.product(tops)
-
-
-def _gates(builder: Builder, tree: ConditionalTree, features: InputFeatures) -> list[Ints]:
-    """The gates of each target: (states of the parent, states, 1), or (.., 1, 0) where it has one state."""
-    answer: list[Ints] = [np.zeros((len(beta), 1, 0), dtype=np.int64) for beta in tree.beta]
-    for above in sorted({beta.shape[1] for beta in tree.beta} - {0}):
-        alike = [j for j, beta in enumerate(tree.beta) if beta.shape[1] == above]
-        regressions = SoftmaxRegressions(features, np.concatenate([tree.beta[j] for j in alike]))
-        nodes = builder.gates(regressions)[:, :, None]
-        parts = np.split(nodes, np.cumsum([len(tree.beta[j]) for j in alike])[:-1])
-        for j, part in zip(alike, parts, strict=True):
-            answer[j] = part
-    return answer
-
-
-def _children_first(parent: Ints) -> list[int]:
-    """All targets, each before its parent."""
-    children: list[list[int]] = [[] for _ in parent]
-    for j, i in enumerate(parent.tolist()):
-        if i >= 0:
-            children[i].append(j)
-    order = np.flatnonzero(parent < 0).tolist()
-    for j in order:  # which grows meanwhile
-        order += children[j]
-    return order[::-1]

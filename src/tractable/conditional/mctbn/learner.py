@@ -18,8 +18,9 @@ from tractable.conditional.mctbn.mixture import (
     single,
     split_rows,
 )
-from tractable.conditional.mctbn.rows import RegressionRows, regression_rows
-from tractable.conditional.mctbn.tree import (
+from tractable.conditional.targets import complete_targets, require_categorical_targets
+from tractable.conditional.trees.rows import RegressionRows, regression_rows
+from tractable.conditional.trees.tree import (
     FULL,
     ConditionalTree,
     Prior,
@@ -27,7 +28,6 @@ from tractable.conditional.mctbn.tree import (
     roots_alone,
     zero_prior,
 )
-from tractable.conditional.targets import complete_targets, require_categorical_targets
 from tractable.data import Table
 from tractable.learners.learner import Learned
 from tractable.leaves.logistic import input_features

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from tractable.arrays import Floats
-from tractable.conditional.mctbn.regression import Effort
-from tractable.conditional.mctbn.rows import RegressionRows
-from tractable.conditional.mctbn.tree import ConditionalTree, Prior, residuals
+from tractable.conditional.trees.regression import Effort
+from tractable.conditional.trees.rows import RegressionRows
+from tractable.conditional.trees.tree import ConditionalTree, Prior, residuals
 from tractable.progress import Form, State, Watch
 
 STEP = Effort(1, 1e-3)  # of each regression between two expectation steps

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.conditional.mctbn.branching import maximum_branching
-from tractable.conditional.mctbn.regression import (
+from tractable.conditional.trees.branching import maximum_branching
+from tractable.conditional.trees.regression import (
     Effort,
     Penalty,
     curvature,
@@ -19,7 +19,7 @@ from tractable.conditional.mctbn.regression import (
     log_probs,
     penalty_curvature,
 )
-from tractable.conditional.mctbn.rows import RegressionRows
+from tractable.conditional.trees.rows import RegressionRows
 from tractable.progress import Watch
 
 FULL = Effort(30, 1e-6)
@@ -32,10 +32,16 @@ class Prior(NamedTuple):
 
     l2: float
     means: tuple[Floats, ...]  # a target each: (states - 1, features)
+    factors: tuple[Floats, ...] | None = None  # a target each: (features,) what the penalty is multiplied by
 
     def penalty(self, target: int) -> Penalty:
         """The penalty of each regression of a target."""
-        return Penalty(self.l2, self.means[target])
+        return Penalty(self.l2, self.means[target], None if self.factors is None else self.factors[target])
+
+    def select(self, targets: Ints) -> "Prior":
+        """The prior of some targets."""
+        factors = None if self.factors is None else tuple(self.factors[j] for j in targets.tolist())
+        return Prior(self.l2, tuple(self.means[j] for j in targets.tolist()), factors)
 
 
 def zero_prior(rows: RegressionRows, l2: float) -> Prior:
@@ -208,6 +214,9 @@ def _gains(
 def _effective(rows: RegressionRows, some: Ints | slice, beta: Floats, penalty: Penalty) -> float:
     """The trace of the curvature without penalty over that with it, of one regression."""
     x, weight = rows.x[some], rows.weight[some]
+    if penalty.factor is not None:
+        free = np.isfinite(penalty.factor)
+        x, beta, penalty = x[:, free], beta[:, free], penalty.select(free)
     own = curvature(x, weight, np.exp(log_probs(x, beta)))
     both = own + penalty_curvature(penalty, x.shape[1])
     return float(np.trace(np.linalg.solve(both, own)))

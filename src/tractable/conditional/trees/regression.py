@@ -3,7 +3,8 @@
 A regression is an array (outcomes - 1, features): the scores of all outcomes but the first, whose score is
 zero. The penalty treats all outcomes alike: it is that of the scores minus their mean over the outcomes. For
 two outcomes it is l2 / 2 times the squares of the distances of weights from their prior mean. The last
-feature is the intercept, whose prior has a variance of one.
+feature is the intercept, whose prior has a variance of one. Outcomes are given as states of the rows, or as
+their shares in each row, which add up to one.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 
 INTERCEPT_PENALTY = 1.0
 LARGEST_SYSTEM = 400  # unknowns of a Newton step that are solved for directly; more by conjugate gradients
@@ -31,6 +32,7 @@ class Penalty(NamedTuple):
 
     l2: float
     mean: Floats  # (outcomes - 1, features) prior mean of the weights
+    factor: Floats | None = None  # (features,) of the penalty of each; infinite where the mean is kept
 
     def matrix(self) -> Floats:
         """How the weights of different outcomes for one feature belong together."""
@@ -39,7 +41,7 @@ class Penalty(NamedTuple):
 
     def scale(self, features: int) -> Floats:
         """The penalty of each feature. Shape (features,)."""
-        scale = np.full(features, self.l2)
+        scale = np.full(features, self.l2) if self.factor is None else self.l2 * self.factor
         scale[-1] = INTERCEPT_PENALTY
         return scale
 
@@ -50,6 +52,10 @@ class Penalty(NamedTuple):
     def loss(self, beta: Floats) -> float:
         """The penalty itself."""
         return 0.5 * float(((beta - self.mean) * self.slope(beta)).sum())
+
+    def select(self, some: Bools) -> "Penalty":
+        """The penalty of some features, none of which is kept at its mean."""
+        return Penalty(self.l2, self.mean[:, some], None if self.factor is None else self.factor[some])
 
 
 def log_probs(x: Floats, beta: Floats) -> Floats:
@@ -62,9 +68,17 @@ def log_probs(x: Floats, beta: Floats) -> Floats:
 
 
 def fit_regression(
-    x: Floats, y: Ints, weight: Floats, penalty: Penalty, start: Floats, effort: Effort
+    x: Floats, y: Ints | Floats, weight: Floats, penalty: Penalty, start: Floats, effort: Effort
 ) -> Floats:
-    """The weights of least penalised loss for weighted rows, from a start."""
+    """The weights of least penalised loss for weighted rows, from a start.
+
+    Weights with an infinite penalty stay as they are, and are taken to be zero.
+    """
+    if penalty.factor is not None and not np.isfinite(penalty.factor).all():
+        some = np.isfinite(penalty.factor)
+        answer = start.copy()
+        answer[:, some] = fit_regression(x[:, some], y, weight, penalty.select(some), start[:, some], effort)
+        return answer
     beta, loss = start, _loss(x, y, weight, penalty, start)
     if not len(start):
         return start
@@ -88,13 +102,15 @@ def fit_regression(
     return beta
 
 
-def _loss(x: Floats, y: Ints, weight: Floats, penalty: Penalty, beta: Floats) -> float:
-    return penalty.loss(beta) - float(weight @ log_probs(x, beta)[np.arange(len(y)), y])
+def _loss(x: Floats, y: Ints | Floats, weight: Floats, penalty: Penalty, beta: Floats) -> float:
+    logs = log_probs(x, beta)
+    each = logs[np.arange(len(y)), y] if y.ndim == 1 else (y * logs).sum(axis=1)
+    return penalty.loss(beta) - float(weight @ each)
 
 
-def _slope(x: Floats, y: Ints, weight: Floats, p: Floats) -> Floats:
+def _slope(x: Floats, y: Ints | Floats, weight: Floats, p: Floats) -> Floats:
     """The gradient of the loss without penalty. Shape (outcomes - 1, features)."""
-    excess = p[:, 1:] - (y[:, None] == np.arange(1, p.shape[1]))
+    excess = p[:, 1:] - (y[:, None] == np.arange(1, p.shape[1]) if y.ndim == 1 else y[:, 1:])
     return (excess * weight[:, None]).T @ x
 
 

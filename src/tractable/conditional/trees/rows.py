@@ -28,6 +28,15 @@ class RegressionRows:
         """The rows with a part of their weights each."""
         return replace(self, weight=self.weight * share)
 
+    def select(self, targets: Ints) -> "RegressionRows":
+        """The rows of some targets."""
+        return replace(self, y=self.y[:, targets], states=self.states[targets])
+
+    def heavier_than(self, least: float) -> "RegressionRows":
+        """The rows of which at least such a part was taken."""
+        some = self.weight >= least * self.whole
+        return RegressionRows(self.x[some], self.y[some], self.states, self.weight[some], self.whole[some])
+
     def shares(self, target: int) -> Floats:
         """The frequency of each state of a target in whole rows, with one pseudo-count in all. (states,)."""
         states = int(self.states[target])

@@ -1,0 +1,1 @@
+"""Trees over targets, in which each target is regressed on the inputs: parts of conditional mixtures."""
