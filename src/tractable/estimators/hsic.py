@@ -95,8 +95,8 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """The projections of rows. Shape (rows, projections)."""
         check_is_fitted(self)
         x = validate_data(self, X, dtype=np.float64, reset=False)
-        parts = [self.map_(x[i : i + CHUNK]) @ self.directions_ for i in range(0, len(x), CHUNK)]
-        return np.concatenate(parts)
+        parts = (self.map_(x[i : i + CHUNK]) @ self.directions_ for i in range(0, len(x), CHUNK))
+        return np.concatenate(list(parts))
 
     @property
     def _n_features_out(self) -> int:

@@ -23,14 +23,18 @@ PAIRS = 2000  # of rows, whose distances tell how wide a kernel is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FourierMap:
-    """Random Fourier features: their dot products are nearly a Gaussian kernel."""
+    """Random Fourier features: their dot products are nearly a Gaussian kernel.
+
+    They are random to two digits, so that single precision is enough, which takes half the time.
+    """
 
     frequencies: Floats  # (numbers, components)
     phases: Floats  # (components,)
 
     def __call__(self, x: Floats) -> Floats:
         """The features of some rows. Shape (rows, components)."""
-        return np.asarray(np.sqrt(2.0 / self.phases.size) * np.cos(x @ self.frequencies + self.phases))
+        angle = x.astype(np.float32) @ self.frequencies.astype(np.float32) + self.phases.astype(np.float32)
+        return np.asarray(np.float32(np.sqrt(2.0 / self.phases.size)) * np.cos(angle))
 
 
 def identity(x: Floats) -> Floats:
@@ -76,7 +80,7 @@ def class_sums(
         member[codes[rows], np.arange(weight.size)] = weight
         totals += member @ some
         if square is not None:
-            scaled = some * np.sqrt(weight)[:, None]
+            scaled = some * np.sqrt(weight).astype(some.dtype)[:, None]
             square += scaled.T @ scaled
     means = totals / np.where(counts > 0, counts, 1.0)[:, None]
     if square is not None:
