@@ -243,10 +243,10 @@ def test_the_score_that_is_reported_never_falls(monkeypatch: pytest.MonkeyPatch)
     LEARNERS["auto"]().learn(
         categorical_table(), rng(), valid=categorical_table(90, seed=3), watch=Watch(told.append)
     )
-    scores = [p.score for p in told if p.stage == "members" and p.score is not None]
-    assert len(scores) > 4
+    scores = [p.score for p in told if p.score is not None]
+    assert len(set(scores)) > 3
     assert all(later > earlier - 1e-3 for earlier, later in pairwise(scores))
-    assert all(p.score is None for p in told if p.stage != "members")  # a member's own score is another thing
+    assert any(p.stage.startswith("learnspn 1: ") for p in told)
 
 
 def test_a_member_of_a_longer_time_does_not_replace_a_better_one() -> None:
