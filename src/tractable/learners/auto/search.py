@@ -42,7 +42,7 @@ class MemberSearch:
         self._how = how
         self._make = make
         self._seed = seed
-        self._workers = 1 if facts.is_small else worker_count()
+        self._workers = 1 if facts.is_tiny else worker_count()
         self._kinds = kinds_for(facts)
         self._plan = {kind: candidates_for(kind, facts) for kind in (*FLOOR, *self._kinds)}
         self._members: dict[str, Member] = {}  # by the name of the candidate
