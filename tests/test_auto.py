@@ -315,6 +315,8 @@ def test_the_command_line_shows_what_was_tried(tmp_path: Path, capsys: pytest.Ca
         assert "loss without" in text
         assert "chow-liu (defaults)" in text
     before = model.read_bytes()
+    assert run([*call, "--max-edges", "70", "--json", "-o", str(tmp_path / "small.tract")]) == 0
+    assert json.loads(capsys.readouterr().out)["edges"] <= 70
     assert run([*call, "--resume", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["seconds"] == 0  # it was finished
     assert model.read_bytes() == before
