@@ -44,6 +44,10 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         ),
     ] = None,
     settings: options.Settings = None,
+    max_edges: Annotated[
+        int | None,
+        typer.Option("--max-edges", min=1, help="The same as --set max_edges=N: a limit on the circuit."),
+    ] = None,
     weight: options.Weight = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
@@ -73,7 +77,8 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     """
     from tractable.training import make_learner
 
-    learner = make_learner(algorithm, settings or [])
+    limit = [] if max_edges is None else [f"max_edges={max_edges}"]
+    learner = make_learner(algorithm, [*(settings or []), *limit])
     seconds = None if budget is None else options.duration(budget)
     model = _model_place(output, train, learner)
     if resume:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tractable.settings import setting_text
-
 HEADINGS = ("learner", "seconds", "edges", "valid ll", "weight", "loss without", "remark")
 
 
@@ -37,6 +35,8 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
+    from tractable.settings import setting_text
+
     return setting_text(tuple(value) if isinstance(value, list) else value)
 
 

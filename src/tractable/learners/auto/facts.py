@@ -12,7 +12,6 @@ MOST_ROWS = 5_000  # that the dependence of neighbours is found from
 FEW_COLUMNS = 6  # with fewer of them the order of columns says nothing
 NEIGHBOURS = 3.0  # times the usual dependence that neighbouring columns have where order matters
 FEW_CELLS = 5_000  # of a table on which everything is quick
-MANY_CELLS = 50_000  # of a table from which on work is worth other processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +27,8 @@ class TableFacts:
 
     @property
     def is_tiny(self) -> bool:
-        """Whether every learner is quick."""
+        """Whether learners are so quick that it would take longer to start other processes."""
         return self.distinct * self.columns <= FEW_CELLS
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it would take longer to start other processes than to do the work here."""
-        return self.distinct * self.columns <= MANY_CELLS
 
     @property
     def repeated(self) -> float:

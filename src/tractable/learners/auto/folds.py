@@ -8,7 +8,7 @@ from tractable.arrays import Floats
 from tractable.data import Table, collapse
 
 FEW_ROWS = 2_000  # below which every row is held out once, in several folds ...
-FOLDS = 3
+FOLDS = 5
 PARTS = 8  # ... and above which one of so many parts is held out
 LEAST_ROWS = 10  # with fewer of them none is held out
 MOST_SCORED = 20_000  # distinct rows by which models are compared

@@ -77,7 +77,7 @@ class Task:
             return self.run(watch)
 
     def _watch(self, outer: Watch) -> InnerWatch:
-        """The watch of the member, which tells its name but not its scores: those of a part mean nothing."""
+        """The watch of the member, which tells its name but not its scores: that of the mixture matters."""
 
         def label(progress: Progress) -> None:
             outer.report(f"{self.candidate.name}: {progress.stage}", progress.done, progress.total)

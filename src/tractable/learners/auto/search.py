@@ -6,7 +6,7 @@ without it, and goes on with its unfinished member or, where there is none, begi
 """
 
 from collections.abc import Callable, Sequence
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tractable.learners.auto.members import Member, Task
 from tractable.learners.auto.mixing import Mix, MixingSettings, mix
 from tractable.learners.auto.workers import run_tasks, worker_count
 from tractable.learners.learner import Learner
-from tractable.progress import Watch
+from tractable.progress import InnerWatch, Progress, Watch
 
 FIRST_SHARE = 0.4  # of the time goes to the first round ...
 SECOND_SHARE = 0.5  # ... of the rest to the second one, and what is left to the third and later ones
@@ -42,14 +42,20 @@ class MemberSearch:
         self._how = how
         self._make = make
         self._seed = seed
-        self._workers = 1 if facts.is_small else worker_count()
+        self._workers = 1 if facts.is_tiny else worker_count()
         self._kinds = kinds_for(facts)
         self._plan = {kind: candidates_for(kind, facts) for kind in (*FLOOR, *self._kinds)}
         self._members: dict[str, Member] = {}  # by the name of the candidate
         self._mix: Mix | None = None
+        self._score: float | None = None  # of the best mixture so far
 
-    def run(self, watch: Watch) -> None:
+    def run(self, outer: Watch) -> None:
         """Learn members until the time is over, no candidate is left, or no further member gains."""
+
+        def tell(progress: Progress) -> None:
+            outer.report(*progress[:3], self._score)
+
+        watch = InnerWatch(outer, tell)
         self._learn_floor(watch)
         number = 0
         while not watch.should_stop():
@@ -96,7 +102,8 @@ class MemberSearch:
         self._members[name] = member.after(self._members.get(name), self._row_weights)
         self._mix = None
         if any(m.graph is not None for m in self._members.values()):
-            watch.report("members", len(self._members), None, self.mix().score)
+            self._score = self.mix().score
+        watch.report("members", len(self._members))
 
     def _tasks(self, number: int, left: float | None) -> list[Task]:
         """What is learned in a round; each member has an even part of the round's time."""
@@ -106,7 +113,7 @@ class MemberSearch:
         if number == 0 and isfinite(seconds):
             most = min(most, max(1, int(seconds * self._workers / LEAST_SECONDS)))
         chosen = [candidate for kind in self._ranked() if (candidate := self._next(kind)) is not None][:most]
-        waves = max(1.0, len(chosen) / self._workers)
+        waves = ceil(len(chosen) / self._workers)
         return [self._task(c, seconds / waves if isfinite(seconds) else None) for c in chosen]
 
     def _ranked(self) -> list[str]:
