@@ -58,7 +58,7 @@ class ConditionalSPNLearner(ConditionalLearner):
     strengths: tuple[float, ...] = setting(
         (1.0, 4.0, 16.0, 64.0),
         "How many times stronger the regressions of a part are drawn to those of the whole than the first"
-        " ones to zero. The first tree takes the one that suits the validation rows best, or the first of them"
+        " ones to zero. The first tree takes the one that suits the validation rows best, or the smallest"
         " without validation rows; a part takes that of the whole or the next.",
         at_least=1e-6,
     )
