@@ -56,7 +56,7 @@ class ConditionalSPNLearner(ConditionalLearner):
         at_least=1e-6,
     )
     strengths: tuple[float, ...] = setting(
-        (1.0, 4.0, 16.0, 64.0),
+        (0.25, 2.0, 16.0, 128.0),
         "How many times stronger the regressions of a part are drawn to those of the whole than the first"
         " ones to zero. The first tree takes the one that suits the validation rows best, or the smallest"
         " without validation rows; a part takes that of the whole or the next.",

@@ -15,7 +15,7 @@ from tractable.conditional.trees.tree import ConditionalTree, Prior
 from tractable.progress import Watch
 
 POWERS = (1.0, 1.5)  # of the size of a weight, that its penalty is divided by
-ROUNDS = 6  # of fits with new factors
+ROUNDS = 3  # of fits with new factors
 FIT = Effort(2, 1e-3)
 LEAST_WEIGHT = 0.01  # a smaller one is zero
 LEAST_FACTOR = 0.05
