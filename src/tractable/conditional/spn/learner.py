@@ -63,7 +63,7 @@ class ConditionalSPNLearner(ConditionalLearner):
         at_least=1e-6,
     )
     gate_l2: tuple[float, ...] = setting(
-        (10.0,),
+        (2.0,),
         "L2 penalties of the weights of gates, of which the best for the validation rows is taken.",
         at_least=1e-6,
     )
