@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.conditional.mctbn.learner import MCTBNLearner
 from tractable.conditional.spn import growth as growing
 from tractable.conditional.spn.freeze import freeze_part
@@ -42,7 +42,11 @@ GROWTH = Growth(5, 15, 2, 50, (3.0,), (1.0,))
 
 def table(rows: int = 60, seed: int = 0) -> Table:
     draw = np.random.default_rng(seed)
-    columns = [draw.integers(2, size=rows), draw.integers(2, size=rows), draw.integers(3, size=rows)]
+    columns: list[Floats | Ints] = [
+        draw.integers(2, size=rows),
+        draw.integers(2, size=rows),
+        draw.integers(3, size=rows),
+    ]
     columns += [np.zeros(rows), draw.normal(size=rows), draw.integers(2, size=rows)]
     return Table(SCHEMA, np.stack(columns, axis=1).astype(np.float64))
 

@@ -35,7 +35,7 @@ class Growth:
     depth: int  # most sums on the way down to a tree
     min_rows: float  # in a part that is divided
     gate_l2: tuple[float, ...]
-    strengths: tuple[float, ...]  # how much stronger parts are drawn to the whole, tried
+    strengths: tuple[float, ...]  # of the prior, ascending
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,8 +132,8 @@ def _divided(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> GatedS
     shares = _first_shares(leaf, sample)
     samples = [sample.part(shares, k) for k in range(2)]
     found: list[GatedSum] = []
-    for strength in growth.strengths:
-        prior = leaf.prior._replace(l2=leaf.prior.l2 * strength)
+    for strength in [leaf.prior.l2, *(l2 for l2 in growth.strengths if l2 > leaf.prior.l2)][:2]:
+        prior = leaf.prior._replace(l2=strength)
         trees = tuple(learn_leaf(leaf.targets, some, prior, growth, watch) for some in samples)
         for penalty in growth.gate_l2:
             started = GatedSum(np.zeros((1, sample.rows.x.shape[1])), penalty, trees)

@@ -56,13 +56,14 @@ class ConditionalSPNLearner(ConditionalLearner):
         at_least=1e-6,
     )
     strengths: tuple[float, ...] = setting(
-        (1.0, 4.0),
-        "How many times stronger the regressions of a part are drawn to those of the whole than"
-        " the first ones to zero, of which the best for the validation rows is taken.",
+        (0.25, 2.0, 16.0, 128.0),
+        "How many times stronger the regressions of a part are drawn to those of the whole than the first"
+        " ones to zero. The first tree takes the one that suits the validation rows best, or the smallest"
+        " without validation rows; a part takes that of the whole or the next.",
         at_least=1e-6,
     )
     gate_l2: tuple[float, ...] = setting(
-        (10.0,),
+        (2.0,),
         "L2 penalties of the weights of gates, of which the best for the validation rows is taken.",
         at_least=1e-6,
     )
@@ -91,7 +92,12 @@ class ConditionalSPNLearner(ConditionalLearner):
     def _grow(self, sample: Sample, watch: Watch) -> Part:
         """The network: the first tree, its parts, and all of them fitted together."""
         growth = Growth(
-            self.parents_tried, self.iterations, self.depth, self.min_rows, self.gate_l2, self.strengths
+            self.parents_tried,
+            self.iterations,
+            self.depth,
+            self.min_rows,
+            self.gate_l2,
+            tuple(sorted(set(self.strengths))),
         )
         leaf = watch.remember("tree", lambda part: self._first_tree(sample, growth, part), LEAF)
         grown = grow(leaf, sample, growth, watch.part("parts")) if sample.rows.total else leaf
@@ -105,8 +111,12 @@ class ConditionalSPNLearner(ConditionalLearner):
         plain = zero_prior(rows, 10.0)
         alone = roots_alone(rows, plain, watch)
         _, prior = sparse_regressions(rows, sample.held, (alone, plain), sorted(set(self.l1)), watch)
-        found = []
-        for strength in self.strengths:
+        best: Leaf | None = None
+        for strength in growth.strengths:
             own = prior._replace(l2=strength)
-            found.append(learn_leaf(np.arange(rows.states.size), sample, own, growth, watch))
-        return max(found, key=lambda leaf: score(leaf, sample.judge))
+            leaf = learn_leaf(np.arange(rows.states.size), sample, own, growth, watch)
+            if best is not None and score(leaf, sample.judge) <= score(best, sample.judge):
+                break
+            best = leaf
+        assert best is not None
+        return best
