@@ -13,7 +13,7 @@ from tractable.data import Schema, Table, Variable
 from tractable.data.regions import Interval
 from tractable.learners import LEARNERS
 from tractable.leaves import FAMILIES
-from tractable.leaves.dispersion import count_groups, preferred_counts
+from tractable.leaves.dispersion import CountGroups, count_groups, most_likely_excess, preferred_counts
 from tractable.statistics.count_leaves import grouped_count_params, shared_count_params
 from tractable.statistics.scores import mean_log_prob
 
@@ -105,3 +105,12 @@ def test_overdispersed_counts_cost_no_nats(learner: str) -> None:
     graph = LEARNERS[learner]().learn(Table(schema, values[:1000]), np.random.default_rng(0))
     true = stats.nbinom.logpmf(x[1000:], 0.7, 0.7 / 7.7).mean() - log(2)
     assert mean_log_prob(graph, Table(schema, values[1000:])) > true - 0.05
+
+
+def test_groups_that_hardly_any_row_belongs_to_have_valid_parameters() -> None:
+    value = np.array([0.0, 1.0, 6.0, 9.0])
+    weight = np.array([[0.97, 0.0, 3e-14, 0.0], [0.5, 0.2, 2e-10, 0.0], [0.93, 0.0, 7.5e-27, 0.0]])
+    for scale in (1.0, 1e-100, 1e-250):
+        excess = most_likely_excess(CountGroups(value, weight * scale))
+        assert np.isfinite(excess).all()
+        assert (excess >= 0).all()

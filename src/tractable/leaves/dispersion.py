@@ -126,7 +126,9 @@ def _root(groups: CountGroups, ends: tuple[Floats, Floats], slopes: tuple[Floats
     (low, high), (below, above) = ends, slopes
     side = np.zeros(low.size)
     for _ in range(STEPS):
-        middle = np.clip((low * above - high * below) / (above - below), low, high)
+        apart = above != below  # slopes of groups that hardly any row belongs to underflow to the same zero
+        where = (low * above - high * below) / np.where(apart, above - below, 1.0)
+        middle = np.clip(np.where(apart, where, (low + high) / 2), low, high)
         slope = _slope(groups, middle)
         up = slope > 0
         above = np.where(up & (side > 0), above / 2, above)
