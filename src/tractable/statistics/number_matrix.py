@@ -4,9 +4,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 from tractable.data import Table, Variable
 
+FAR = 5.0  # standard deviations
 States = Literal["numbers", "indicators"]
 
 
@@ -60,11 +61,23 @@ def _numbers(table: Table, column: int, states: States) -> Floats:
         values = np.array([float(s) for s in variable.states])
         answer = values[np.where(seen, x, 0.0).astype(np.int64)][:, None]
     else:
-        answer = np.where(seen, x, 0.0)[:, None]
+        answer = np.where(seen, _near_zero(x, seen), 0.0)[:, None]
     answer = answer / (np.abs(answer[seen]).max(initial=0.0) or 1.0)  # squares of huge numbers stay finite
     weight = table.row_weights * seen
     answer[~seen] = weight @ answer / (weight.sum() or 1.0)
     return answer
+
+
+def _near_zero(x: Floats, seen: Bools) -> Floats:
+    """A column, without its mean if all of it is far from zero in units of its standard deviation.
+
+    Next to a large common offset no difference between rows would count: every such column by itself is
+    nearly of rank one.
+    """
+    if not seen.any():
+        return x
+    low, high, spread = float(x[seen].min()), float(x[seen].max()), float(x[seen].std())
+    return x - x[seen].mean() if max(low, -high) > FAR * spread else x
 
 
 def _has_numbers(variable: Variable) -> bool:
