@@ -37,10 +37,20 @@ NOT_CHECKED = {
     "CACMN": {WEIGHTS},
     "GACLearn": {WEIGHTS},
 }
+# Networks of their usual size take seconds for each of the many tables below.
+QUICK: dict[str, dict[str, Any]] = {
+    "GACLearn": {"members": 2, "epochs": 40, "learning_rate": 0.02, "hidden": 20, "dropout": (0.0,)}
+}
+
+
+def quick(estimator: type[ConditionalEstimator], **settings: Any) -> ConditionalEstimator:
+    return estimator(**QUICK.get(estimator.__name__, {}), **settings)
+
+
 every_check = [
     pytest.param(instance, check, id=f"{type(instance).__name__} {getattr(check, 'func', check).__name__}")
     for made in ESTIMATORS
-    for instance, check in estimator_checks_generator(made(), legacy=True)
+    for instance, check in estimator_checks_generator(quick(made), legacy=True)
     if getattr(check, "func", check).__name__ not in NEVER_CHECKED | NOT_CHECKED.get(made.__name__, set())
 ]
 
@@ -89,7 +99,7 @@ def test_every_conditional_learner_has_an_estimator() -> None:
 @every_estimator
 def test_answers_about_several_targets_agree_with_enumeration(estimator: type[ConditionalEstimator]) -> None:
     (x, y), (other, truth) = frames(), frames(20, seed=1)
-    model = estimator(random_state=0).fit(x, y)
+    model = quick(estimator, random_state=0).fit(x, y)
     every, probs = every_target(model, other)
     np.testing.assert_allclose(probs.sum(axis=1), 1.0, atol=1e-9)
     assert model.predict(other).tolist() == [list(every[i]) for i in probs.argmax(axis=1)]
@@ -170,7 +180,7 @@ def test_predictions_for_f1_have_a_higher_f1() -> None:
 @every_estimator
 def test_one_target_is_an_ordinary_classifier(estimator: type[ConditionalEstimator]) -> None:
     x, y = frames()
-    model = estimator(random_state=0).fit(x, y["ward"])
+    model = quick(estimator, random_state=0).fit(x, y["ward"])
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.targets_[0].name == "ward"
     proba = model.predict_proba(x)
@@ -185,15 +195,15 @@ def test_one_target_is_an_ordinary_classifier(estimator: type[ConditionalEstimat
 @every_estimator
 def test_missing_inputs_are_refused_and_joint_learners_named(estimator: type[ConditionalEstimator]) -> None:
     x, y = frames()
-    model = estimator(random_state=0).fit(x, y)
+    model = quick(estimator, random_state=0).fit(x, y)
     gaps = x.copy()
     gaps.loc[7, "age"] = np.nan
     words = r"column 'age', row 7 is missing \(NaN\).*tr.EACMN or tr.IDSPN"
     for ask in (
         lambda: model.predict(gaps),
         lambda: model.score(gaps, y),
-        lambda: estimator().fit(gaps, y),
-        lambda: estimator().fit(x, y, valid=(gaps, y)),
+        lambda: quick(estimator).fit(gaps, y),
+        lambda: quick(estimator).fit(x, y, valid=(gaps, y)),
     ):
         with pytest.raises(ValueError, match=words):
             ask()
@@ -232,7 +242,7 @@ def test_tables_of_any_kind_are_fitted(estimator: type[ConditionalEstimator], ki
         "table": (x, Table(schema, np.stack([y["cough"], y["ward"].map(ord) - 97], axis=1).astype(float))),
     }
     inputs, targets = pair[kind]
-    model = estimator(random_state=0).fit(inputs, targets)
+    model = quick(estimator, random_state=0).fit(inputs, targets)
     assert np.isfinite(model.score(inputs, targets))
     assert model.predict(inputs).shape == (80, 2)
     names = [v.name for v in model.targets_]
