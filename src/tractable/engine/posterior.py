@@ -7,6 +7,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
+from tractable.data.regions import Region
 from tractable.data.schema import Schema
 from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
 from tractable.engine.down import Collected, Shares, collect_statistics, downward, fill_known
@@ -16,6 +17,7 @@ from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, 
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width
 from tractable.engine.up import Inputs, Tile
+from tractable.leaves import Family
 
 STRETCH_TILE = (
     256  # rows evaluated together where a program is cut into stretches: fewer visits of operations
@@ -125,18 +127,30 @@ def _edge_shares(question: Question, lookup: Floats) -> Floats:
 
 
 def _moments(question: Question) -> Floats:
-    """Mean and variance of the leaves over numeric columns, zeros for potentials. Shape (dense leaves, 2)."""
+    """Mean and variance of the leaves over numeric columns. Shape (dense leaves, 2).
+
+    They are zeros for potentials.
+    """
     moments = np.zeros((question.code.dense_node.size, 2))
     for block, line in dense_blocks(question.graph, question.code):
         if block.family.arrives_with_row:
             continue
         here = np.stack(block.family.moments(block.params), axis=1)
         for c, region in question.regions.items():
-            some = block.column == c
-            if some.any():
-                here[some] = np.stack(block.family.moments(block.params[some], region), axis=1)
+            some = np.flatnonzero(block.column == c)
+            if some.size:
+                here[some] = _moments_within(block.family, block.params[some], region)
         moments[line] = here
     return moments
+
+
+def _moments_within(family: Family, params: Floats, region: Region) -> Floats:
+    """Mean and variance of leaves within a region, zeros where a leaf has no mass. Shape (leaves, 2)."""
+    answer = np.zeros((len(params), 2))
+    possible = np.isfinite(family.log_mass(params, region))
+    if possible.any():
+        answer[possible] = np.stack(family.moments(params[possible], region), axis=1)
+    return answer
 
 
 class _Mixture(NamedTuple):

@@ -76,8 +76,10 @@ def _near_zero(x: Floats, seen: Bools) -> Floats:
     """
     if not seen.any():
         return x
-    low, high, spread = float(x[seen].min()), float(x[seen].max()), float(x[seen].std())
-    return x - x[seen].mean() if max(low, -high) > FAR * spread else x
+    unit = float(np.abs(x[seen]).max()) or 1.0  # squares of huge numbers stay finite
+    some = x[seen] / unit
+    far = max(float(some.min()), -float(some.max())) > FAR * float(some.std())
+    return x / unit - some.mean() if far else x
 
 
 def _has_numbers(variable: Variable) -> bool:
