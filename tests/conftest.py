@@ -1,6 +1,13 @@
 """What all tests share: what a learner needs that not every machine has, and how much `auto` tries."""
 
+import os
+
 import pytest
+
+# Tests run side by side: threads of matrix products would wait for each other's cores. It is read when numpy
+# is imported.
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 NEEDS_TORCH = "gaclearn"
 AUTO = {"auto", "AutoTractable"}  # as a learner and as an estimator

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.arrays import Ints
 from tractable.circuit import Graph
@@ -52,7 +53,8 @@ class RegionLearner(Learner):
     @final
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def build(part: Watch) -> Graph:
-            return self._structure(table, rng, part)
+            with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
+                return self._structure(table, rng, part)
 
         graph = watch.remember("structure", build, graph_form(table.schema), rng)
         if watch.should_stop() or not table.total_weight or not self.iterations:
