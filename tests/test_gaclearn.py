@@ -20,7 +20,7 @@ from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.gaclearn.freeze import freeze_generalised
-from tractable.conditional.gaclearn.inputs import scale_inputs
+from tractable.conditional.inputs import scale_inputs
 from tractable.conditional.gaclearn.learner import GACLearnLearner
 from tractable.conditional.gaclearn.sweep import TargetCircuit
 from tractable.data import Schema, Table, Variable

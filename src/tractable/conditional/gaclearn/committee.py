@@ -14,7 +14,7 @@ import torch
 from tractable.arrays import Floats, Ints
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
-from tractable.conditional.gaclearn.inputs import InputScale
+from tractable.conditional.inputs import InputScale
 from tractable.conditional.gaclearn.margins import hinge_loss
 from tractable.conditional.gaclearn.modules import (
     MakeNetwork,
