@@ -17,6 +17,7 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
         "conditional-spn": Home(
             "tractable.conditional.spn.learner", "ConditionalSPNLearner", "ConditionalSPN"
         ),
+        "dspn-svd": Home("tractable.conditional.dspn_svd.learner", "DSPNSVDLearner"),
     },
 )
 

@@ -1,4 +1,4 @@
-"""Inputs of rows as the numbers that a network is trained on."""
+"""Inputs of rows as the numbers that a network is trained on, or that features are made of."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tractable.leaves.perceptron import Layer, Perceptron, one_hot
 class InputScale:
     """How inputs are shown to a network: each number, or indicator of a state, less its mean, by its scale.
 
-    Constant numbers, and one state of each categorical column, which the others tell, are left out.
+    Constant numbers are left out, and so may be one state of each categorical column, which the others tell.
     """
 
     columns: tuple[str, ...]
@@ -40,8 +40,12 @@ class InputScale:
         return Perceptron(self.columns, self.states, (Layer(weight, bias, first.operator), *layers[1:]))
 
 
-def scale_inputs(table: Table) -> InputScale:
-    """The scale of a table's inputs: numbers have variance one, indicators are just centred."""
+def scale_inputs(table: Table, *, divide: bool = True, every_state: bool = False) -> InputScale:
+    """The scale of a table's inputs: numbers have variance one, indicators are just centred.
+
+    Numbers are just centred, too, unless `divide`; and the first state of each categorical column is left
+    out unless `every_state`.
+    """
     schema = table.schema
     states = tuple(int(schema[c].cardinality) for c in schema.inputs.tolist())
     coded = one_hot(table.values[:, schema.inputs], states)
@@ -50,9 +54,9 @@ def scale_inputs(table: Table) -> InputScale:
     deviation = np.sqrt(weight @ (coded - mean) ** 2)
     numeric = np.concatenate([np.full(max(k, 1), k == 0) for k in states])
     is_first = np.concatenate([np.arange(max(k, 1)) == 0 for k in states]) & ~numeric
-    kept = np.flatnonzero(~is_first & (deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)))
+    kept = np.flatnonzero((every_state | ~is_first) & (deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)))
     kept = kept if kept.size else np.zeros(1, dtype=np.int64)  # a network has at least one input
-    scale = np.where(numeric & (deviation > 0), deviation, 1.0)[kept]
+    scale = np.where(divide & numeric & (deviation > 0), deviation, 1.0)[kept]
     return InputScale(input_names(schema), states, kept, mean[kept], scale)
 
 

@@ -19,6 +19,7 @@ from tractable.leaves.perceptron import Perceptron
 from tractable.progress import State
 
 CHUNK = 4096  # rows whose features are held at once
+FARTHEST = 1e100  # a feature beyond it counts as this far, whose square still is a number
 
 
 def feature_schema(features: int) -> Schema:
@@ -83,7 +84,8 @@ class FeatureCircuits:
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
         parts = [cells[first : first + CHUNK] for first in range(0, max(len(cells), 1), CHUNK)]
-        return np.concatenate([log_sums(self.graphs, self.weights, self.perceptron(part)) for part in parts])
+        found = (np.clip(self.perceptron(part), -FARTHEST, FARTHEST) for part in parts)
+        return np.concatenate([log_sums(self.graphs, self.weights, z) for z in found])
 
     def state(self) -> State:
         """The network as a state of a checkpoint."""
