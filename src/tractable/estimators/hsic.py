@@ -76,7 +76,7 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
         found = find_projection(x, codes, weights, self._settings(), np.random.default_rng(seed))
-        return self._take(found.first(self.n_features))
+        return self._take(found.first(self.n_features), self.classes_, x.shape[1])
 
     def transform(self, X: Any) -> Floats:
         """The projections of rows. Shape (rows, projections)."""
@@ -89,11 +89,13 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return int(self.directions_.shape[1])
 
     def _settings(self) -> FeatureSettings:
+        """The parameters but for the number of projections and the seed."""
         return FeatureSettings(self.kernel, self.whiten, self.components, self.width, self.shrinkage)
 
-    def _take(self, projection: Projection) -> Self:
-        """Have the features that were found."""
+    def _take(self, projection: Projection, classes: AnyArray, numbers: int) -> Self:
+        """Have projections that were found elsewhere, of rows of so many numbers."""
         self.map_, self.directions_ = projection.mapped, projection.directions
+        self.classes_, self.n_features_in_ = classes, numbers
         return self
 
     def __sklearn_tags__(self) -> Any:

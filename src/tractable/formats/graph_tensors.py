@@ -1,4 +1,4 @@
-"""The arrays of a circuit by name, and back: what `.tract` files hold of a circuit, and of one in a network."""
+"""The arrays of a circuit by name, and back, as `.tract` files hold circuits and those inside networks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ def graph_tensors(graph: Graph) -> Tensors:
 
 
 def plain_blocks(graph: Graph) -> dict[str, Any]:
-    """What a header says of the leaves: their families, and the number of blocks of gates if there are any."""
+    """What a header says of the leaves: their families, and the number of blocks of gates."""
     joints = [block.family.name for block in graph.joints]
     return (
         {"families": [block.family.name for block in graph.leaves]}

@@ -79,7 +79,7 @@ class ClassModel:
     weights: Floats  # (classes, circuits)
 
     def log_joint(self, x: Floats) -> Floats:
-        """The logarithms of the joint densities of the features of rows and of each class. (rows, classes)."""
+        """The log of the joint density of the features of rows and each class. Shape (rows, classes)."""
         return self.log_joint_at(self.projection(x))
 
     def log_joint_at(self, z: Floats) -> Floats:

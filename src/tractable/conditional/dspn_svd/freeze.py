@@ -25,7 +25,7 @@ def input_layers(projection: Projection) -> tuple[Layer, ...]:
 
 
 def freeze_classes(network: FeatureCircuits, schema: Schema) -> Graph:
-    """The sum over the classes of a single target of an indicator times the network's output of its number."""
+    """The sum over the classes of the target of an indicator times the network's output of its number."""
     target, classes = int(schema.targets[0]), network.outputs
     number = np.arange(classes)
     indicators, outputs, products, root = number, classes + number, 2 * classes + number, 3 * classes

@@ -15,7 +15,7 @@ from tractable.conditional.dspn_svd.selection import choices_of, fit_best
 from tractable.conditional.inputs import InputScale, scale_inputs
 from tractable.conditional.learner import ConditionalLearner
 from tractable.conditional.targets import require_categorical_targets
-from tractable.data import Schema, Table, collapse
+from tractable.data import Table, collapse
 from tractable.engine.feature_circuits import FeatureCircuits
 from tractable.learners.learner import Learned
 from tractable.progress import Watch
@@ -35,6 +35,7 @@ class DSPNSVDLearner(ConditionalLearner):
 
     name: ClassVar[str] = "dspn-svd"
     title: ClassVar[str] = "circuits of classes over features (DSPN-SVD)"
+    single_target: ClassVar[bool] = True
     extra_texts: ClassVar[Mapping[str, str]] = {"chosen": "The number of features and the gamma in use."}
     recorded: ClassVar[tuple[str, ...]] = ("chosen",)
 
@@ -51,7 +52,8 @@ class DSPNSVDLearner(ConditionalLearner):
     )
     density: Density = setting(
         "blocks",
-        "Circuit of a class: blocks of rank one, as spn-svd finds them, or a mixture of multivariate Gaussians.",
+        "Circuit of a class: blocks of rank one, as spn-svd finds them, or a mixture of multivariate"
+        " Gaussians.",
         search=OneOf("blocks", "gaussian-mixture"),
     )
     kernel: Kernel = setting(
@@ -95,7 +97,7 @@ class DSPNSVDLearner(ConditionalLearner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        require_one_target(table.schema)
+        require_categorical_targets(table.schema, self.name)
         features = FeatureSettings(self.kernel, self.whiten, self.components, self.width, self.shrinkage)
         design = Design(features, self.density, self.background, seed=int(rng.integers(2**31)))
         known = _with_class(table)
@@ -108,21 +110,6 @@ class DSPNSVDLearner(ConditionalLearner):
         perceptron = scale.unscale(input_layers(model.projection))
         graph = freeze_classes(FeatureCircuits(perceptron, model.graphs, model.weights), table.schema)
         return Learned(graph, {"chosen": model.choice._asdict()})
-
-
-def require_one_target(schema: Schema) -> None:
-    """Refuse several targets, or one that is a number.
-
-    Raises:
-        ValueError: naming them.
-    """
-    if schema.targets.size > 1:
-        names = ", ".join(schema[c].name for c in schema.targets.tolist())
-        raise ValueError(
-            f"dspn-svd learns a single target, not {schema.targets.size} ({names}): learn a model of each, or"
-            " take mctbn, daclearn or gaclearn, which learn several together"
-        )
-    require_categorical_targets(schema, DSPNSVDLearner.name)
 
 
 def _with_class(table: Table) -> Table:

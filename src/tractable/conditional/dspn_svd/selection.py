@@ -83,9 +83,7 @@ def _best_on(
     return best
 
 
-def _cross_validate(
-    rows: LabelledRows, choices: Sequence[Choice], design: Design, watch: Watch
-) -> Choice:
+def _cross_validate(rows: LabelledRows, choices: Sequence[Choice], design: Design, watch: Watch) -> Choice:
     """The choice with the fewest errors, the first one if the work is told to stop."""
     total = np.zeros((len(choices), 2))
     for number, (train, test) in enumerate(_folds(rows, design.seed)):
