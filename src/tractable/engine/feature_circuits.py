@@ -19,7 +19,6 @@ from tractable.leaves.perceptron import Perceptron
 from tractable.progress import State
 
 CHUNK = 4096  # rows whose features are held at once
-FARTHEST = 1e100  # a feature beyond it counts as this far, whose square still is a number
 
 
 def feature_schema(features: int) -> Schema:
@@ -32,7 +31,8 @@ class FeatureCircuits:
     """Each output is a weighted sum of the values of circuits over features of the inputs.
 
     With a circuit for each class, which is the density of the features of its rows, and the shares of the
-    classes as weights, the outputs are the joint densities of features and class.
+    classes as weights, the outputs are the joint densities of features and class. All outputs of a row are
+    divided by the largest value of a circuit there: only their ratios count in a conditional distribution.
     """
 
     kind: ClassVar[str] = "feature-circuits"
@@ -84,8 +84,7 @@ class FeatureCircuits:
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
         parts = [cells[first : first + CHUNK] for first in range(0, max(len(cells), 1), CHUNK)]
-        found = (np.clip(self.perceptron(part), -FARTHEST, FARTHEST) for part in parts)
-        return np.concatenate([log_sums(self.graphs, self.weights, z) for z in found])
+        return np.concatenate([log_sums(self.graphs, self.weights, self.perceptron(part)) for part in parts])
 
     def state(self) -> State:
         """The network as a state of a checkpoint."""
@@ -103,11 +102,16 @@ class FeatureCircuits:
 
 
 def log_sums(graphs: Sequence[Graph], weights: Floats, z: Floats) -> Floats:
-    """The logarithms of weighted sums of circuits at rows of features. Shape (rows, sums).
+    """The logarithms of weighted sums of circuits at rows of features, up to a number for each row.
 
-    A density may be far below the smallest double, and so all is done with logarithms.
+    Densities may be far below the smallest double, and so far below that even their logarithms leave no
+    digits for the weights: the largest of a row counts as one. Where features are so far away that all
+    densities are zero, all count as one. Shape (rows, sums).
     """
     logs = np.stack([log_values(graph, z) for graph in graphs], axis=1)
+    logs = np.where(np.isnan(logs), -np.inf, logs)  # from squares that are no numbers
+    top = logs.max(axis=1, keepdims=True)
+    logs = np.where(np.isneginf(top), 0.0, logs - np.where(np.isneginf(top), 0.0, top))
     found = np.empty((len(z), len(weights)))
     for sum_, line in enumerate(weights):
         used = np.flatnonzero(line)

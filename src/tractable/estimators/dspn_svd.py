@@ -134,7 +134,8 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def joint_circuit(model: ClassModel, classes: list[Any]) -> Circuit:
-    """The joint model of features and class, where each class has rows and there is no background."""
+    """The joint model of features and class."""
     target = Variable("class", "categorical", tuple(classes))
-    parts = [with_class(graph, target, state) for state, graph in enumerate(model.graphs)]
-    return Circuit(mixture(parts, np.diag(model.weights)), {"learner": "dspn-svd"})
+    used = np.argwhere(model.weights > 0).tolist()
+    parts = [with_class(model.graphs[circuit], target, state) for state, circuit in used]
+    return Circuit(mixture(parts, model.weights[model.weights > 0]), {"learner": "dspn-svd"})

@@ -19,6 +19,7 @@ from tractable.late import linalg
 
 CHUNK = 4096  # rows whose features are held at once
 NEGLIGIBLE = 1e-10  # a singular value that is a smaller share of the largest is zero
+MOST_TRIES = 20  # to make a covariance positive definite, each with ten times more on its diagonal
 PAIRS = 2000  # of rows, whose distances tell how wide a kernel is
 
 Kernel: TypeAlias = Literal["linear", "rbf"]
@@ -154,13 +155,27 @@ def whitened_directions(sums: ClassSums, shrinkage: float) -> Floats:
     The covariance within classes is shrunk by that share of its mean variance. Shape (features, directions).
     """
     assert sums.within is not None
-    level = float(np.trace(sums.within)) / len(sums.within) or 1.0
-    shrunk = sums.within + max(shrinkage, NEGLIGIBLE) * level * np.eye(len(sums.within))
-    factor = linalg.cholesky(shrunk, lower=True)
+    factor = _cholesky_of_shrunk(sums.within, max(shrinkage, NEGLIGIBLE))
     contrasts = linalg.solve_triangular(factor, sums.contrasts.T, lower=True)
     left, size, _ = np.linalg.svd(contrasts, full_matrices=False)
     kept = size > NEGLIGIBLE * size.max(initial=0.0)
     return _with_signs(linalg.solve_triangular(factor.T, left[:, kept], lower=False))
+
+
+def _cholesky_of_shrunk(covariance: Floats, share: float) -> Floats:
+    """The lower Cholesky factor of a covariance with a share of its mean variance added to all variances.
+
+    Where hardly anything varies the covariance is rounding error and may have negative eigenvalues: more is
+    added until it has none.
+    """
+    level = abs(float(np.trace(covariance))) / len(covariance) or 1.0
+    for more in 10.0 ** np.arange(MOST_TRIES):
+        try:
+            shrunk = covariance + more * share * level * np.eye(len(covariance))
+            return np.asarray(linalg.cholesky(shrunk, lower=True))
+        except np.linalg.LinAlgError:
+            continue
+    return np.asarray(np.sqrt(level) * np.eye(len(covariance)))
 
 
 def _with_signs(directions: Floats) -> Floats:

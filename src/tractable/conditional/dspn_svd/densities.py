@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Builder, Graph
 from tractable.circuit.states import graph_form
 from tractable.data import Table
@@ -79,11 +79,11 @@ class ClassModel:
     weights: Floats  # (classes, circuits)
 
     def log_joint(self, x: Floats) -> Floats:
-        """The log of the joint density of the features of rows and each class. Shape (rows, classes)."""
+        """The log of the joint density of features and each class, up to a number for each row."""
         return self.log_joint_at(self.projection(x))
 
     def log_joint_at(self, z: Floats) -> Floats:
-        """The same for features, which may be more than those of the model. Shape (rows, classes)."""
+        """The same for features, which may be more than those of the model. Both (rows, classes)."""
         return log_sums(self.graphs, self.weights, z[:, : self.projection.directions.shape[1]])
 
 
@@ -96,37 +96,40 @@ def learn_model(
 ) -> ClassModel:
     """A circuit over the features of the rows of each class; `features` are all there are, and their values.
 
-    A class without rows has the density of all rows, and a small share.
+    A class without rows has the density of all rows, and a small share; all classes have it if the features
+    are the same in all rows, and so tell nothing.
     """
     projection, z = features[0].first(choice.n_features), features[1][:, : choice.n_features]
     table = Table(feature_schema(z.shape[1]), z, rows.weights)
     part = watch.part(f"{choice.n_features} features, gamma {choice.gamma:g}")
     learner, form = design.learner(choice.gamma), graph_form(table.schema)
+    has_own = (rows.totals > 0) & bool(len(z) and np.ptp(z, axis=0).any())
     graphs: list[Graph] = []
-    for code in np.flatnonzero(rows.totals).tolist():
+    for code in np.flatnonzero(has_own).tolist():
         own = table.take(rows.codes == code)
 
         def work(inner: Watch, own: Table = own) -> Graph:
             return learner.learn(own, np.random.default_rng(design.seed), watch=inner)
 
         graphs.append(part.remember(f"class {code}", work, form))
-    weights = class_weights(rows.totals, design.background)
+    weights = class_weights(rows.totals, has_own, design.background)
     if weights.shape[1] > len(graphs):
         graphs.append(background_circuit(table))
     return ClassModel(choice, projection, tuple(graphs), weights)
 
 
-def class_weights(totals: Floats, background: float) -> Floats:
+def class_weights(totals: Floats, has_own: Bools, background: float) -> Floats:
     """The weights of the circuits in the density of each class with its share. Shape (classes, circuits).
 
-    There is a circuit for each class with rows, and then one of all rows, if any class needs it.
+    There is a circuit for each class that has one of its own, and then one of all rows, if any class needs
+    it.
     """
-    seen = np.flatnonzero(totals)
     shares = np.where(totals > 0, totals, UNSEEN)
     shares = shares / shares.sum()
-    weights = np.zeros((totals.size, seen.size + 1))
-    weights[seen, np.arange(seen.size)] = 1.0 - background
-    weights[:, -1] = np.where(totals > 0, background, 1.0)
+    own = np.flatnonzero(has_own)
+    weights = np.zeros((totals.size, own.size + 1))
+    weights[own, np.arange(own.size)] = 1.0 - background
+    weights[:, -1] = np.where(has_own, background, 1.0)
     return shares[:, None] * weights[:, : None if weights[:, -1].any() else -1]
 
 
