@@ -17,7 +17,7 @@ from tractable.circuit.states import graph_from_state, graph_state
 from tractable.cli import run
 from tractable.conditional.dspn_svd.freeze import freeze_classes, input_layers
 from tractable.conditional.dspn_svd.learner import DSPNSVDLearner
-from tractable.conditional.inputs import scale_inputs
+from tractable.conditional.inputs import plain_inputs
 from tractable.data import Schema, Table, Variable
 from tractable.engine.feature_circuits import FeatureCircuits, feature_schema
 from tractable.formats import FORMATS
@@ -175,7 +175,7 @@ def test_the_learner_finds_the_model_of_the_estimator() -> None:
 
 def test_random_fourier_features_are_layers_over_the_columns() -> None:
     train, _ = iris()
-    scale = scale_inputs(train, every_state=True)
+    scale = plain_inputs(train, divide=True)
     x, codes = scale.show(train), train.values[:, 4].astype(np.int64)
     how = FeatureSettings(kernel="rbf", components=40, whiten=True)
     projection = find_projection(x, codes, np.ones(len(x)), how, np.random.default_rng(0)).first(2)
@@ -291,7 +291,7 @@ def test_the_command_line_answers_questions(
     y = rng.integers(0, 2, 80)
     colour = np.where(rng.random(80) < 0.8, y, rng.integers(0, 2, 80))
     lines = [
-        f"{3 * k + rng.normal():.3f},{'rg'[c]},{'no yes'.split()[k]}" for k, c in zip(y, colour, strict=True)
+        f"{3 * k + rng.normal():.3f},{'rg'[c]},{['no', 'yes'][k]}" for k, c in zip(y, colour, strict=True)
     ]
     Path("t.csv").write_text("size,colour,label\n" + "\n".join(lines) + "\n")
     assert run(["learn", "dspn-svd", "t.csv", "--targets", "label", "-o", "m.tract", "-q"]) == 0

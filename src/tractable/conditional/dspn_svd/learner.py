@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.conditional.dspn_svd.densities import Density, Design, LabelledRows
 from tractable.conditional.dspn_svd.freeze import freeze_classes, input_layers
 from tractable.conditional.dspn_svd.selection import choices_of, fit_best
-from tractable.conditional.inputs import InputScale, scale_inputs
+from tractable.conditional.inputs import InputScale, plain_inputs
 from tractable.conditional.learner import ConditionalLearner
 from tractable.conditional.targets import require_categorical_targets
 from tractable.data import Table, collapse
@@ -101,7 +101,7 @@ class DSPNSVDLearner(ConditionalLearner):
         features = FeatureSettings(self.kernel, self.whiten, self.components, self.width, self.shrinkage)
         design = Design(features, self.density, self.background, seed=int(rng.integers(2**31)))
         known = _with_class(table)
-        scale = scale_inputs(known, divide=self.standardise, every_state=True)
+        scale = plain_inputs(known, divide=self.standardise)
         rows = _labelled(known, scale)
         held = None if valid is None else _labelled(_with_class(valid), scale)
         choices = choices_of(self.n_features, self.gamma, rows.classes, self.density)
