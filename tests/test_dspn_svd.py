@@ -165,7 +165,7 @@ def test_networks_that_make_no_sense_are_refused(weights: Floats, words: str) ->
 
 def test_the_learner_finds_the_model_of_the_estimator() -> None:
     train, test = iris()
-    how = DSPNSVDLearner(n_features=2, gamma=4.0, standardise=False, background=0.0)
+    how = DSPNSVDLearner(n_features=(2,), gamma=(4.0,), standardise=False, background=0.0)
     graph = how.learn(train, np.random.default_rng(0))
     known = tr.DSPNSVD(2, 4.0).fit(train.values[:, :4], train.values[:, 4])
     np.testing.assert_allclose(
@@ -262,24 +262,24 @@ def two_dimensions(rows: int, seed: int) -> Table:
 @pytest.mark.parametrize("valid", [True, False], ids=["validation rows", "cross-validation"])
 def test_held_out_rows_choose(valid: bool) -> None:
     train, held = two_dimensions(120, 0), two_dimensions(60, 1) if valid else None
-    how = DSPNSVDLearner(n_features=(1, 2), gamma=4.0)
+    how = DSPNSVDLearner(n_features=(1, 2), gamma=(4.0,))
     found = how.learn_with_extras(train, np.random.default_rng(0), valid=held)
     assert found.extras["chosen"] == {"n_features": 2, "gamma": 4.0}
-    alone = DSPNSVDLearner(n_features=2, gamma=4.0).learn(train, np.random.default_rng(0))
+    alone = DSPNSVDLearner(n_features=(2,), gamma=(4.0,)).learn(train, np.random.default_rng(0))
     np.testing.assert_array_equal(class_probabilities(found.graph, train), class_probabilities(alone, train))
 
 
 @pytest.mark.parametrize("valid", [True, False], ids=["validation rows", "cross-validation"])
 def test_work_that_is_stopped_gives_the_best_of_what_was_tried(valid: bool) -> None:
     train, held = two_dimensions(120, 0), two_dimensions(60, 1) if valid else None
-    how = DSPNSVDLearner(n_features=(1, 2), gamma=4.0)
+    how = DSPNSVDLearner(n_features=(1, 2), gamma=(4.0,))
 
     def stop(progress: Progress) -> None:
         if progress.stage == "choices tried" and progress.done == 1:
             raise KeyboardInterrupt
 
     found = how.learn(train, np.random.default_rng(0), valid=held, watch=Watch(stop))
-    first = DSPNSVDLearner(n_features=1, gamma=4.0).learn(train, np.random.default_rng(0))
+    first = DSPNSVDLearner(n_features=(1,), gamma=(4.0,)).learn(train, np.random.default_rng(0))
     np.testing.assert_array_equal(class_probabilities(found, train), class_probabilities(first, train))
 
 

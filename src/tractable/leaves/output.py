@@ -1,7 +1,7 @@
 """A factor that a network computes from the inputs of a row."""
 
 from importlib import import_module
-from typing import ClassVar, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from tractable.data.regions import Region
 from tractable.data.schema import Schema, Variable
 from tractable.leaves.factor import Factor
 from tractable.leaves.perceptron import Committee
-from tractable.progress import State
+
+if TYPE_CHECKING:
+    from tractable.progress import State
 
 # The kinds of networks that files and checkpoints keep, and where they are defined. They are imported when
 # they are met: a network may itself be made of circuits, which this room knows nothing about.
@@ -47,7 +49,7 @@ class Network(Protocol):
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
 
-    def state(self) -> State:
+    def state(self) -> "State":
         """What checkpoints keep of it.
 
         Raises:
@@ -55,7 +57,7 @@ class Network(Protocol):
         """
 
 
-def network_state(network: Network) -> State:
+def network_state(network: Network) -> "State":
     """A network as a state of a checkpoint.
 
     Raises:
@@ -64,7 +66,7 @@ def network_state(network: Network) -> State:
     return [network.kind, network.state()]
 
 
-def network_from_state(state: State) -> Network:
+def network_from_state(state: "State") -> Network:
     """The network that `network_state` has described."""
     kind, inner = state
     module, class_name = KINDS[kind]

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema
-from tractable.progress import State
+
+if TYPE_CHECKING:
+    from tractable.progress import State
 
 OPERATORS = ("sigmoid", "exp", "softplus", "relu", "tanh", "log")
 BIASED_SIGMOID = "biased-sigmoid"
@@ -75,12 +77,12 @@ class Perceptron:
         """Where its columns are in a schema."""
         return np.array(schema.columns(self.columns), dtype=np.int64)
 
-    def layer_states(self) -> list[State]:
+    def layer_states(self) -> "list[State]":
         """The layers as states of a checkpoint."""
         return [[layer.weight, layer.bias, layer.operator] for layer in self.layers]
 
     @classmethod
-    def from_states(cls, columns: Sequence[str], states: Sequence[int], layers: Sequence[State]) -> Self:
+    def from_states(cls, columns: Sequence[str], states: Sequence[int], layers: "Sequence[State]") -> Self:
         """The perceptron over some columns whose layers `layer_states` has described."""
         return cls(tuple(columns), tuple(states), tuple(Layer(*parts) for parts in layers))
 
@@ -132,12 +134,12 @@ class Committee:
             logs = [np.log(evaluate_layers(member.layers, x)) for member in self.members]
         return np.asarray(np.mean(logs, axis=0))
 
-    def state(self) -> State:
+    def state(self) -> "State":
         """The committee as a state of a checkpoint."""
         return [list(self.columns), list(self.states), [member.layer_states() for member in self.members]]
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
+    def from_state(cls, state: "State") -> Self:
         """The committee that `state` has described."""
         columns, states, members = state
         return cls(tuple(Perceptron.from_states(columns, states, layers) for layers in members))

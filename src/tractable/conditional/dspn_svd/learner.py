@@ -30,7 +30,8 @@ class DSPNSVDLearner(ConditionalLearner):
 
     The features are projections of largest dependence (HSIC) on the class. The circuits are densities of the
     features, weighted by the shares of the classes. Categorical inputs take part as indicators of their
-    states. Rows without a class are left out.
+    states. Rows without a class are left out. The estimator takes an array of numbers and has no
+    `standardise` and `background`: it is the published algorithm, unless told otherwise.
     """
 
     name: ClassVar[str] = "dspn-svd"
