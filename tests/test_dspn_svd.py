@@ -216,8 +216,8 @@ EDGES = {
     "constant columns": labelled(np.full((30, 2), 5.0), RNG.integers(0, 2, 30), 2),
     "a class of one row": labelled(RNG.normal(size=(30, 2)), [2] + [0] * 15 + [1] * 14, 3),
     "no row has a class": labelled(RNG.normal(size=(5, 2)), np.full(5, np.nan), 3),
-    "huge numbers": labelled(1e150 * (RNG.normal(size=(60, 2)) + THREE[:, None]), THREE / 3, 3),
-    "tiny numbers": labelled(1e-150 * (RNG.normal(size=(60, 2)) + THREE[:, None]), THREE / 3, 3),
+    "huge numbers": labelled(1e250 * (RNG.normal(size=(60, 2)) + THREE[:, None]), THREE / 3, 3),
+    "tiny numbers": labelled(1e-250 * (RNG.normal(size=(60, 2)) + THREE[:, None]), THREE / 3, 3),
     "numbers far from zero": labelled(1e9 + RNG.normal(size=(60, 2)) + THREE[:, None], THREE / 3, 3),
 }
 

@@ -87,8 +87,11 @@ def _describe(table: Table) -> _Inputs:
     states = tuple(int(schema[c].cardinality) for c in schema.inputs.tolist())
     coded = one_hot(table.values[:, schema.inputs], states)
     weight = table.row_weights / max(table.total_weight, 1e-300)
-    mean = weight @ coded
-    deviation = np.sqrt(weight @ (coded - mean) ** 2)
+    largest = np.abs(coded).max(axis=0, initial=0.0)
+    unit = np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1.0))))  # squares of huge numbers overflow
+    mean = weight @ (coded / unit)
+    deviation = np.sqrt(weight @ (coded / unit - mean) ** 2)
+    mean, deviation = mean * unit, deviation * unit
     return _Inputs(states, np.repeat([k == 0 for k in states], [max(k, 1) for k in states]), mean, deviation)
 
 

@@ -1,6 +1,7 @@
 """Circuits over features that depend on a class: the density of the features of each class."""
 
 from dataclasses import dataclass
+from math import log
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from tractable.learners.learner import Learner
 from tractable.learners.rank_one.learner import SPNSVDLearner
 from tractable.progress import Watch
 from tractable.statistics.hsic import FeatureSettings, Projection
+from tractable.statistics.map_fits import centre_and_scale
 
 UNSEEN = 0.5  # rows for which a class without any counts
 SPREAD = 1.5  # the standard deviations of the background are so many times those of the features
@@ -101,7 +103,7 @@ def learn_model(
     """
     projection, z = features[0].first(choice.n_features), features[1][:, : choice.n_features]
     table = Table(feature_schema(z.shape[1]), z, rows.weights)
-    part = watch.part(f"{choice.n_features} features, gamma {choice.gamma:g}")
+    part = watch.part(f"{choice.n_features} features, gamma {choice.gamma!r}")
     learner, form = design.learner(choice.gamma), graph_form(table.schema)
     has_own = (rows.totals > 0) & bool(len(z) and np.ptp(z, axis=0).any())
     graphs: list[Graph] = []
@@ -136,14 +138,9 @@ def class_weights(totals: Floats, has_own: Bools, background: float) -> Floats:
 def background_circuit(table: Table) -> Graph:
     """Independent features with the means of all rows and more than their spread."""
     builder = Builder(table.schema)
-    weight = table.row_weights / (table.total_weight or 1.0)
-    mean = weight @ table.values
-    sd = np.sqrt(weight @ (table.values - mean) ** 2)
-    wide = np.where(sd > 0, SPREAD * sd, 1.0)
-    builder.product(
-        [
-            builder.leaf("gaussian", column, (float(m), float(s)))
-            for column, (m, s) in enumerate(zip(mean, np.log(wide), strict=True))
-        ]
-    )
+    leaves = []
+    for column in range(len(table.schema)):
+        mean, sd = centre_and_scale(table.values[:, column], table.row_weights)
+        leaves.append(builder.leaf("gaussian", column, (mean, log(SPREAD * sd))))
+    builder.product(leaves)
     return builder.freeze()
