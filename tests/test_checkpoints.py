@@ -205,9 +205,10 @@ def same_model(one: Graph | Network, other: Graph | Network) -> bool:
     return one.schema == other.schema and repr(one) == repr(other)
 
 
-def conditional_table(rows: int, seed: int = 0) -> Table:
+def conditional_table(name: str, rows: int, seed: int = 0) -> Table:
     table = categorical_table(rows, seed=seed)
-    return Table(table.schema.with_targets([0, 1]), table.values, table.weights)
+    targets = [0] if CONDITIONAL[name].single_target else [0, 1]
+    return Table(table.schema.with_targets(targets), table.values, table.weights)
 
 
 def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph | Network:
@@ -218,9 +219,10 @@ def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph 
             categorical_table(300), rng, valid=held_out, watch=watch
         )
     if name in CONDITIONAL:
-        held_out = conditional_table(60, seed=5) if valid else None
+        held_out = conditional_table(name, 60, seed=5) if valid else None
         choices = {**SMALLER.get(name, {}), **choices}
-        return CONDITIONAL[name](**choices).learn(conditional_table(200), rng, valid=held_out, watch=watch)
+        table = conditional_table(name, 200)
+        return CONDITIONAL[name](**choices).learn(table, rng, valid=held_out, watch=watch)
     held_out = mixed_table(40, seed=5) if valid else None
     return LEARNERS[name](**choices).learn(mixed_table(80), rng, valid=held_out, watch=watch)
 
@@ -316,7 +318,8 @@ def test_ctrl_c_stops_every_learner_soon_with_a_model(
     learners: Any = next(known for known in (NETWORK_LEARNERS, CONDITIONAL, LEARNERS) if name in known)
     tables = [clustered_table(6000, 60), clustered_table(1500, 60, seed=1), clustered_table(60, 7)]
     if name in CONDITIONAL:
-        tables = [Table(t.schema.with_targets([0, 1, 2]), t.values) for t in tables]
+        targets = [0] if CONDITIONAL[name].single_target else [0, 1, 2]
+        tables = [Table(t.schema.with_targets(targets), t.values) for t in tables]
     table, valid, small = tables
     rng = np.random.default_rng(0)
     learners[name]().learn(small, rng, valid=small, watch=Watch(seconds=2.0))  # compiles

@@ -20,9 +20,9 @@ from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.gaclearn.freeze import freeze_generalised
-from tractable.conditional.gaclearn.inputs import scale_inputs
 from tractable.conditional.gaclearn.learner import GACLearnLearner
 from tractable.conditional.gaclearn.sweep import TargetCircuit
+from tractable.conditional.inputs import scale_inputs
 from tractable.data import Schema, Table, Variable
 from tractable.formats import FORMATS
 from tractable.formats.networks_inside import networks_of
@@ -297,6 +297,7 @@ def test_networks_of_another_architecture_may_be_given() -> None:
     how = GACLearnLearner(**QUICK)
     graph = how.learn_with_networks(linked_table(200, 0), np.random.default_rng(0), [make])
     (network,) = networks_of(graph)
+    assert isinstance(network, Committee)
     operators = {layer.operator for layer in network.members[0].layers}
     assert operators == {"tanh", "softplus"}
 

@@ -18,7 +18,7 @@ from tractable.circuit.shapes import shared_shape
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.engine import shared, sweep
 from tractable.engine.shape_terms import shape_program
-from tractable.formats import Document, read_circuit, tract, write_circuit
+from tractable.formats import Document, graph_tensors, read_circuit, write_circuit
 
 MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2)),
                 Variable("x", "real"), Variable("n", "count")))  # fmt: skip
@@ -27,7 +27,7 @@ MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "MANY_EDGES", 0)
-    monkeypatch.setattr(tract, "MANY_NODES", 0)
+    monkeypatch.setattr(graph_tensors, "MANY_NODES", 0)
 
 
 def component(builder: Builder, rng: np.random.Generator, zeros: float = 0.0) -> int:
@@ -152,7 +152,7 @@ def test_a_large_mixture_takes_a_third_of_the_room(tmp_path: Path) -> None:
     graph = discrete_mixture(300)
     sizes = []
     for many in (0, 10**9):
-        tract.MANY_NODES = many  # the fixture restores it
+        graph_tensors.MANY_NODES = many  # the fixture restores it
         write_circuit(Document(graph, {}), tmp_path / "m.tract")
         sizes.append((tmp_path / "m.tract").stat().st_size)
     assert 3 * sizes[0] < sizes[1]

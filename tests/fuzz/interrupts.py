@@ -70,7 +70,8 @@ def _command(rng: np.random.Generator) -> tuple[str, list[str]]:
         return name, ["learn", name, "train.csv", "--valid", "valid.csv", "-o", "new.tract"]
     if kind == "conditional":
         name = str(rng.choice(list(CONDITIONAL)))
-        return name, ["learn", name, "train.csv", "--targets", "cough,smoker", "-o", "new.tract"]
+        targets = "cough" if CONDITIONAL[name].single_target else "cough,smoker"
+        return name, ["learn", name, "train.csv", "--targets", targets, "-o", "new.tract"]
     if kind == "network":
         name = str(rng.choice(list(NETWORK_LEARNERS)))
         return name, ["learn", name, "train.csv", "--drop", "age", "-o", "new.mn"]

@@ -7,8 +7,7 @@ from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
 from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
-from tractable.leaves.output import NetworkOutput
-from tractable.leaves.perceptron import Committee, Layer, Perceptron
+from tractable.leaves.output import NetworkOutput, network_from_state, network_state
 from tractable.progress import Form, State
 
 GRAPH = ("kind", "start", "child", "log_weight")
@@ -37,7 +36,7 @@ def graph_state(graph: Graph) -> State:
         "leaves": [[b.family.name, *(getattr(b, name) for name in LEAF)] for b in graph.leaves],
         "joints": [[b.family.name, *(getattr(b, name) for name in JOINT)] for b in graph.joints],
         "gates": [list(block.arrays) for block in graph.gates],
-        "networks": [network_state(f.committee()) for f in families if isinstance(f, NetworkOutput)],
+        "networks": [network_state(f.network) for f in families if isinstance(f, NetworkOutput)],
         "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
     }
 
@@ -62,19 +61,6 @@ def graph_from_state(state: State, schema: Schema) -> Graph:
         tuple(JointBlock(JOINT_FAMILIES[name], *arrays) for name, *arrays in state["joints"]),
         tuple(GateBlock.from_arrays(*arrays) for arrays in state["gates"]),
     )
-
-
-def network_state(network: Committee) -> State:
-    """A network that leaves read."""
-    members = [[[x.weight, x.bias, x.operator] for x in member.layers] for member in network.members]
-    return [list(network.columns), list(network.states), members]
-
-
-def network_from_state(state: State) -> Committee:
-    """The network that `network_state` has described."""
-    columns, states, members = state
-    layers = [tuple(Layer(*parts) for parts in member) for member in members]
-    return Committee(tuple(Perceptron(tuple(columns), tuple(states), each) for each in layers))
 
 
 def parameter_state(graph: Graph) -> State:

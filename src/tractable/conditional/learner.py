@@ -1,11 +1,11 @@
 """What every learner of conditional models is: frozen settings, and a way from a table to a circuit."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.data import Table
+from tractable.data import Schema, Table
 from tractable.learners.learner import CircuitLearner
 
 
@@ -17,9 +17,13 @@ class ConditionalLearner(CircuitLearner):
     Targets may be missing, inputs may not.
     """
 
+    single_target: ClassVar[bool] = False  # whether it learns one target only
+
     @final
     def _check_tables(self, table: Table, valid: Table | None) -> None:
         check_conditional_tables(table, valid)
+        if self.single_target:
+            _check_single_target(table.schema, self.name)
 
 
 def check_conditional_tables(table: Table, valid: Table | None) -> None:
@@ -43,6 +47,15 @@ def check_conditional_tables(table: Table, valid: Table | None) -> None:
     for name, some in (("training", table), ("validation", valid)):
         if some is not None:
             _check_inputs(some, name)
+
+
+def _check_single_target(schema: Schema, learner: str) -> None:
+    if schema.targets.size > 1:
+        names = ", ".join(f"'{schema[c].name}'" for c in schema.targets.tolist())
+        raise ValueError(
+            f"{learner} learns a single target, not {names}: learn a model of each, or take mctbn, daclearn"
+            " or gaclearn, which learn several targets together"
+        )
 
 
 def _check_inputs(table: Table, name: str) -> None:

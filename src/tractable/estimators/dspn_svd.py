@@ -4,32 +4,26 @@ Adel, Balduzzi and Ghodsi, «Learning the Structure of Sum-Product Networks via 
 2015.
 """
 
-from collections.abc import Iterator
-from itertools import product
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tractable.arrays import AnyArray, Floats, Ints
-from tractable.circuit import Graph, mixture
-from tractable.data import Schema, Table, Variable
-from tractable.engine import log_values
+from tractable.arrays import AnyArray, Floats
+from tractable.circuit import mixture
+from tractable.conditional.dspn_svd.densities import ClassModel, Density, Design, LabelledRows
+from tractable.conditional.dspn_svd.selection import choices_of, fit_best
+from tractable.data import Variable
 from tractable.estimators.base import RandomState
-from tractable.estimators.choice import estimators_of, learn_circuit
-from tractable.estimators.classes import UNSEEN, with_class
-from tractable.estimators.hsic import HSICFeatures, Kernel
+from tractable.estimators.classes import with_class
+from tractable.estimators.hsic import HSICFeatures
 from tractable.late import special
 from tractable.model import Circuit
-
-FOLDS = 3  # of cross-validation
-MOST_ROWS = 6000  # that take part in it
-
-Density = Literal["blocks", "gaussian-mixture"]
+from tractable.progress import Watch
+from tractable.statistics.hsic import Kernel
 
 
 class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -37,7 +31,8 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     As printed, the features are linear and the circuits are those of `spn-svd`. The weights of the sum are
     the shares of the classes. Of several numbers of features or values of gamma, cross-validation chooses
-    those with the fewest errors.
+    those with the fewest errors. The learner `dspn-svd` of the command line makes the same model of a table
+    with columns of any kind, as a conditional circuit over the columns.
 
     Parameters
     ----------
@@ -99,18 +94,24 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x, labels, weights = x[weights > 0], labels[weights > 0], weights[weights > 0]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self.chosen_ = self._choose(x, codes, weights, seed)
-        self.features_ = self._features(seed).set_params(n_features=self.chosen_["n_features"])
-        z = self.features_.fit(x, codes, weights).transform(x)
-        self._by_class = self._learn(z, codes, weights, self.chosen_["gamma"], seed)
-        self.circuit_ = self._by_class.joined(self.classes_.tolist())
+        features = self._features()
+        design = Design(features._settings(), self.density, background=0.0, seed=seed)
+        sizes, gammas = np.atleast_1d(self.n_features).tolist(), np.atleast_1d(self.gamma).tolist()
+        choices = choices_of(sizes, gammas, self.classes_.size, self.density)
+        rows = LabelledRows(x, codes, weights, self.classes_.size)
+        self._model = fit_best(rows, None, choices, design, Watch())
+        self.chosen_ = self._model.choice._asdict()
+        features.set_params(n_features=self.chosen_["n_features"])
+        self.features_ = features._take(self._model.projection, self.classes_, x.shape[1])
+        self.circuit_ = joint_circuit(self._model, self.classes_.tolist())
         return self
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(class | features) of each class. Shape (rows, classes)."""
         check_is_fitted(self)
         x = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._by_class.log_probs(self.features_.transform(x))
+        logs = self._model.log_joint(x)
+        return np.asarray(logs - special.logsumexp(logs, axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | features) of each class. Shape (rows, classes)."""
@@ -121,79 +122,20 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best: AnyArray = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def _features(self, seed: int) -> HSICFeatures:
+    def _features(self) -> HSICFeatures:
         return HSICFeatures(
             kernel=self.kernel,
             whiten=self.whiten,
             components=self.components,
             width=self.width,
             shrinkage=self.shrinkage,
-            random_state=seed,
+            random_state=self.random_state,
         )
 
-    def _choose(self, x: Floats, codes: Ints, weights: Floats, seed: int) -> dict[str, Any]:
-        """The number of features and the gamma with the fewest errors in cross-validation."""
-        most = max(self.classes_.size - 1, 1)
-        sizes = list(dict.fromkeys(min(int(d), most) for d in np.atleast_1d(self.n_features)))
-        options = list(product(sizes, np.atleast_1d(self.gamma).tolist()))
-        if self.density != "blocks":
-            options = [(d, options[0][1]) for d in sizes]
-        rows = np.random.default_rng(seed).permutation(len(x))[:MOST_ROWS]
-        if len(options) == 1 or np.bincount(codes[rows], minlength=most + 1).min() < FOLDS:
-            return dict(zip(("n_features", "gamma"), options[0], strict=True))
-        right = dict.fromkeys(options, 0.0)
-        for train, test in StratifiedKFold(FOLDS).split(x[rows], codes[rows]):
-            for option, share in self._try(x, codes, weights, (rows[train], rows[test]), options, seed):
-                right[option] += share
-        best = max(options, key=lambda option: right[option])
-        return dict(zip(("n_features", "gamma"), best, strict=True))
 
-    def _try(
-        self,
-        x: Floats,
-        codes: Ints,
-        weights: Floats,
-        fold: tuple[Ints, Ints],
-        options: list[tuple[int, float]],
-        seed: int,
-    ) -> Iterator[tuple[tuple[int, float], float]]:
-        """The weight of the rows of a fold whose class each option predicts."""
-        train, test = fold
-        features = clone(self._features(seed)).set_params(n_features=max(d for d, _ in options))
-        z = features.fit(x[train], codes[train], weights[train]).transform(x[train])
-        held_out = features.transform(x[test])
-        for d, gamma in options:
-            circuits = self._learn(z[:, :d], codes[train], weights[train], gamma, seed)
-            guess = circuits.log_probs(held_out[:, :d]).argmax(axis=1)
-            yield (d, gamma), float(weights[test] @ (guess == codes[test]))
-
-    def _learn(self, z: Floats, codes: Ints, weights: Floats, gamma: float, seed: int) -> "ClassCircuits":
-        """A circuit of the features of each class."""
-        if self.density not in get_args(Density):
-            raise ValueError(f"density is 'blocks' or 'gaussian-mixture', not {self.density!r}")
-        (estimator,) = estimators_of("spn-svd" if self.density == "blocks" else self.density, seed)
-        if self.density == "blocks":
-            estimator.set_params(gamma=(gamma,), leaf="instances")
-        table = Table(Schema(tuple(Variable(f"z{i + 1}", "real") for i in range(z.shape[1]))), z, weights)
-        members = [codes == code for code in range(self.classes_.size)]
-        shares = np.array([weights[rows].sum() for rows in members])
-        graphs = [learn_circuit(estimator, table.take(rows)).graph for rows in members]
-        return ClassCircuits(graphs, np.where(shares > 0, shares, UNSEEN))  # a fold may lack a class
-
-
-class ClassCircuits(NamedTuple):
-    """A circuit of the features of each class, and the weights of the classes."""
-
-    graphs: list[Graph]
-    shares: Floats
-
-    def log_probs(self, z: Floats) -> Floats:
-        """log P(class | features). Shape (rows, classes)."""
-        logs = np.stack([log_values(graph, z) for graph in self.graphs], axis=1) + np.log(self.shares)
-        return np.asarray(logs - special.logsumexp(logs, axis=1, keepdims=True))
-
-    def joined(self, classes: list[Any]) -> Circuit:
-        """The joint model of features and class."""
-        target = Variable("class", "categorical", tuple(classes))
-        parts = [with_class(graph, target, state) for state, graph in enumerate(self.graphs)]
-        return Circuit(mixture(parts, self.shares), {"learner": "dspn-svd"})
+def joint_circuit(model: ClassModel, classes: list[Any]) -> Circuit:
+    """The joint model of features and class."""
+    target = Variable("class", "categorical", tuple(classes))
+    used = np.argwhere(model.weights > 0).tolist()
+    parts = [with_class(model.graphs[circuit], target, state) for state, circuit in used]
+    return Circuit(mixture(parts, model.weights[model.weights > 0]), {"learner": "dspn-svd"})

@@ -1,6 +1,6 @@
 """Features that depend as much as possible on a class, as a scikit-learn transformer."""
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -10,16 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tractable.arrays import AnyArray, Floats
 from tractable.estimators.base import RandomState
-from tractable.statistics.hsic import (
-    CHUNK,
-    class_sums,
-    fourier_map,
-    hsic_directions,
-    identity,
-    whitened_directions,
-)
-
-Kernel = Literal["linear", "rbf"]
+from tractable.statistics.hsic import FeatureSettings, Kernel, Projection, find_projection
 
 
 class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -83,30 +74,29 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
-        self.map_ = identity if self.kernel == "linear" else self._fourier_map(x)
-        sums = class_sums(x, codes, weights, self.map_, self.whiten)
-        found = whitened_directions(sums, self.shrinkage) if self.whiten else hsic_directions(sums)
-        if not found.shape[1]:  # nothing depends on the class, so that any feature is as good as another
-            found = np.eye(len(found), 1)
-        self.directions_ = found[:, : self.n_features]
-        return self
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        found = find_projection(x, codes, weights, self._settings(), np.random.default_rng(seed))
+        return self._take(found.first(self.n_features), self.classes_, x.shape[1])
 
     def transform(self, X: Any) -> Floats:
         """The projections of rows. Shape (rows, projections)."""
         check_is_fitted(self)
         x = validate_data(self, X, dtype=np.float64, reset=False)
-        parts = (self.map_(x[i : i + CHUNK]) @ self.directions_ for i in range(0, len(x), CHUNK))
-        return np.concatenate(list(parts))
+        return Projection(self.map_, self.directions_)(x)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.directions_.shape[1])
 
-    def _fourier_map(self, x: Floats) -> Any:
-        if self.kernel != "rbf":
-            raise ValueError(f"kernel is 'linear' or 'rbf', not {self.kernel!r}")
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        return fourier_map(x, self.components, self.width, np.random.default_rng(seed))
+    def _settings(self) -> FeatureSettings:
+        """The parameters but for the number of projections and the seed."""
+        return FeatureSettings(self.kernel, self.whiten, self.components, self.width, self.shrinkage)
+
+    def _take(self, projection: Projection, classes: AnyArray, numbers: int) -> Self:
+        """Have projections that were found elsewhere, of rows of so many numbers."""
+        self.map_, self.directions_ = projection.mapped, projection.directions
+        self.classes_, self.n_features_in_ = classes, numbers
+        return self
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn may expect: there is nothing to learn without classes."""

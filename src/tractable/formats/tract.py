@@ -6,58 +6,35 @@ every tensor. Everything is checked on the way in; the checksum comes last, so t
 reported by name. A large mixture of components of one shape has its shape stored once: see `tract_shapes.py`.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors.numpy import save
 
-from tractable.arrays import AnyArray
 from tractable.circuit.check import check_magnitudes
-from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
+from tractable.formats.graph_tensors import graph_from_tensors, graph_tensors, plain_blocks, read_blocks
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
-from tractable.formats.networks_inside import network_from, network_tensors, plain_networks, tensor_names
+from tractable.formats.networks_inside import network_tensors, plain_networks, read_networks
 from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
-from tractable.leaves import FAMILIES, Family
-from tractable.leaves.multivariate import JOINT_FAMILIES
-from tractable.leaves.output import NetworkOutput
-
-MANY_NODES = 10_000  # of a circuit for which it is worth to store a shape once
-_GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
-_BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
-_JOINT = {"node": np.int64, "columns": np.int64, "params": np.float64}
-_GATE = {
-    "node": np.int64, "regression": np.int64, "outcome": np.int64, "weights": np.float64, "column": np.int64,
-    "state": np.int64, "shift": np.float64, "scale": np.float64,
-}  # fmt: skip
-_FEATURES = {
-    "node": np.int64,
-    "log_weight": np.float64,
-    "start": np.int64,
-    "column": np.int64,
-    "state": np.int64,
-    "equals": np.bool_,
-}
 
 
 def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
     check_magnitudes(document.graph)  # what is written can be read
-    tensors = _contiguous(_shape_tensors(document.graph) or _tensors(document.graph))
+    tensors = graph_tensors(document.graph) | network_tensors(document.graph)
+    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header = to_json(
         {
             "format": "tractable circuit",
             "version": VERSION,
             "package": package_version(),
             "schema": plain_schema(document.graph.schema),
-            "families": [block.family.name for block in document.graph.leaves],
-            **_other_leaves(document.graph),
+            **plain_blocks(document.graph),
             **plain_networks(document.graph),
             "about": document.about,
         }
@@ -74,160 +51,14 @@ def read_tract(path: Path) -> Document:
     """
     tensors, metadata = open_tensors(path)
     schema, about, entries = read_header(metadata.get("circuit", "{}"))
-    families = entries.get("families")
-    if not isinstance(families, list):
-        raise ValueError("the families of the leaves are not a list")
-    together = entries.get("joint_families", [])
-    if not isinstance(together, list):
-        raise ValueError("the families of the leaves over several columns are not a list")
-    gates = entries.get("gates", 0)
-    if type(gates) is not int or not 0 <= gates <= len(tensors):
-        raise ValueError("the number of blocks of gates is not a number")
-    networks = entries.get("networks", [])
-    if not isinstance(networks, list) or len(networks) != families.count(NetworkOutput.name):
-        raise ValueError("the networks are not a list with one for each block of their outputs")
-    graph = _read_graph(tensors, schema, _Kinds(families, together, gates, networks))
+    graph = _read_graph(tensors, schema, entries)
     check_circuit(graph)
     if metadata.get("digest") != digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
     return Document(graph, about)
 
 
-class _Kinds(NamedTuple):
-    """What blocks of leaves a file says that it has."""
-
-    families: list[Any]
-    together: list[Any]  # of leaves over several columns
-    gates: int
-    networks: list[Any]
-
-
-def _read_graph(tensors: Tensors, schema: Schema, kinds: _Kinds) -> Graph:
-    if "shape.root" in tensors and not (kinds.together or kinds.gates or kinds.networks):
-        return _read_shape(tensors, schema, kinds.families)
-    _check_names(tensors, kinds)
-    kind, start, child, log_weight = (_tensor(tensors, name, dtype) for name, dtype in _GRAPH.items())
-    outputs = (NetworkOutput(network_from(plain, i, tensors)) for i, plain in enumerate(kinds.networks))
-    leaves = tuple(_block(tensors, number, family, outputs) for number, family in enumerate(kinds.families))
-    joints = tuple(_joint(tensors, number, family) for number, family in enumerate(kinds.together))
-    gated = tuple(_gates(tensors, number) for number in range(kinds.gates))
-    return Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
-
-
-def _read_shape(tensors: Tensors, schema: Schema, families: list[Any]) -> Graph:
-    """The circuit of a file that stores the shape of its components once."""
-    from tractable.formats.tract_shapes import SHAPE, Packed, graph_from_shape
-
-    names = [f"leaf.{number}.params" for number in range(len(families))]
-    _compare_names(tensors, {*(f"shape.{name}" for name in SHAPE), *names})
-    arrays = [_tensor(tensors, f"shape.{n}", dtype, size) for n, (dtype, size) in SHAPE.items()]
-    known = [_family(family) for family in families]
-    params = [_tensor(tensors, name, np.float64) for name in names]
-    return graph_from_shape(Packed(*arrays), schema, list(zip(known, params, strict=True)))
-
-
-def _tensors(graph: Graph) -> Tensors:
-    tensors: Tensors = {name: getattr(graph, name) for name in _GRAPH}
-    for number, block in enumerate(graph.leaves):
-        tensors |= {f"leaf.{number}.{name}": getattr(block, name) for name in _BLOCK}
-    for number, joint in enumerate(graph.joints):
-        tensors |= {f"joint.{number}.{name}": getattr(joint, name) for name in _JOINT}
-    for number, gate in enumerate(graph.gates):
-        names = (f"gate.{number}.{name}" for name in _GATE)
-        tensors |= dict(zip(names, gate.arrays, strict=True))
-    if graph.features is not None:
-        tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
-    return tensors | network_tensors(graph)
-
-
-def _shape_tensors(graph: Graph) -> Tensors | None:
-    """The arrays of a large mixture of components of one shape; None for other circuits."""
-    if graph.nodes < MANY_NODES:
-        return None
-    from tractable.formats.tract_shapes import shape_tensors
-
-    return shape_tensors(graph)
-
-
-def _contiguous(tensors: Tensors) -> Tensors:
-    return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-
-
-def _other_leaves(graph: Graph) -> dict[str, object]:
-    """The families of leaves over several columns and the number of blocks of gates, where there are any."""
-    joints = [block.family.name for block in graph.joints]
-    return ({"joint_families": joints} if joints else {}) | (
-        {"gates": len(graph.gates)} if graph.gates else {}
-    )
-
-
-def _check_names(tensors: Tensors, kinds: _Kinds) -> None:
-    wanted = {*_GRAPH, *(f"leaf.{i}.{name}" for i in range(len(kinds.families)) for name in _BLOCK)}
-    wanted |= {f"joint.{i}.{name}" for i in range(len(kinds.together)) for name in _JOINT}
-    wanted |= {f"gate.{i}.{name}" for i in range(kinds.gates) for name in _GATE}
-    wanted |= tensor_names(kinds.networks)
-    features = {f"feature.{name}" for name in _FEATURES}
-    if not features.isdisjoint(tensors):
-        wanted |= features
-    _compare_names(tensors, wanted)
-
-
-def _compare_names(tensors: Tensors, wanted: set[str]) -> None:
-    for name in sorted(wanted ^ set(tensors)):
-        raise ValueError(f"the array '{name}' {'is missing' if name in wanted else 'does not belong here'}")
-
-
-def _tensor(tensors: Tensors, name: str, dtype: Any, dimensions: int | None = None) -> AnyArray:
-    array = tensors[name]
-    if array.dtype != dtype:
-        raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")
-    if dimensions is None:
-        dimensions = 3 if name.endswith(".weights") else 2 if name.endswith((".params", ".columns")) else 1
-    if array.ndim != dimensions:
-        raise ValueError(f"the array '{name}' has {array.ndim} dimensions, not {dimensions}")
-    return array
-
-
-def _block(tensors: Tensors, number: int, family: object, outputs: Iterator[NetworkOutput]) -> LeafBlock:
-    known = next(outputs) if family == NetworkOutput.name else _family(family)
-    arrays = (_tensor(tensors, f"leaf.{number}.{name}", dtype) for name, dtype in _BLOCK.items())
-    return LeafBlock(known, *arrays)
-
-
-def _family(family: object) -> Family:
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ValueError(f"there is no family of leaves called {family!r}")
-    return FAMILIES[family]
-
-
-def _joint(tensors: Tensors, number: int, family: object) -> JointBlock:
-    if not isinstance(family, str) or family not in JOINT_FAMILIES:
-        raise ValueError(f"there is no family of leaves over several columns called {family!r}")
-    arrays = (_tensor(tensors, f"joint.{number}.{name}", dtype) for name, dtype in _JOINT.items())
-    return JointBlock(JOINT_FAMILIES[family], *arrays)
-
-
-def _gates(tensors: Tensors, number: int) -> GateBlock:
-    arrays = (_tensor(tensors, f"gate.{number}.{name}", dtype) for name, dtype in _GATE.items())
-    return GateBlock.from_arrays(*arrays)
-
-
-def _features(tensors: Tensors) -> FeatureTable | None:
-    if "feature.node" not in tensors:
-        return None
-    table = FeatureTable(*(_tensor(tensors, f"feature.{n}", dtype) for n, dtype in _FEATURES.items()))
-    conditions = table.column.size
-    sizes = {
-        "log_weight": table.node.size,
-        "start": table.node.size + 1,
-        "state": conditions,
-        "equals": conditions,
-    }
-    for name, size in sizes.items():
-        if getattr(table, name).size != size:
-            raise ValueError(
-                f"the array 'feature.{name}' has {getattr(table, name).size} entries, not {size}"
-            )
-    if table.start[0] != 0 or table.start[-1] != conditions or (np.diff(table.start) < 0).any():
-        raise ValueError("the conditions are not divided among the features in order")
-    return table
+def _read_graph(tensors: Tensors, schema: Schema, entries: dict[str, object]) -> Graph:
+    blocks = read_blocks(entries, tensors)
+    networks, rest = read_networks(entries.get("networks", []), tensors)
+    return graph_from_tensors(rest, schema, blocks, networks)

@@ -1,6 +1,7 @@
 """A factor that a network computes from the inputs of a row."""
 
-from typing import ClassVar, Protocol, final
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 
@@ -10,9 +11,21 @@ from tractable.data.schema import Schema, Variable
 from tractable.leaves.factor import Factor
 from tractable.leaves.perceptron import Committee
 
+if TYPE_CHECKING:
+    from tractable.progress import State
+
+# The kinds of networks that files and checkpoints keep, and where they are defined. They are imported when
+# they are met: a network may itself be made of circuits, which this room knows nothing about.
+KINDS = {
+    Committee.kind: ("tractable.leaves.perceptron", "Committee"),
+    "feature-circuits": ("tractable.engine.feature_circuits", "FeatureCircuits"),
+}
+
 
 class Network(Protocol):
     """Numbers above zero from the inputs of a row: a `Committee` of perceptrons, or what is like one."""
+
+    kind: ClassVar[str]  # its name in `KINDS`, or another one if it cannot be saved
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -35,6 +48,30 @@ class Network(Protocol):
 
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
+
+    def state(self) -> "State":
+        """What checkpoints keep of it.
+
+        Raises:
+            ValueError: if it cannot be written down.
+        """
+
+
+def network_state(network: Network) -> "State":
+    """A network as a state of a checkpoint.
+
+    Raises:
+        ValueError: if it cannot be written down.
+    """
+    return [network.kind, network.state()]
+
+
+def network_from_state(state: "State") -> Network:
+    """The network that `network_state` has described."""
+    kind, inner = state
+    module, class_name = KINDS[kind]
+    network: Network = getattr(import_module(module), class_name).from_state(inner)
+    return network
 
 
 @final
@@ -92,7 +129,8 @@ class NetworkOutput(Factor):
         """
         if not isinstance(self.network, Committee):
             raise ValueError(
-                "the circuit has a network of a kind of its own, which cannot be written down as plain layers"
+                f"the circuit has a network of the kind {self.network.kind}, which cannot be written down as"
+                " plain layers"
             )
         return self.network
 

@@ -3,17 +3,21 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema
 
+if TYPE_CHECKING:
+    from tractable.progress import State
+
 OPERATORS = ("sigmoid", "exp", "softplus", "relu", "tanh", "log")
 BIASED_SIGMOID = "biased-sigmoid"
 BIAS = 1e-3  # of the biased sigmoid: what keeps its value, a potential, above zero
-LAYER_OPERATORS = ("identity", *OPERATORS, BIASED_SIGMOID)
+COS = "cos"  # of random Fourier features; a generalised circuit has no such operator
+LAYER_OPERATORS = ("identity", *OPERATORS, BIASED_SIGMOID, COS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +77,21 @@ class Perceptron:
         """Where its columns are in a schema."""
         return np.array(schema.columns(self.columns), dtype=np.int64)
 
+    def layer_states(self) -> "list[State]":
+        """The layers as states of a checkpoint."""
+        return [[layer.weight, layer.bias, layer.operator] for layer in self.layers]
+
+    @classmethod
+    def from_states(cls, columns: Sequence[str], states: Sequence[int], layers: "Sequence[State]") -> Self:
+        """The perceptron over some columns whose layers `layer_states` has described."""
+        return cls(tuple(columns), tuple(states), tuple(Layer(*parts) for parts in layers))
+
 
 @dataclass(frozen=True, eq=False)
 class Committee:
     """Perceptrons over the same columns; an output is the geometric mean of theirs."""
 
+    kind: ClassVar[str] = "committee"
     members: tuple[Perceptron, ...]
 
     def __post_init__(self) -> None:
@@ -120,6 +134,16 @@ class Committee:
             logs = [np.log(evaluate_layers(member.layers, x)) for member in self.members]
         return np.asarray(np.mean(logs, axis=0))
 
+    def state(self) -> "State":
+        """The committee as a state of a checkpoint."""
+        return [list(self.columns), list(self.states), [member.layer_states() for member in self.members]]
+
+    @classmethod
+    def from_state(cls, state: "State") -> Self:
+        """The committee that `state` has described."""
+        columns, states, members = state
+        return cls(tuple(Perceptron.from_states(columns, states, layers) for layers in members))
+
 
 def one_hot(cells: Floats, states: Sequence[int]) -> Floats:
     """Numbers as they are, and an indicator for each state of a categorical column. (rows, width)."""
@@ -156,6 +180,7 @@ _FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "tanh": np.tanh,
     "log": np.log,
     BIASED_SIGMOID: lambda x: BIAS + _sigmoid(x),
+    COS: np.cos,
 }
 
 

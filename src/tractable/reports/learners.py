@@ -20,18 +20,16 @@ from tractable.training import find_learner
 
 def learner_list() -> list[dict[str, Any]]:
     """Every learner of circuits by name, with its estimator and one line about it."""
-    estimators = {name: estimator for estimator, name in LEARNERS.estimators.items()}
     return [
-        {"name": name, "estimator": estimators.get(name), "summary": summary(LEARNERS[name])}
+        {"name": name, "estimator": LEARNERS.estimator_of(name), "summary": summary(LEARNERS[name])}
         for name in LEARNERS
     ]
 
 
 def conditional_learner_list() -> list[dict[str, Any]]:
     """Every learner of conditional models by name, with its estimator and one line about it."""
-    estimators = {name: estimator for estimator, name in CONDITIONAL.estimators.items()}
     return [
-        {"name": name, "estimator": estimators.get(name), "summary": summary(CONDITIONAL[name])}
+        {"name": name, "estimator": CONDITIONAL.estimator_of(name), "summary": summary(CONDITIONAL[name])}
         for name in CONDITIONAL
     ]
 
@@ -102,21 +100,19 @@ def reference_page() -> str:
 
 def circuit_entry(name: str, kind: type[Configurable]) -> str:
     """The section of the reference page about a learner of circuits."""
-    estimator = next((e for e, n in LEARNERS.estimators.items() if n == name), None)
     rows = [
         (f"`{one['name']}`", f"`{one['default']}`", one["text"], one["search"] or "")
         for one in learner_settings(name)
     ]
     header = ("Setting", "Default", "Meaning", "Searched by `tune`")
-    return _entry(f"## `{name}`", kind, f"`tr.{estimator}`", [header, *rows])
+    return _entry(f"## `{name}`", kind, f"`tr.{LEARNERS.estimator_of(name)}`", [header, *rows])
 
 
 def conditional_entry(name: str, kind: type[Configurable]) -> str:
     """The section of the reference page about a learner of conditional models."""
     rows = [(f"`{one['name']}`", f"`{one['default']}`", one["text"]) for one in learner_settings(name)]
     header = ("Setting", "Default", "Meaning")
-    estimator = next((e for e, n in CONDITIONAL.estimators.items() if n == name), None)
-    return _entry(f"### `{name}`", kind, f"`tr.{estimator}`", [header, *rows])
+    return _entry(f"### `{name}`", kind, f"`tr.{CONDITIONAL.estimator_of(name)}`", [header, *rows])
 
 
 def network_entry(name: str, kind: type[Configurable]) -> str:

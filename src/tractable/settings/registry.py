@@ -15,11 +15,12 @@ T = TypeVar("T", bound=Configurable)
 
 
 class Home(NamedTuple):
-    """Where a class is defined, and what the estimator that is made from it is called, if any."""
+    """Where a class is defined, and what its estimator is called, if any."""
 
     module: str
     class_name: str
     estimator: str | None = None
+    is_made: bool = True  # whether the estimator is made from the settings, and not written by hand
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> ValueError:
@@ -66,8 +67,16 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     @property
     def estimators(self) -> dict[str, str]:
-        """The names of the classes by those of their estimators."""
-        return {home.estimator: name for name, home in self._homes.items() if home.estimator is not None}
+        """The names of the classes by those of the estimators that are made from their settings."""
+        return {
+            home.estimator: name
+            for name, home in self._homes.items()
+            if home.estimator is not None and home.is_made
+        }
+
+    def estimator_of(self, name: str) -> str | None:
+        """What the estimator of a class is called, if it has any."""
+        return self._homes[name].estimator
 
     def find(self, name: str) -> type[T]:
         """The class of a name that a user typed.

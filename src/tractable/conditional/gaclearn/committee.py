@@ -14,7 +14,6 @@ import torch
 from tractable.arrays import Floats, Ints
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
-from tractable.conditional.gaclearn.inputs import InputScale
 from tractable.conditional.gaclearn.margins import hinge_loss
 from tractable.conditional.gaclearn.modules import (
     MakeNetwork,
@@ -35,6 +34,7 @@ from tractable.conditional.gaclearn.training import (
     potentials_of,
     train_member,
 )
+from tractable.conditional.inputs import InputScale
 from tractable.data import Table
 from tractable.growing import Priors
 from tractable.leaves.output import Network

@@ -19,7 +19,7 @@ from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.conditional.gaclearn.freeze import freeze_generalised
-from tractable.conditional.gaclearn.inputs import scale_inputs
+from tractable.conditional.inputs import scale_inputs
 from tractable.conditional.learner import ConditionalLearner
 from tractable.conditional.targets import complete_targets, require_categorical_targets
 from tractable.data import Table

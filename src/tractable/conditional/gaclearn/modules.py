@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tractable.arrays import Floats, Ints
-from tractable.conditional.gaclearn.inputs import InputScale
+from tractable.conditional.inputs import InputScale
 from tractable.data import Schema
 from tractable.leaves.perceptron import BIAS
+from tractable.progress import State
 
 MakeNetwork = Callable[[int, int], nn.Module]  # from numbers of inputs and outputs
 
@@ -76,6 +78,7 @@ def normalised(potentials: Tensor, states: Ints) -> Tensor:
 class ModuleCommittee:
     """Networks of any kind, whose outputs are averaged geometrically. No file can hold them."""
 
+    kind: ClassVar[str] = "torch-modules"
     scale: InputScale
     modules: tuple[nn.Module, ...]
 
@@ -109,6 +112,16 @@ class ModuleCommittee:
         with torch.no_grad():
             logs = [log_potentials(module.eval(), shown).double().numpy() for module in self.modules]
         return np.asarray(np.mean(logs, axis=0))
+
+    def state(self) -> State:
+        """Never there: nobody knows what the networks are made of.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "the circuit has a network of a kind of its own, which cannot be written down as plain layers"
+        )
 
 
 @contextmanager

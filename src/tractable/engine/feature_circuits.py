@@ -1,0 +1,119 @@
+"""A network made of circuits: features of the inputs, and weighted sums of circuits over these features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.circuit.graph import Graph
+from tractable.circuit.properties import parameter_count
+from tractable.circuit.states import graph_from_state, graph_state
+from tractable.data.schema import Schema, Variable
+from tractable.engine.shared import log_values
+from tractable.late import special
+from tractable.leaves.output import NetworkOutput
+from tractable.leaves.perceptron import Perceptron
+from tractable.progress import State
+
+CHUNK = 4096  # rows whose features are held at once
+
+
+def feature_schema(features: int) -> Schema:
+    """The columns of circuits over features: the numbers `z1`, `z2`, ..."""
+    return Schema(tuple(Variable(f"z{i + 1}", "real") for i in range(features)))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureCircuits:
+    """Each output is a weighted sum of the values of circuits over features of the inputs.
+
+    With a circuit for each class, which is the density of the features of its rows, and the shares of the
+    classes as weights, the outputs are the joint densities of features and class. All outputs of a row are
+    divided by the largest value of a circuit there: only their ratios count in a conditional distribution.
+    """
+
+    kind: ClassVar[str] = "feature-circuits"
+
+    perceptron: Perceptron  # the features, which may be negative
+    graphs: tuple[Graph, ...]  # over `feature_schema`
+    weights: Floats  # (outputs, circuits)
+
+    def __post_init__(self) -> None:
+        schema = feature_schema(self.perceptron.outputs)
+        if any(graph.schema != schema for graph in self.graphs):
+            raise ValueError("a circuit of a network is not over the features of the network")
+        if any(isinstance(block.family, NetworkOutput) for graph in self.graphs for block in graph.leaves):
+            raise ValueError("a circuit of a network reads a network itself")
+        if self.weights.ndim != 2 or self.weights.shape[1] != len(self.graphs):
+            raise ValueError(
+                f"weights {self.weights.shape} are not one for each of {len(self.graphs)} circuits"
+            )
+        if not (np.isfinite(self.weights).all() and (self.weights >= 0).all()):
+            raise ValueError("a weight of a circuit of a network is negative or not finite")
+        if not self.weights.any(axis=1).all():
+            raise ValueError("an output of a network has no circuit")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        return self.perceptron.columns
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The number of states of each column, zero for a numeric one."""
+        return self.perceptron.states
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers it gives."""
+        return len(self.weights)
+
+    @cached_property
+    def parameters(self) -> int:
+        """The number of parameters of the features, of the circuits, and of weights that are not zero."""
+        inside = sum(parameter_count(graph) for graph in self.graphs)
+        return self.perceptron.parameters + inside + int(np.count_nonzero(self.weights))
+
+    def places(self, schema: Schema) -> Ints:
+        """Where its columns are in a schema."""
+        return self.perceptron.places(schema)
+
+    def log_outputs(self, cells: Floats) -> Floats:
+        """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
+        parts = [cells[first : first + CHUNK] for first in range(0, max(len(cells), 1), CHUNK)]
+        return np.concatenate([log_sums(self.graphs, self.weights, self.perceptron(part)) for part in parts])
+
+    def state(self) -> State:
+        """The network as a state of a checkpoint."""
+        first = self.perceptron
+        layers = [list(first.columns), list(first.states), first.layer_states()]
+        return [layers, [graph_state(graph) for graph in self.graphs], self.weights]
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The network that `state` has described."""
+        layers, graphs, weights = state
+        perceptron = Perceptron.from_states(*layers)
+        schema = feature_schema(perceptron.outputs)
+        return cls(perceptron, tuple(graph_from_state(graph, schema) for graph in graphs), weights)
+
+
+def log_sums(graphs: Sequence[Graph], weights: Floats, z: Floats) -> Floats:
+    """The logarithms of weighted sums of circuits at rows of features, up to a number for each row.
+
+    Densities may be far below the smallest double, and so far below that even their logarithms leave no
+    digits for the weights: the largest of a row counts as one. Where features are so far away that all
+    densities are zero, all count as one. Shape (rows, sums).
+    """
+    logs = np.stack([log_values(graph, z) for graph in graphs], axis=1)
+    logs = np.where(np.isnan(logs), -np.inf, logs)  # from squares that are no numbers
+    top = logs.max(axis=1, keepdims=True)
+    logs = np.where(np.isneginf(top), 0.0, logs - np.where(np.isneginf(top), 0.0, top))
+    found = np.empty((len(z), len(weights)))
+    for sum_, line in enumerate(weights):
+        used = np.flatnonzero(line)
+        found[:, sum_] = special.logsumexp(logs[:, used] + np.log(line[used]), axis=1)
+    return found
