@@ -65,8 +65,9 @@ def _kill_once(rng: np.random.Generator, call: list[str], how: signal.Signals) -
         _, err = process.communicate(timeout=280)
     assert "Traceback" not in err, err
     if how == signal.SIGINT:
-        assert process.returncode in (0, 130), (process.returncode, err)
-        assert process.returncode == 0 or err.rstrip().endswith("tractable: interrupted"), err
+        # Python itself is killed if the signal comes before it listens or when it is about to exit.
+        assert process.returncode in (0, 130, -signal.SIGINT), (process.returncode, err)
+        assert process.returncode != 130 or err.rstrip().endswith("tractable: interrupted"), err
 
 
 def _process(call: list[str]) -> list[str]:
