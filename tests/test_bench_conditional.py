@@ -27,6 +27,7 @@ from tractable.cli import run
 from tractable.learners.chow_liu import ChowLiuLearner
 from tractable.progress import Watch
 from tractable.queries import log_conditional, log_prob
+from tractable.reports import prediction_metrics
 
 Shell = pytest.CaptureFixture[str]
 
@@ -78,6 +79,15 @@ def test_joint_and_conditional_models_are_asked_the_same(data: Path) -> None:
     conditional = conditional_contestant("mctbn").learn(tables, np.random.default_rng(0), Watch())
     assert isinstance(conditional, Graph)
     np.testing.assert_array_equal(conditional_logs(conditional, rows, inputs), log_prob(conditional, rows))
+
+
+def test_predictions_are_judged_by_the_first_test_rows(data: Path) -> None:
+    found = measure(Job(dataset(data), "mctbn", queries=25, inputs=0.5)).metrics
+    tables = with_inputs(dataset(data).tables(), 0.5)
+    graph = conditional_contestant("mctbn").learn(tables, np.random.default_rng(0), Watch())
+    assert isinstance(graph, Graph)
+    assert found == pytest.approx(prediction_metrics(graph, tables.test.take(slice(25)))["marginals"])
+    assert measure(Job(dataset(data), "mctbn", queries=0, inputs=0.5)).metrics is None
 
 
 def test_independent_regressions_are_those_of_scikit_learn(data: Path) -> None:
@@ -179,6 +189,7 @@ def test_the_command_line_compares_conditional_models(data: Path, tmp_path: Path
     assert "with another random choice of inputs" in out.out
     page = (tmp_path / "page" / "bench.md").read_text()
     assert "wins / ties / losses" in page
+    assert "Predictions given 80 % of the columns" in page
     assert (tmp_path / "page" / "bench.svg").stat().st_size > 1000
     assert run([*command, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -20,6 +20,7 @@ from tractable.circuit import Graph
 from tractable.circuit.properties import parameter_count
 from tractable.progress import Watch
 from tractable.queries import log_prob, marginals
+from tractable.reports import label_metrics, most_probable_alone
 
 AnyMaker: TypeAlias = Contestant | ConditionalContestant | LogisticContestant
 
@@ -57,6 +58,7 @@ def measure_conditional(job: Job, warm_up: Callable[[AnyMaker, float | None], No
         log_prob=conditional_logs(graph, tables.test.values, inputs).tolist(),
         answers=[],
         times=_times(graph, tables, inputs, job.queries),
+        metrics=_metrics(graph, tables, inputs, job.queries),
         peak_mb=peak_memory() / 2**20,
     )
 
@@ -86,6 +88,17 @@ def _only(rows: Floats, columns: Ints) -> Floats:
     kept = np.full_like(rows, np.nan)
     kept[:, columns] = rows[:, columns]
     return kept
+
+
+def _metrics(graph: Graph, tables: Tables, inputs: Ints, count: int) -> dict[str, float] | None:
+    """Metrics of multi-label learning: each target of the first test rows is predicted by its marginal."""
+    table = tables.test.take(slice(count))
+    targets = np.setdiff1d(np.arange(len(table.schema)), inputs)
+    states = table.schema.cardinalities[targets]
+    if not count or (states == 0).any() or table.missing[:, targets].any():
+        return None
+    predicted = most_probable_alone(graph, _only(table.values, inputs), targets)
+    return label_metrics(table.values[:, targets], predicted, table.row_weights, states == 2)
 
 
 def _times(graph: Graph, tables: Tables, inputs: Ints, count: int) -> Times | None:

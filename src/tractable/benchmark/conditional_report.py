@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tractable import __version__
 from tractable.benchmark import published
 from tractable.benchmark.comparison import Comparison
-from tractable.benchmark.conditional_tables import given_inputs_costs, given_inputs_grid
+from tractable.benchmark.conditional_tables import given_inputs_costs, given_inputs_grid, prediction_grid
 from tractable.benchmark.grid import Grid
 from tractable.benchmark.likelihood_tables import wins_grid
 from tractable.benchmark.picture import COLUMNS, MEASURED, PUBLISHED
@@ -36,6 +36,7 @@ def conditional_grids(comparisons: Mapping[float, Comparison]) -> list[Grid]:
                 note=f"On how many of {len(comparison.datasets)} data sets the learner of the line is"
                 " significantly better than that of the column.",
             ),
+            prediction_grid(comparison, percent),
             given_inputs_costs(comparison, percent),
             replace(runs_grid(comparison), title=f"Runs given {percent} % of the columns"),
         ]

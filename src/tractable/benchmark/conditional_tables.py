@@ -101,3 +101,30 @@ def _sizes(found: Iterable[int | None]) -> str:
     """The mean and the largest of some numbers."""
     known = [size for size in found if size is not None]
     return f"{fmean(known):,.0f} / {max(known):,}" if known else ""
+
+
+METRICS = {
+    "hamming_loss": "Hamming loss %",
+    "exact_match": "exact match %",
+    "f1": "F1 %",
+    "jaccard": "Jaccard %",
+}
+
+
+def prediction_grid(comparison: Comparison, percent: int) -> Grid:
+    """How well each learner predicts the targets of single rows."""
+    lines = []
+    for dataset in comparison.datasets:
+        for learner in comparison.learners:
+            measured = comparison.measured(dataset, learner)
+            if measured is not None and measured.metrics is not None:
+                found = (measured.metrics.get(name) for name in METRICS)
+                lines.append((dataset, learner, *("" if x is None else f"{100 * x:.2f}" for x in found)))
+    return Grid(
+        f"Predictions given {percent} % of the columns",
+        ("data set", "learner", *METRICS.values()),
+        tuple(lines),
+        "Each target is predicted by its most probable state given the inputs, for as many of the first test"
+        " rows as there are questions. F1 and the Jaccard index compare the sets of targets that are present"
+        " (the second of two states), and are means over rows.",
+    )

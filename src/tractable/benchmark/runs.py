@@ -81,6 +81,7 @@ class Measured:
     features: int | None = None  # of a network
     times: Times | None = None  # where targets were asked for given inputs
     parameters: int | None = None  # where targets were asked for given inputs
+    metrics: dict[str, float] | None = None  # of predicted targets, where they were asked for given inputs
     valid_pll: float | None = None  # the mean log pseudo-likelihood of the validation rows, for a network
 
     @property

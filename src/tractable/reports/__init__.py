@@ -2,7 +2,7 @@
 
 from tractable.reports.faults import explain_fault, missing_properties
 from tractable.reports.json_text import to_json
-from tractable.reports.metrics import label_metrics, prediction_metrics
+from tractable.reports.metrics import label_metrics, most_probable_alone, prediction_metrics
 from tractable.reports.model import feature_list, leaf_counts, model_summary
 from tractable.reports.scores import column_summary, density_facts, mean_log_likelihood, score_summary
 from tractable.reports.training import fitting_summary, learning_summary, network_summary
@@ -19,6 +19,7 @@ __all__ = [
     "mean_log_likelihood",
     "missing_properties",
     "model_summary",
+    "most_probable_alone",
     "network_summary",
     "prediction_metrics",
     "score_summary",

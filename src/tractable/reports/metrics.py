@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.queries import marginals, most_probable
@@ -64,8 +64,7 @@ def prediction_metrics(graph: Graph, table: Table, given: Sequence[int] = ()) ->
     free = rows.copy()
     free[:, open_targets] = np.nan
     is_label = schema.cardinalities[chosen] == 2
-    posteriors = marginals(graph, free)
-    alone = np.stack([posteriors[c].argmax(axis=1) for c in chosen.tolist()], axis=1).astype(np.float64)
+    alone = most_probable_alone(graph, free, chosen)
     together = most_probable(graph, free)
     return {
         "targets": chosen.size,
@@ -74,3 +73,9 @@ def prediction_metrics(graph: Graph, table: Table, given: Sequence[int] = ()) ->
         "mpe": label_metrics(rows[:, chosen], together.rows[:, chosen], weights, is_label),
         "mpe_exact": float(weights @ together.exact / weights.sum()),
     }
+
+
+def most_probable_alone(graph: Graph, rows: Floats, columns: Ints) -> Floats:
+    """The most probable state of each of some columns by itself, given the cells of rows. (rows, columns)."""
+    posteriors = marginals(graph, rows)
+    return np.stack([posteriors[c].argmax(axis=1) for c in columns.tolist()], axis=1).astype(np.float64)
