@@ -13,11 +13,13 @@ from test_gaclearn import SCHEMA as NETWORK_SCHEMA
 from test_gaclearn import network_graph, some_inputs
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
+from tractable.circuit.properties import is_deterministic
 from tractable.conditional import CONDITIONAL
-from tractable.data import Table, discrete_schema
+from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.parameters.loss_augmented import Loss, augment
 from tractable.parameters.max_margin import hinges
+from tractable.queries import most_probable
 
 
 def labels(rows: int, seed: int) -> Table:
@@ -152,3 +154,21 @@ def test_conditional_learners_train_for_margins(name: str, loss: Loss) -> None:
         hinges(g, some.values, some.schema.targets, loss).violation.mean() for g in (likely, margin)
     )
     assert after < before
+
+
+def test_intervals_of_numeric_inputs_keep_a_circuit_deterministic() -> None:
+    table = labels(300, 5)
+    values = table.values.copy()
+    values[:, :3] += np.random.default_rng(0).normal(0, 0.2, (300, 3))
+    columns = tuple(Variable(v.name, "real", (), "input") if i < 3 else v for i, v in enumerate(table.schema))
+    some = Table(Schema(columns), values)
+    graph = CONDITIONAL["daclearn"](loss="hamming").learn(some, np.random.default_rng(0))  # type: ignore[call-arg]
+    assert any(block.family.name == "within" for block in graph.leaves)
+    assert is_deterministic(graph)
+    free = values.copy()
+    free[:, 3:] = np.nan
+    found = most_probable(graph, free)
+    assert found.exact.all()
+    for i in range(0, 300, 30):
+        rows = np.array([[*values[i, :3], *each] for each in product([0.0, 1.0], repeat=3)])
+        assert log_values(graph, found.rows[i : i + 1])[0] == pytest.approx(log_values(graph, rows).max())

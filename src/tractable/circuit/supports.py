@@ -8,7 +8,7 @@ sum whose children never meet in some column is deterministic for certain, but s
 missed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from tractable.arrays import Bools, Floats, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.kernels import mark_alive, support_words
 from tractable.circuit.scopes import scoped_blocks
+from tractable.leaves.within import Within
 
 ALL = ~np.uint64(0)
 
@@ -57,8 +58,12 @@ def pack_fields(columns: Ints, codes: Ints) -> list[list[Field]]:
 
 def leaves_by_column(graph: Graph) -> dict[int, list[LeafBlock]]:
     """The leaves over each column, one block a family and width."""
+    return _by_column(scoped_blocks(graph))
+
+
+def _by_column(blocks: Iterable[LeafBlock]) -> dict[int, list[LeafBlock]]:
     answer: dict[int, list[LeafBlock]] = {}
-    for block in scoped_blocks(graph):
+    for block in blocks:
         order = np.argsort(block.column, kind="stable")
         cuts = np.flatnonzero(np.diff(block.column[order])) + 1
         for mine in np.split(order, cuts):
@@ -101,8 +106,8 @@ def code_supports(graph: Graph, column: int, blocks: list[LeafBlock]) -> list[Bo
 
 
 def support_windows(graph: Graph, live: Bools) -> Iterator[tuple[list[Field], Words]]:
-    """The supports of all nodes, word after word."""
-    leaves = leaves_by_column(graph)
+    """The supports of all nodes, word after word; intervals of inputs count like leaves."""
+    leaves = _by_column(b for b in graph.leaves if b.family.has_scope or isinstance(b.family, Within))
     supports = {column: code_supports(graph, column, blocks) for column, blocks in sorted(leaves.items())}
     codes = {column: parts[0].shape[1] for column, parts in supports.items()}
     telling = [column for column in codes if codes[column] > 1 or graph.schema[column].is_categorical]

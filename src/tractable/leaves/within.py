@@ -51,3 +51,9 @@ class Within(Factor):
         """Zero where some number of the region lies in the interval."""
         assert isinstance(region, Interval)
         return np.where((region.high > params[:, 0]) & (region.low <= params[:, 1]), 0.0, -np.inf)
+
+    def support(self, params: Floats) -> tuple[Floats, Floats]:
+        """The numbers above the first end and not above the second."""
+        low = np.where(params[:, 0] <= -FARTHEST, -np.inf, np.nextafter(params[:, 0], np.inf))
+        with np.errstate(over="ignore"):
+            return low, np.nextafter(params[:, 1], np.inf)
