@@ -172,6 +172,13 @@ GOOD_PLACES = {
 }
 
 
+def _asks_for_json(arguments: list[str]) -> bool:
+    """Whether `--json` is there, and not as the value of an option before it."""
+    valued = {part.split()[0].rstrip("?") for parts in COMMANDS.values() for part in parts if " " in part}
+    pairs = zip(["", *arguments], arguments, strict=False)
+    return any(here == "--json" and before not in valued for before, here in pairs)
+
+
 def run_commands(case: Case) -> str:
     """One command line in a folder with tables and models."""
     _fill(case.folder)
@@ -188,7 +195,7 @@ def run_commands(case: Case) -> str:
         assert len(told) == 1, f"not one line: {told}"
         assert told[0].startswith("tractable: "), told
         assert "codec can't" not in told[0], told
-    elif "--json" in arguments and "--help" not in arguments:
+    elif _asks_for_json(arguments) and "--help" not in arguments:
         json.loads(out.getvalue(), parse_constant=_refuse_constant)
     left = [file.name for file in case.folder.rglob("*.part")]
     assert not left, f"half-written files are left: {left}"
