@@ -29,6 +29,7 @@ from tractable.learners.continuous.training import (
     Trained,
     Trainer,
     TrainingData,
+    steps_a_score,
 )
 from tractable.learners.continuous.trees import Trees
 from tractable.learners.learner import Learned, Learner
@@ -43,6 +44,8 @@ LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
 ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
 MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
+PATIENT_STEPS = 400  # without a better score, at least, before the step size falls ...
+ROWS_A_STEP = 4  # ... or one for so many rows, in small tables: a few passes over them are soon gone
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
@@ -96,8 +99,8 @@ class ContinuousMixtureLearner(Learner):
     batch: int = setting(256, "Number of rows of a mini-batch.", at_least=1)
     patience: int = setting(
         5,
-        "Early stopping: the step size begins to fall after this many passes over the rows without a better"
-        " score of the held-out rows.",
+        "Early stopping: the step size begins to fall after this many passes over the rows, and some hundred"
+        " steps, without a better score of the held-out rows.",
         at_least=1,
     )
     held_out: float = setting(
@@ -152,7 +155,7 @@ class ContinuousMixtureLearner(Learner):
         """Networks of the strength that suits the held-out rows best."""
         points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
         steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
-        how = Schedule(points=points, batch=self.batch, patience=self.patience, steps=steps)
+        how = Schedule(points=points, batch=self.batch, patience=self._patience(data), steps=steps)
         names = [*STRENGTHS] if self.strength == "auto" else [self.strength]
         seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
         training = NetworkTraining(data, how, watch)
@@ -160,6 +163,11 @@ class ContinuousMixtureLearner(Learner):
         best = max(range(len(first)), key=lambda i: first[i].score)
         more = [] if watch.should_stop() else training.run([(names[best], each) for each in seeds[1:]])
         return [trained.decoder for trained in (first[best], *more)]
+
+    def _patience(self, data: TrainingData) -> int:
+        """Passes without a better score before the step size falls."""
+        steps = min(PATIENT_STEPS, len(data.rows) // ROWS_A_STEP)
+        return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
 
 
 @dataclass(frozen=True, eq=False)

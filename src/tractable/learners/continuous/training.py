@@ -6,7 +6,7 @@ falls to zero. A running average of the parameters is what is scored and kept.
 
 import time
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ WARM_UP = 30  # steps in which the step size grows to that
 AVERAGE = 0.99  # how much of the running average of parameters stays after a step
 LEAST_GAIN = 1e-3  # nats a row below which a better score is no reason to go on
 LEAST_STEPS = 10  # of a pass: small tables are gone through several times
+LEAST_LATENT, COLUMNS_A_DIMENSION = 8, 6  # dimensions of the latent space for narrow tables
 TO_SPARE = 0.9  # share of the steps there is time for that are planned
 FALL = 2 / 3  # length of the second phase, as a share of the steps that led to the best average
 
@@ -35,7 +36,7 @@ FALL = 2 / 3  # length of the second phase, as a share of the steps that led to 
 class Strength:
     """How strongly a decoder is regularised. Decays are shares of a weight that a unit of step size takes."""
 
-    latent: int  # dimensions
+    latent: int  # dimensions, at most
     dropout: float  # of units of the last hidden layer
     decay: float  # of all weights but those of links
     link_decay: float  # of weights of the outputs that tell how a link changes a column
@@ -43,8 +44,8 @@ class Strength:
 
 
 STRENGTHS = {
-    "strong": Strength(latent=8, dropout=0.2, decay=1.0, link_decay=100.0, link_bias_decay=3.0),
-    "medium": Strength(latent=8, dropout=0.2, decay=0.5, link_decay=0.5, link_bias_decay=0.0),
+    "strong": Strength(latent=16, dropout=0.2, decay=1.0, link_decay=100.0, link_bias_decay=3.0),
+    "medium": Strength(latent=16, dropout=0.2, decay=0.5, link_decay=0.5, link_bias_decay=0.0),
     "weak": Strength(latent=6, dropout=0.05, decay=0.1, link_decay=0.1, link_bias_decay=0.0),
 }
 
@@ -179,7 +180,7 @@ class Trainer:
     def run(self, seed: int, watch: Watch) -> Trained:
         """The decoder after training, or when the watch says stop; checkpoints after passes."""
         rng = np.random.default_rng(seed)
-        course = Course.begin(initial_decoder(self.data.shape, self.data.start, self.strength.latent, rng))
+        course = Course.begin(initial_decoder(self.data.shape, self.data.start, self._latent(), rng))
         if (state := watch.checkpoint()) is not None:
             course = Course.from_state(state)
             restore_generator(rng, course.rng)
@@ -202,10 +203,14 @@ class Trainer:
             course.rng = generator_state(rng)
             watch.save_checkpoint(course.state)
 
+    def _latent(self) -> int:
+        """The dimensions of the latent space: few columns have no use for many."""
+        columns = len(self.data.shape.schema)
+        return min(self.strength.latent, max(LEAST_LATENT, columns // COLUMNS_A_DIMENSION))
+
     def _rounds(self) -> int:
         """How often all rows are gone through between two scores: small tables need few steps for that."""
-        steps = max(1.0, float(self.data.rows.weights.sum()) / self.schedule.batch)
-        return int(np.ceil(LEAST_STEPS / steps))
+        return ceil(LEAST_STEPS / _steps_a_pass(self.data.rows, self.schedule.batch))
 
     def _pass(self, course: Course, rng: np.random.Generator, watch: Watch) -> None:
         """Steps over all rows."""
@@ -216,10 +221,10 @@ class Trainer:
                 break
 
     def _step(self, course: Course, rows: TreeRows, times: Floats, rng: np.random.Generator) -> None:
-        decoder, strength = course.decoder, self.strength
+        decoder = course.decoder
         dtype = decoder.weight1.dtype
-        shift = rng.random(strength.latent)
-        points = latent_points(self.schedule.points, strength.latent, shift).astype(dtype)
+        shift = rng.random(decoder.latent)
+        points = latent_points(self.schedule.points, decoder.latent, shift).astype(dtype)
         trace = decoder.trace(points, self._kept(rng, dtype))
         trees = Trees.from_outputs(self.data.shape, trace.output)
         share = shares(trees.log_likelihoods(rows))[0]
@@ -227,7 +232,7 @@ class Trainer:
         gradient = trace.gradient(trees.output_gradient(rows, share))
         size = course.step_size()
         course.adam.climb(decoder, gradient, [size] * len(decoder))
-        _decay(decoder, strength, self.data.shape.base.statistics, size)
+        _decay(decoder, self.strength, self.data.shape.base.statistics, size)
         course.step += 1
         stays = min(AVERAGE, (1 + course.step) / (10 + course.step))
         move_average(course.average, decoder, stays)
@@ -239,6 +244,15 @@ class Trainer:
             return None
         kept = rng.random((HIDDEN[-1], self.schedule.points), dtype=np.float32) >= drop
         return kept.astype(dtype) / dtype.type(1 - drop)
+
+
+def steps_a_score(rows: TreeRows, batch: int) -> float:
+    """The number of steps between two scores of the held-out rows."""
+    return max(LEAST_STEPS, _steps_a_pass(rows, batch))
+
+
+def _steps_a_pass(rows: TreeRows, batch: int) -> float:
+    return max(1.0, float(rows.weights.sum()) / batch)
 
 
 def _decay(decoder: Decoder, strength: Strength, base: int, size: float) -> None:

@@ -76,7 +76,7 @@ class SelectiveLearner(Learner):
         search=OneOf(None, 0.0, 8.0),
     )
     starts: int = setting(
-        3,
+        6,
         "Number of searches, which differ in the order in which they make equally good changes. Validation"
         " rows choose the best tree.",
         at_least=1,
