@@ -35,7 +35,7 @@ NOT_CHECKED = {
     "ConditionalSPN": {JOINT_MODES},
     "DACLearn": {JOINT_MODES},
     "CACMN": {WEIGHTS},
-    "GACLearn": {WEIGHTS},
+    "GACLearn": {JOINT_MODES, WEIGHTS},
 }
 # Networks of their usual size take seconds for each of the many tables below.
 QUICK: dict[str, dict[str, Any]] = {
