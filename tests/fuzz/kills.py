@@ -30,6 +30,7 @@ CALLS = {
     ],
 }  # fmt: skip
 LONGEST = 4.0  # seconds before a kill
+STARTING = 1.0  # seconds in which Python may not listen to signals yet, on a busy machine
 
 
 def run_kills(case: Case) -> str:
@@ -59,14 +60,17 @@ def _kill_once(rng: np.random.Generator, call: list[str], how: signal.Signals) -
     with subprocess.Popen(
         _process(call), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        time.sleep(float(rng.uniform(0.05, LONGEST)))
+        delay = float(rng.uniform(0.05, LONGEST))
+        time.sleep(delay)
         if process.poll() is None:
             os.killpg(process.pid, how)
         _, err = process.communicate(timeout=280)
     assert "Traceback" not in err, err
     if how == signal.SIGINT:
-        # Python itself is killed if the signal comes before it listens or when it is about to exit.
-        assert process.returncode in (0, 130, -signal.SIGINT), (process.returncode, err)
+        # Before Python listens, and when it is about to exit, the signal kills it without a word.
+        silent = delay < STARTING or Path(call[call.index("-o") + 1]).exists()
+        allowed = (0, 130, -signal.SIGINT) if silent else (0, 130)
+        assert process.returncode in allowed, (process.returncode, delay, err)
         assert process.returncode != 130 or err.rstrip().endswith("tractable: interrupted"), err
 
 

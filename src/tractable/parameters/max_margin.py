@@ -56,12 +56,7 @@ class MaxMargin(Method):
         at_least=1e-9,
         search=Between(0.01, 1, log=True),
     )
-    deviation: float = setting(
-        1.0,
-        "Standard deviation of the Gaussian prior of a parameter around its initial value.",
-        at_least=1e-6,
-        search=Between(0.05, 5, log=True),
-    )
+    deviation: float = redeclare(Discriminative, "deviation", 1.0)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """The circuit itself, if the most probable targets can be found in it.

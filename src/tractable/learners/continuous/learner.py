@@ -45,7 +45,7 @@ ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
 ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
 MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
 PATIENT_STEPS = 400  # without a better score, at least, before the step size falls ...
-ROWS_A_STEP = 4  # ... or one for so many rows, in small tables: a few passes over them are soon gone
+STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose networks have less to learn
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
@@ -99,8 +99,8 @@ class ContinuousMixtureLearner(Learner):
     batch: int = setting(256, "Number of rows of a mini-batch.", at_least=1)
     patience: int = setting(
         5,
-        "Early stopping: the step size begins to fall after this many passes over the rows, and some hundred"
-        " steps, without a better score of the held-out rows.",
+        "Early stopping: the step size begins to fall after this many passes over the rows without a better"
+        " score of the held-out rows; in wide tables after more, some hundred steps.",
         at_least=1,
     )
     held_out: float = setting(
@@ -166,7 +166,7 @@ class ContinuousMixtureLearner(Learner):
 
     def _patience(self, data: TrainingData) -> int:
         """Passes without a better score before the step size falls."""
-        steps = min(PATIENT_STEPS, len(data.rows) // ROWS_A_STEP)
+        steps = min(PATIENT_STEPS, STEPS_A_COLUMN * len(data.shape.schema))
         return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
 
 
