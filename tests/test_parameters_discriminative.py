@@ -131,6 +131,26 @@ def test_features_keep_step_with_the_constants_that_carry_them() -> None:
     assert not np.allclose(found.features.log_weight, network.features.log_weight)
 
 
+def test_counts_of_complete_rows_in_deterministic_circuits_are_fixed() -> None:
+    """With other parameters the log-values are those that the counts promise, and the counts stay."""
+    schema = discrete_schema([2, 2, 3])
+    b = Builder(schema)
+    halves = [
+        b.product([b.indicator(0, k), b.leaf("bernoulli", 1, [k - 0.3]), b.leaf("categorical", 2, logs)])
+        for k, logs in enumerate((np.log([0.2, 0.3, 0.5]), np.log([0.6, 0.3, 0.1])))
+    ]
+    b.product([b.constant(0.7), b.sum(halves, np.log([0.4, 0.9]))])
+    for graph in (b.freeze(), markov_network()):
+        values = rng(4).integers(0, graph.schema.cardinalities, (50, len(graph.schema))).astype(np.float64)
+        weights, vector, opened = rng(5).random(50), ParameterVector(graph), open_circuit(graph)
+        counts = opened.expectations(graph, values, weights)
+        moved = vector.put(graph, vector.take(graph) + rng(6).normal(size=len(vector)))
+        change = weights @ (log_values(moved, values) - log_values(graph, values))
+        assert vector.log_change(graph, moved, counts) == pytest.approx(change, abs=1e-9)
+        again = opened.expectations(moved, values, weights)
+        np.testing.assert_allclose(again.edge, counts.edge, atol=1e-9)
+
+
 # ---- the fit --------------------------------------------------------------------------------------------
 
 

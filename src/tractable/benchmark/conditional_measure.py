@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,14 +18,17 @@ from tractable.benchmark.questions import ALONE, Times
 from tractable.benchmark.runs import Job, Measured
 from tractable.circuit import Graph
 from tractable.circuit.properties import parameter_count
+from tractable.conditional.cacmn.learner import CACMNLearner
+from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.progress import Watch
 from tractable.queries import log_prob, marginals
 from tractable.reports import label_metrics, most_probable_alone
 
 AnyMaker: TypeAlias = Contestant | ConditionalContestant | LogisticContestant
+WarmUp: TypeAlias = Callable[[AnyMaker, float | None], None]
 
 
-def measure_conditional(job: Job, warm_up: Callable[[AnyMaker, float | None], None]) -> Measured:
+def measure_conditional(job: Job, warm_up: WarmUp) -> Measured:
     """Learn the model of a job, or take it where it is kept, and ask for targets given inputs.
 
     Raises:
@@ -36,12 +39,10 @@ def measure_conditional(job: Job, warm_up: Callable[[AnyMaker, float | None], No
     roles = with_inputs(tables, job.inputs)
     maker = conditional_contestant(job.learner, job.settings)
     if isinstance(maker, Contestant):
-
-        def learn() -> tuple[Graph, LearningCost]:
-            warm_up(maker, None)
-            return _learn(maker, tables, job)
-
-        graph, cost = learn() if job.models is None else kept_model(job, maker.settings, learn)
+        graph, cost = _joint(maker, tables, job, warm_up)
+    elif isinstance(maker, ConditionalContestant) and isinstance(maker.learner, CACMNLearner):
+        warm_up(maker, job.inputs)
+        graph, cost = _conditional_network(maker.learner, (tables, roles), job, warm_up)
     else:
         warm_up(maker, job.inputs)
         graph, cost = _learn(maker, roles, job)
@@ -61,6 +62,31 @@ def measure_conditional(job: Job, warm_up: Callable[[AnyMaker, float | None], No
         metrics=_metrics(graph, tables, inputs, job.queries),
         peak_mb=peak_memory() / 2**20,
     )
+
+
+def _joint(maker: Contestant, tables: Tables, job: Job, warm_up: WarmUp) -> tuple[Graph, LearningCost]:
+    """A joint model; that of an earlier run if such models are kept."""
+
+    def learn() -> tuple[Graph, LearningCost]:
+        warm_up(maker, None)
+        return _learn(maker, tables, job)
+
+    return learn() if job.models is None else kept_model(job, maker.settings, learn)
+
+
+def _conditional_network(
+    learner: CACMNLearner, tables: tuple[Tables, Tables], job: Job, warm_up: WarmUp
+) -> tuple[Graph, LearningCost]:
+    """The joint network, which does not depend on the inputs, with weights fitted to targets given these."""
+    joint, roles = tables
+    maker = Contestant(EACMNLearner.name, learner.structure_learner(), ())
+    graph, before = _joint(maker, joint, replace(job, learner=maker.name), warm_up)
+    watch, rng = Watch(seconds=job.budget), np.random.default_rng(job.seed)
+    wall, cpu = time.perf_counter(), time.process_time()
+    graph = learner.fit_weights(graph, roles.train, rng, roles.valid, watch)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    finished = before.finished and not watch.should_stop()
+    return graph, LearningCost(finished, before.cpu_seconds + cpu, before.seconds + wall)
 
 
 def _learn(maker: AnyMaker, tables: Tables, job: Job) -> tuple[Graph, LearningCost]:

@@ -11,7 +11,7 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
     "learner",
     {
         "daclearn": Home("tractable.conditional.daclearn.learner", "DACLearnLearner", "DACLearn"),
-        "cacmn": Home("tractable.conditional.cacmn", "CACMNLearner", "CACMN"),
+        "cacmn": Home("tractable.conditional.cacmn.learner", "CACMNLearner", "CACMN"),
         "mctbn": Home("tractable.conditional.mctbn.learner", "MCTBNLearner", "MCTBN"),
         "gaclearn": Home("tractable.conditional.gaclearn.learner", "GACLearnLearner", "GACLearn"),
         "conditional-spn": Home(

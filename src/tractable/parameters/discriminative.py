@@ -9,8 +9,10 @@ from scipy.optimize import minimize
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph, explain_validity
+from tractable.circuit.properties import is_deterministic
 from tractable.data import Schema, Table, collapse
 from tractable.engine import log_values
+from tractable.engine.expectations import Expectations
 from tractable.parameters.method import Method, Step, WeightedRows
 from tractable.parameters.openings import open_circuit
 from tractable.parameters.vector import ParameterVector
@@ -141,6 +143,7 @@ class _Climb:
         self._l1, self._precision = how.l1, how.deviation**-2
         self._open = open_circuit(graph)
         self._start = self.vector.take(graph)
+        self._fixed = self._fixed_counts()
         self.start_score = self.score(graph)
         self._loss = -self.start_score * rows.total  # where the priors cost nothing
 
@@ -150,8 +153,10 @@ class _Climb:
 
     def score(self, graph: Graph) -> float:
         """The mean conditional log-likelihood of the training rows."""
-        clamped, free = (self._open.log_values(graph, some.values) for some in (self._rows, self._free))
-        return self._rows.mean(clamped) - self._free.mean(free)
+        free = self._free.mean(self._open.log_values(graph, self._free.values))
+        if self._fixed is not None:
+            return self._total(graph, self._fixed) / self._rows.total - free
+        return self._rows.mean(self._open.log_values(graph, self._rows.values)) - free
 
     def improve(self, away: Floats, watch: Watch) -> Floats:
         """The distance from the start after some quasi-Newton steps; it never makes the loss larger.
@@ -184,13 +189,32 @@ class _Climb:
     def _objective(self, away: Floats) -> tuple[float, Floats]:
         """The negative conditional log-likelihood of all rows with the Gaussian prior, and its gradient."""
         graph = self.graph_at(away)
-        clamped, free = (
-            self._open.expectations(graph, some.values, some.weights) for some in (self._rows, self._free)
-        )
-        gain = float(self._rows.weights @ clamped.log_value - self._free.weights @ free.log_value)
+        free = self._open.expectations(graph, self._free.values, self._free.weights)
+        clamped = self._fixed
+        if clamped is None:
+            clamped = self._open.expectations(graph, self._rows.values, self._rows.weights)
+            total = float(self._rows.weights @ clamped.log_value)
+        else:
+            total = self._total(graph, clamped)
+        gain = total - float(self._free.weights @ free.log_value)
         slope = self.vector.gradient(graph, clamped) - self.vector.gradient(graph, free)
         prior = 0.5 * self._precision * float(away @ away)
         return prior - gain, self._precision * away - slope
+
+    def _fixed_counts(self) -> Expectations | None:
+        """The counts of the rows as they are, if these do not depend on the parameters.
+
+        A complete row has one induced tree in a deterministic circuit, so that its log-value is a sum of
+        parameters. None if the circuit is not deterministic, or cells are missing.
+        """
+        if np.isnan(self._rows.values).any() or not is_deterministic(self._graph):
+            return None
+        return self._open.expectations(self._graph, self._rows.values, self._rows.weights)
+
+    def _total(self, graph: Graph, fixed: Expectations) -> float:
+        """The log-values of all rows as they are, whose counts are fixed."""
+        start = float(self._rows.weights @ fixed.log_value)
+        return start + self.vector.log_change(self._graph, graph, fixed)
 
     def _split_objective(self, both: Floats) -> tuple[float, Floats]:
         """The same with the L1 penalty, as a function of how far parameters are above and below the start."""

@@ -73,6 +73,31 @@ class ParameterVector:
             slopes.append((counts if block.family.is_constant else _state_slope(block, counts))[part.free])
         return np.concatenate(slopes)
 
+    def log_change(self, before: Graph, after: Graph, counts: Expectations) -> float:
+        """How much the weighted sum of log-values grows where other parameters leave the counts as they are.
+
+        They do if each row has one induced tree, whatever the parameters.
+        """
+        total = 0.0
+        for part in self._parts:
+            if part.block < 0:
+                moved = _array(after, part)[part.free] - _array(before, part)[part.free]
+                total += float(counts.edge[part.free] @ moved)
+                continue
+            own = counts.leaves[part.block].states
+            old, new = (_state_logs(graph.leaves[part.block]) for graph in (before, after))
+            own = own[:, : old.shape[1]]
+            used = own != 0
+            total += float(own[used] @ (new[:, : own.shape[1]][used] - old[:, : own.shape[1]][used]))
+        return total
+
+
+def _state_logs(block: LeafBlock) -> Floats:
+    """The logarithm of each state of leaves over states, or of constants. Shape (leaves, states)."""
+    if block.family.name != "bernoulli":
+        return block.params
+    return -np.logaddexp(0.0, block.params * np.array([1.0, -1.0]))
+
 
 def _array(graph: Graph, part: _Part) -> Floats:
     return graph.log_weight if part.block < 0 else graph.leaves[part.block].params

@@ -1,15 +1,53 @@
 """Priors are chosen by the validation rows: each strength is raised or lowered while that helps."""
 
 from collections.abc import Iterator
+from typing import Protocol
 
-from tractable.conditional.daclearn.objective import ConditionalLikelihood
+from tractable.arrays import Floats
 from tractable.growing import FitEffort, Priors
 from tractable.progress import Watch
 
 FACTOR = 3.0  # by which the L1 penalty or the variance changes in a step
 
 
-def choose_priors(objective: ConditionalLikelihood, effort: FitEffort, most: int, watch: Watch) -> None:
+class Scored(Protocol):
+    """Weights that were scored."""
+
+    @property
+    def weights(self) -> Floats:
+        """The weights."""
+
+    @property
+    def score(self) -> float:
+        """How well they do."""
+
+
+class WithPriors(Protocol):
+    """Weights that can be fitted under other priors."""
+
+    @property
+    def priors(self) -> Priors:
+        """The priors of the weights."""
+
+    @property
+    def has_validation_rows(self) -> bool:
+        """Whether the score is that of validation rows."""
+
+    @property
+    def score(self) -> float:
+        """How well the weights do."""
+
+    def snapshot(self) -> Scored:
+        """The weights to return to."""
+
+    def change_priors(self, priors: Priors, weights: Floats) -> None:
+        """Take other priors, and weights."""
+
+    def fit(self, effort: FitEffort, watch: Watch) -> None:
+        """Fit the weights."""
+
+
+def choose_priors(objective: WithPriors, effort: FitEffort, most: int, watch: Watch) -> None:
     """Fit the weights under priors that suit the validation rows best, after at most so many fits.
 
     Every fit begins with the best weights so far. The objective ends with the best weights and their priors.

@@ -155,6 +155,20 @@ class ConditionalStructure(Structure):
         self._history.append((item, column))
         return range(first, self.items)
 
+    def add_feature(self, param: int, inputs: Conditions) -> int:
+        """Add one feature of a parameter, which holds where inputs have given states; its number.
+
+        It is no split: structures that have such features cannot be undone.
+        """
+        self._params.append(param)
+        self._conjunctions.append(self._number(inputs))
+        shifted = tuple((self.targets + column, state) for column, state in inputs)
+        self.conditions.append((*self.target_conditions(param), *shifted))
+        self._known.add(frozenset(self.conditions[-1]))
+        self._items.append(np.array([param]))
+        self._groups.append([])
+        return self.items - 1
+
     def undo(self, splits: int) -> None:
         """Go back to the structure after the first so many splits, with a new circuit."""
         kept = self._history[:splits]
@@ -175,13 +189,16 @@ class ConditionalStructure(Structure):
         self._groups[item].append(self.items)
         have = self.conjunctions[self._conjunctions[item]]
         for state in self.new_states(column):
-            conjunction = (*have, (column - self.targets, state))
-            key = frozenset(conjunction)
-            if key not in self._number_of:
-                self._number_of[key] = len(self.conjunctions)
-                self.conjunctions.append(conjunction)
             self._params.append(self._params[item])
-            self._conjunctions.append(self._number_of[key])
+            self._conjunctions.append(self._number((*have, (column - self.targets, state))))
+
+    def _number(self, conjunction: Conditions) -> int:
+        """The number of a conjunction of conditions on inputs."""
+        key = frozenset(conjunction)
+        if key not in self._number_of:
+            self._number_of[key] = len(self.conjunctions)
+            self.conjunctions.append(conjunction)
+        return self._number_of[key]
 
     def _edges_of_input_split(self, item: int, column: int) -> int:
         """A sum over states, for each a product of indicator and parameter, below a product of parameters."""

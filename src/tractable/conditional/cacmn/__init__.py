@@ -1,0 +1,1 @@
+"""Markov networks whose weights are fitted to targets given inputs."""
