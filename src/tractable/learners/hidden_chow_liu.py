@@ -44,11 +44,11 @@ class HiddenChowLiuLearner(Learner):
     title: ClassVar[str] = "hidden Chow-Liu tree"
 
     states: tuple[int, ...] = setting(
-        (16, 32),
+        (16, 4, 32),
         "Numbers of states of each hidden variable. With validation rows all are tried and the best is kept;"
-        " without them the first is used.",
+        " without them the first is used. Few states suit tables of few rows and many columns.",
         at_least=1,
-        search=OneOf((16, 32), (8,), (16,), (32,), (64,)),
+        search=OneOf((16, 4, 32), (4,), (8,), (16,), (32,), (64,)),
     )
     trees: int = setting(
         4,

@@ -37,7 +37,7 @@ VARIANTS: dict[str, tuple[Settings, ...]] = {
     "cutset": ({}, {"components": 40}, {"mixture": "extremely-random"}, {"em_steps": 10}),
     "continuous-mixture": ({}, {}, {"strength": "medium"}, {"strength": "weak"}, {}),
     "hidden-chow-liu": (
-        {"states": (16,), "trees": 2}, {"states": (32,), "trees": 1}, {"states": (8,), "trees": 4},
+        {"states": (16, 4), "trees": 2}, {"states": (32,), "trees": 1}, {"states": (8,), "trees": 4},
         {"states": (16,), "trees": 2, "bagged": True}, {"states": (32,), "trees": 1},
     ),
     "eacmn": ({}, {"split_cost": 1.5, "l1": 1.0, "max_edges": 2_000_000}),
