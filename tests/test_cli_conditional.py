@@ -118,3 +118,20 @@ def test_an_input_without_a_value_is_told_in_one_line(here: Path, capsys: Shell)
         assert "column 'age' is an input of the circuit: it must have a value" in fault
     state = tr.load("m.tract").schema[0].states[0]
     assert "has no distribution" in refused(capsys, "query", "m.tract", f"P(age={state})")
+
+
+def test_tune_searches_settings_of_conditional_models(here: Path, capsys: Shell, tmp_path: Path) -> None:
+    best = str(tmp_path / "best.tract")
+    call = ["tune", "mctbn", "train.csv", "--valid", "valid.csv", "--trials", "3", "-o", best]
+    found = json.loads(told(capsys, *call, "--targets", "bronchitis,cough", "--json", "--quiet"))
+    scores = [trial["score"] for trial in found["trials"]]
+    assert found["valid_ll"] == pytest.approx(max(scores))
+    circuit = tr.load(best)
+    targets = [circuit.schema[column].name for column in circuit.schema.targets]
+    assert sorted(targets) == ["bronchitis", "cough"]
+    rows = tr.read("valid.csv", schema=circuit.schema)
+    assert circuit.log_prob(rows).mean() == pytest.approx(max(scores))
+    assert "--targets" in refused(capsys, *call)
+    assert "takes no --targets" in refused(
+        capsys, "tune", "chow-liu", "train.csv", "--valid", "valid.csv", "--targets", "cough"
+    )

@@ -557,3 +557,14 @@ def test_the_table_shows_each_trial_and_marks_the_best() -> None:
         "*      1  -2.25000     0.50  1,200     10    1,2  false",
         "       2  -3.00000     0.50  1,200  1e-05      3   none  stopped early",
     ]
+
+
+def test_conditional_models_are_compared_by_their_targets() -> None:
+    found = tr.tune("mctbn", TRAIN, VALID, trials=2, targets=["cough"])
+    rows = found.circuit.log_prob(VALID)
+    assert found.best.score == pytest.approx(float(rows.mean()))
+    assert len(found.circuit.schema.targets) == 1
+    with pytest.raises(ValueError, match="takes no targets"):
+        tuned(targets=["cough"])
+    with pytest.raises(ValueError, match="no column has the role 'input'"):
+        tuned("mctbn")

@@ -45,6 +45,7 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     ] = None,
     sampler: Annotated[str, typer.Option("--sampler", help="random, or tpe (by Optuna).")] = "random",
     settings: options.Settings = None,
+    targets: options.Targets = None,
     weight: options.Weight = None,
     seed: options.Seed = 0,
     jobs: Annotated[
@@ -60,6 +61,7 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     The first trial has the learner's defaults. The best model so far is saved as soon as it is found; Ctrl-C
     ends the search with it. With --storage a search that was ended, or killed, goes on where it was.
+    Learners of conditional models need --targets.
 
     Example: tractable tune acmn train.csv --valid valid.csv --trials 30 --storage study.db -o clinic.tract
     """
@@ -68,13 +70,16 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     from tractable.settings import settings_from_text
     from tractable.training import find_circuit_learner
 
-    fixed = settings_from_text(find_circuit_learner(algorithm), settings or [])
+    kind = find_circuit_learner(algorithm)
+    fixed = settings_from_text(kind, settings or [])
     seconds = None if budget is None else options.duration(budget)
     model = output or training.default_place(train, algorithm)
     check_model_place(model)
     if storage is not None:
         check_place(storage)
-    table, held_out = training.read_tables(train, valid, weight, reading)
+    table, held_out = training.give_roles(
+        training.read_tables(train, valid, weight, reading), kind(**fixed), targets
+    )
     started = time.perf_counter()
     with training.cores(None), progress_bar(quiet) as tell:
         found = tuning.tune(

@@ -41,8 +41,8 @@ def _sets_members(text: str) -> bool:
     return text.partition("=")[0].strip() == MEMBERS
 
 
-def find_circuit_learner(name: str) -> type[Learner]:
-    """The class of a learner of circuits, for work that compares log-likelihoods.
+def find_circuit_learner(name: str) -> type[Learner] | type[ConditionalLearner]:
+    """The class of a learner of circuits, joint or conditional, for work that compares log-likelihoods.
 
     Raises:
         ValueError: naming what is unknown, or saying that a learner makes a network without a circuit.
@@ -53,10 +53,5 @@ def find_circuit_learner(name: str) -> type[Learner]:
             f"{name} learns a Markov network, whose log-likelihood is intractable, and models are compared by"
             " log-likelihood here; it chooses its own penalty by pseudo-likelihood on the rows of"
             f" `tractable learn {name} TRAIN --valid FILE`"
-        )
-    if issubclass(kind, ConditionalLearner):
-        raise ValueError(
-            f"{name} learns a conditional model, and joint models are compared here: use `tractable learn"
-            f" {name} TRAIN --targets A,B`"
         )
     return kind

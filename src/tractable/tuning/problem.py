@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from tractable.data import Table
-from tractable.learners import Learner
+from tractable.learners.learner import CircuitLearner
 from tractable.settings import Space, plain_value, search_space
 from tractable.settings.text import check_setting_name
 from tractable.training import find_circuit_learner, fingerprint
@@ -18,7 +18,7 @@ from tractable.training import find_circuit_learner, fingerprint
 class Problem:
     """A learner, the settings that are fixed, the tables, and where random numbers begin."""
 
-    kind: type[Learner]
+    kind: type[CircuitLearner]
     fixed: Mapping[str, Any]
     train: Table
     valid: Table
@@ -37,7 +37,7 @@ class Problem:
         learner = self.learner({})
         return {name: getattr(learner, name) for name in self.space}
 
-    def learner(self, settings: Mapping[str, Any]) -> Learner:
+    def learner(self, settings: Mapping[str, Any]) -> CircuitLearner:
         """The learner with these settings and the fixed ones."""
         return self.kind(**self.fixed, **settings)
 
@@ -60,7 +60,7 @@ class Problem:
         return blake2b(json.dumps(self.header).encode(), digest_size=8).hexdigest()
 
 
-def learner_kind(algorithm: str, fixed: Mapping[str, Any]) -> type[Learner]:
+def learner_kind(algorithm: str, fixed: Mapping[str, Any]) -> type[CircuitLearner]:
     """The learner of a name, of which some settings are fixed and some are left to search.
 
     Raises:

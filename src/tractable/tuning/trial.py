@@ -10,8 +10,9 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners import Learner
+from tractable.learners.learner import CircuitLearner
 from tractable.progress import InnerWatch, Progress, SharedWatch, Watch
+from tractable.queries import log_prob
 from tractable.statistics.scores import mean_log_prob
 from tractable.threads import use_threads
 
@@ -24,7 +25,7 @@ class Trial:
 
     number: int  # the trial 0 has the learner's defaults
     settings: Mapping[str, Any]  # those that are searched
-    score: float  # mean log-likelihood of the validation rows, in nats
+    score: float  # mean log-likelihood of the validation rows, or of their targets given inputs, in nats
     seconds: float
     edges: int  # of the circuit
     finished: bool  # whether its time was enough
@@ -48,7 +49,7 @@ class TrialTask:
 
     number: int
     settings: Mapping[str, Any]
-    learner: Learner
+    learner: CircuitLearner
     train: Table
     valid: Table
     seed: int
@@ -88,7 +89,7 @@ def attempt(task: TrialTask, search: Watch) -> Outcome:
         graph = task.learner.learn(
             task.train, np.random.default_rng(task.seed), valid=task.valid, watch=watch
         )
-        score = mean_log_prob(graph, task.valid)
+        score = _score(graph, task.valid)
     except FAULTS as error:
         if task.number == 0:
             raise
@@ -103,6 +104,13 @@ def attempt(task: TrialTask, search: Watch) -> Outcome:
         fault=fault,
     )
     return Outcome(trial, graph, watch.interrupted)
+
+
+def _score(graph: Graph, table: Table) -> float:
+    """The mean log-likelihood of rows, or of their targets if the circuit is conditional on inputs."""
+    if not graph.schema.inputs.size:
+        return mean_log_prob(graph, table)
+    return float(log_prob(graph, table.values) @ table.row_weights) / table.total_weight
 
 
 def attempt_elsewhere(task: TrialTask, threads: int, search: SharedWatch) -> Outcome:

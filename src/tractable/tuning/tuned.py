@@ -1,14 +1,16 @@
 """The search as users call it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from joblib import effective_n_jobs
 
-from tractable.data import as_table, frame_kind, warn_of_unseen
+from tractable.conditional import ConditionalLearner
+from tractable.data import Table, as_table, frame_kind, warn_of_unseen
+from tractable.learners.learner import CircuitLearner
 from tractable.model import Circuit
 from tractable.progress import Progress, Watch, seconds_in
 from tractable.tuning.best import Best
@@ -53,6 +55,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     storage: File | None = None,
     output: File | None = None,
     settings: Mapping[str, Any] | None = None,
+    targets: Sequence[str] | None = None,
     jobs: int = 1,
     unseen: Literal["share", "error"] = "share",
     random_state: int = 0,
@@ -83,6 +86,9 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
         The file of the best model so far; beside `storage` unless given.
     settings : mapping, optional
         Settings that are fixed, not searched.
+    targets : sequence of str, optional
+        For a learner of conditional models: the columns to predict from all others. Its models are compared
+        by the log-likelihood of these columns given the others.
     jobs : int
         Trials side by side, each in a process of its own; -1 for as many as there are cores.
     unseen : {"share", "error"}
@@ -102,7 +108,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     kind = learner_kind(algorithm, fixed)
     sampler_named(sampler)
     plan = SearchPlan(_positive(trials), effective_n_jobs(jobs), _seconds(budget))
-    table = as_table(train)
+    table = _with_roles(kind, as_table(train), targets)
     reserve = unseen == "share"
     held_out = as_table(valid, table.schema, unseen="missing" if reserve else "error")
     warn_of_unseen(held_out, "such a cell counts as missing")
@@ -122,6 +128,19 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
             return _search(problem, frame_kind(train), _place(output, None), None, watch, plan)
         with Journal(Path(storage), problem.header) as journal:
             return _search(problem, frame_kind(train), _place(output, storage), journal, watch, plan)
+
+
+def _with_roles(kind: type[CircuitLearner], table: Table, targets: Sequence[str] | None) -> Table:
+    """The table with the roles that a learner needs: of targets and inputs, or of a joint model.
+
+    Raises:
+        ValueError: if targets are named for a learner of joint models.
+    """
+    if targets is None:
+        return table
+    if not issubclass(kind, ConditionalLearner):
+        raise ValueError(f"{kind.name} learns a joint model of all columns: it takes no targets")
+    return replace(table, schema=table.schema.with_targets(table.schema.columns(targets)))
 
 
 def _search(
