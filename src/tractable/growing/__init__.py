@@ -15,7 +15,7 @@ from tractable.growing.joint_likelihood import JointLikelihood
 from tractable.growing.objective import Objective, Snapshot
 from tractable.growing.search import SplitSearch, search_splits
 from tractable.growing.structure import Conditions, FeatureStructure, Structure
-from tractable.growing.weights import FitEffort
+from tractable.growing.quasi_newton import FitEffort
 
 __all__ = [
     "BestFirst",
