@@ -155,6 +155,13 @@ class ConditionalStructure(Structure):
         self._history.append((item, column))
         return range(first, self.items)
 
+    def regrow(self, history: Ints) -> "ConditionalStructure":
+        """Another structure over the same columns, after the splits of a history."""
+        inputs = self.states[self.targets :]
+        another = ConditionalStructure(self._target_states, inputs, self._references)
+        another.replay(history)
+        return another
+
     def undo(self, splits: int) -> None:
         """Go back to the structure after the first so many splits, with a new circuit."""
         kept = self._history[:splits]
