@@ -10,8 +10,8 @@ from tractable.growing.evaluator import Evaluator
 from tractable.growing.frequencies import FeatureFrequencies
 from tractable.growing.gains import Priors, split_gains
 from tractable.growing.objective import Objective, Snapshot
-from tractable.growing.structure import FeatureStructure
 from tractable.growing.quasi_newton import FitEffort
+from tractable.growing.structure import FeatureStructure
 from tractable.growing.weights import FitTarget, WeightFitter, WeightState
 from tractable.progress import State, Watch
 

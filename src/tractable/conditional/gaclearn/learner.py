@@ -9,12 +9,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
-from tractable.conditional.daclearn.initial import plant_tree, residual_forest
 from tractable.conditional.daclearn.field_learner import (
     FINAL_EFFORT,
     PLANTED_EFFORT,
     FieldLearner,
 )
+from tractable.conditional.daclearn.initial import plant_tree, residual_forest
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure

@@ -56,7 +56,7 @@ def _divide(mixture: FieldMixture, which: int, apart: Floats) -> FieldMixture:
 def _gate(some: GatedRows, second: Floats, weight: Floats, l2: float) -> Floats:
     """The logistic regression on the inputs of which side rows are on. Shape (features,)."""
     groups, width = some.x.shape
-    total = np.bincount(some.rows.group, weight, groups)
+    total = np.bincount(some.rows.group, weight, groups).astype(np.float64)
     share = np.bincount(some.rows.group, weight * second, groups) / np.maximum(total, 1e-300)
     start = np.zeros((1, width))
     sides = np.stack([1 - share, share], axis=1)

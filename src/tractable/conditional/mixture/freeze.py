@@ -7,6 +7,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import PRODUCT, SUM, GateBlock, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.graph import Block
 from tractable.conditional.daclearn.freeze import NodeList, field_node, freeze_conditional, indicator_blocks
 from tractable.conditional.mixture.model import FieldMixture
 from tractable.data import Schema
@@ -36,7 +37,7 @@ def freeze_mixture(
     constants = indicators + np.arange(weights.size)
     columns = np.concatenate([schema.targets, schema.inputs])
     regression = SoftmaxRegressions(features, (mixture.gate[1:] - mixture.gate[0])[None])
-    blocks = [
+    blocks: list[Block] = [
         *indicator_blocks(schema, columns, states, [np.zeros(0)] * targets + list(cuts)),
         LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]),
         GateBlock(regression, gates, np.zeros(many, dtype=np.int64), np.arange(many)),

@@ -70,7 +70,7 @@ def _with_one_more(
 
 
 def _refine(fitted: Fitted, sample: Sample, growth: Growth, watch: Watch) -> FieldMixture:
-    """The mixture after a search for splits in each component, and a fit of all; or as it is if that is better."""
+    """The better one of the mixture as it is, and after a search for splits in each component and a fit."""
     mixture = fitted.mixture
     shares = MixtureLikelihood(mixture, sample.rows).responsibilities(mixture)
     held = None if sample.held is None else MixtureLikelihood(mixture, sample.held).responsibilities(mixture)

@@ -1,7 +1,7 @@
 """The conditional likelihood of a gated sum of fields, and its gradient.
 
-The gradient of the log-likelihood is a difference of expected counts: given inputs and targets, where component k
-has the posterior probability r_k, and given the inputs alone, where it has the probability q_k.
+The gradient of the log-likelihood is a difference of expected counts: given inputs and targets, where each
+component has a posterior probability, and given the inputs alone, where it has another one.
 """
 
 from typing import NamedTuple, final

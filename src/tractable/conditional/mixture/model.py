@@ -1,7 +1,7 @@
 """A gated sum of conditional random fields, as numbers that can be fitted.
 
-The probability of targets y given inputs x is sum_k g_k(x) C_k(y, x) / sum_k g_k(x) Z_k(x): C_k is the value of
-a field, Z_k its sum over all targets, and the logarithm of g_k is linear in features of the inputs. The fields
+The probability of targets y given inputs x is sum_k g_k(x) C_k(y, x) / sum_k g_k(x) Z_k(x): C_k is the value
+of a field, Z_k its sum over all targets, and the logarithm of g_k is linear in features of the inputs. Fields
 are not normalised by themselves, so that this is one conditional random field with a latent variable k.
 """
 

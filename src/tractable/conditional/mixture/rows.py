@@ -15,7 +15,7 @@ LEAST_SHARE = 1e-3  # of a row that is looked at in a component
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatedRows:
-    """Coded rows, and the features of each group's inputs. Groups differ in numbers, not only in intervals."""
+    """Coded rows, and the features of each group's inputs. Rows of one group have the same numbers, too."""
 
     rows: ConditionalRows
     x: Floats  # (groups, features + 1) the last is always one
