@@ -37,7 +37,7 @@ class ConditionalMixtureLearner(FieldLearner):
     title: ClassVar[str] = "Mixture of conditional random fields"
 
     components: int = setting(
-        3,
+        4,
         "Maximum number of fields. One is added as long as that improves the score of the validation rows, or"
         " the Bayesian information criterion without validation rows.",
         at_least=1,
