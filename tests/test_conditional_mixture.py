@@ -38,7 +38,9 @@ SCHEMA = Schema(
     )
 )
 TARGETS = (2, 3, 2)
-SPLITS = (  # of a feature on a column: columns 0 to 2 are targets, 3 and 4 are inputs
+SPLITS: tuple[
+    list[tuple[int, int]], ...
+] = (  # of a feature on a column: columns 0 to 2 are targets, 3 and 4 are inputs
     [(0, 3), (1, 1), (5, 2), (3, 4)],
     [(1, 4), (2, 2)],
     [],
@@ -56,11 +58,9 @@ class Example(NamedTuple):
 
 def table(rows: int = 40, seed: int = 0) -> Table:
     draw = np.random.default_rng(seed)
-    columns = [draw.integers(k, size=rows) for k in (2, 3, 3)]
-    columns += [draw.integers(5, size=rows) - 1.5, draw.integers(2, size=rows)]
-    return Table(
-        SCHEMA, np.stack(columns, axis=1).astype(np.float64), draw.integers(1, 4, rows).astype(float)
-    )
+    values = np.stack([draw.integers(k, size=rows) for k in (2, 3, 3, 5, 2)], axis=1).astype(np.float64)
+    values[:, 3] -= 1.5
+    return Table(SCHEMA, values, draw.integers(1, 4, rows).astype(float))
 
 
 def example(components: int = 3, some: Table | None = None) -> Example:
@@ -268,9 +268,8 @@ def hidden_table(rows: int, seed: int) -> Table:
 @pytest.mark.parametrize("held", [False, True])
 def test_rows_with_a_hidden_switch_become_a_sum(held: bool) -> None:
     train, valid, test = hidden_table(1000, 0), hidden_table(400, 1), hidden_table(1000, 2)
-    small = {"max_edges": 150}
     scores = []
-    for learner in (DACLearnLearner(**small), ConditionalMixtureLearner(components=2, **small)):
+    for learner in (DACLearnLearner(max_edges=150), ConditionalMixtureLearner(components=2, max_edges=150)):
         graph = learner.learn(train, np.random.default_rng(0), valid=valid if held else None)
         scores.append(float(log_prob(graph, test.values).mean()))
     assert len(graph.gates) == 1
