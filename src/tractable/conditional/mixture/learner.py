@@ -19,7 +19,7 @@ from tractable.growing import Priors
 from tractable.learners.learner import Learned
 from tractable.leaves.logistic import input_features
 from tractable.progress import Watch
-from tractable.settings import Between, setting
+from tractable.settings import Between, redeclare, setting
 
 
 @final
@@ -36,6 +36,9 @@ class ConditionalMixtureLearner(FieldLearner):
     name: ClassVar[str] = "conditional-mixture"
     title: ClassVar[str] = "Mixture of conditional random fields"
 
+    max_edges: int = redeclare(
+        FieldLearner, "max_edges", 1_000_000, text="Maximum number of edges of the circuit of each field."
+    )
     components: int = setting(
         4,
         "Maximum number of fields. One is added as long as that improves the score of the validation rows, or"
@@ -51,8 +54,8 @@ class ConditionalMixtureLearner(FieldLearner):
     )
     strength: float = setting(
         1.0,
-        "How many times the L1 penalty of all rows' field the weights of each field of a sum pay for their"
-        " distance from those of all rows. More draws small fields closer to the whole.",
+        "L1 penalty of the distance of a field's weights from those of the field of all rows, as a multiple of"
+        " the L1 penalty that suits the latter. A larger one draws fields with few rows closer to the whole.",
         at_least=0,
         search=Between(0.5, 5, log=True),
     )

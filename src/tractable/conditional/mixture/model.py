@@ -12,9 +12,8 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.conditional.daclearn.structure import ConditionalStructure
+from tractable.conditional.trees.regression import INTERCEPT_PENALTY
 from tractable.progress import Form, State
-
-INTERCEPT_PENALTY = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
