@@ -54,7 +54,7 @@ class ConditionalMixtureLearner(FieldLearner):
     )
     strength: float = setting(
         1.0,
-        "L1 penalty of the distance of a field's weights from those of the field of all rows, as a multiple of"
+        "L1 penalty of the distance of a field's weights from those of the field of all rows, in multiples of"
         " the L1 penalty that suits the latter. A larger one draws fields with few rows closer to the whole.",
         at_least=0,
         search=Between(0.5, 5, log=True),
