@@ -33,6 +33,7 @@ NEVER_CHECKED = {"check_array_api_input"}
 JOINT_MODES, WEIGHTS = "check_classifier_multioutput", "check_sample_weight_equivalence_on_dense_data"
 NOT_CHECKED = {
     "ConditionalSPN": {JOINT_MODES},
+    "ConditionalMixture": {JOINT_MODES},
     "DACLearn": {JOINT_MODES},
     "CACMN": {WEIGHTS},
     "GACLearn": {JOINT_MODES, WEIGHTS},
@@ -96,7 +97,7 @@ def test_every_conditional_learner_has_an_estimator() -> None:
     with_face = {estimator._learner for estimator in ESTIMATORS}
     assert with_face == set(CONDITIONAL.values()) - {CONDITIONAL["dspn-svd"]}
     assert all(hasattr(tr, CONDITIONAL.estimator_of(name) or "") for name in CONDITIONAL)
-    assert {"DACLearn", "CACMN", "MCTBN", "ConditionalSPN"} <= set(dir(tr))
+    assert {"DACLearn", "CACMN", "MCTBN", "ConditionalSPN", "ConditionalMixture"} <= set(dir(tr))
 
 
 @every_estimator

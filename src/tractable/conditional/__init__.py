@@ -17,6 +17,9 @@ CONDITIONAL: Registry[ConditionalLearner] = Registry(
         "conditional-spn": Home(
             "tractable.conditional.spn.learner", "ConditionalSPNLearner", "ConditionalSPN"
         ),
+        "conditional-mixture": Home(
+            "tractable.conditional.mixture.learner", "ConditionalMixtureLearner", "ConditionalMixture"
+        ),
         "dspn-svd": Home(
             "tractable.conditional.dspn_svd.learner", "DSPNSVDLearner", "DSPNSVD", is_made=False
         ),

@@ -13,9 +13,9 @@ from tractable.growing.evaluator import Evaluator, FeatureExpectations
 from tractable.growing.gains import Priors
 from tractable.growing.joint_likelihood import JointLikelihood
 from tractable.growing.objective import Objective, Snapshot
+from tractable.growing.quasi_newton import FitEffort
 from tractable.growing.search import SplitSearch, search_splits
 from tractable.growing.structure import Conditions, FeatureStructure, Structure
-from tractable.growing.weights import FitEffort
 
 __all__ = [
     "BestFirst",

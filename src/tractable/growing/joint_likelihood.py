@@ -10,8 +10,9 @@ from tractable.growing.evaluator import Evaluator
 from tractable.growing.frequencies import FeatureFrequencies
 from tractable.growing.gains import Priors, split_gains
 from tractable.growing.objective import Objective, Snapshot
+from tractable.growing.quasi_newton import FitEffort
 from tractable.growing.structure import FeatureStructure
-from tractable.growing.weights import FitEffort, FitTarget, WeightFitter, WeightState
+from tractable.growing.weights import FitTarget, WeightFitter, WeightState
 from tractable.progress import State, Watch
 
 LEAST_SMOOTHING = 1e-9  # the least pseudo-count of a column, so that no state has probability zero

@@ -74,6 +74,13 @@ class RowEvaluator:
         with np.errstate(divide="ignore", over="ignore"):
             return RowExpectations(np.log(root) + taken_out, expected)
 
+    def log_parameters(self, weights: Floats) -> Floats:
+        """The logarithms of all parameters. Shape (params, groups)."""
+        value = self._places().add_up(weights, self.structure.circuit.params)
+        if self.rows.potentials is not None:
+            value[: len(self.rows.potentials)] += self.rows.potentials
+        return value
+
     def target_states(self, weights: Floats, param: int) -> Floats:
         """The probability of each state of each target, given the row and that a parameter's conditions hold.
 
@@ -94,11 +101,8 @@ class RowEvaluator:
         a number that a double can hold. They are kept while weights stay the same array.
         """
         if self._last is None or self._last[0] is not weights:
-            structure = self.structure
             taken_out = np.zeros(len(self.rows.inputs))
-            value = self._places().add_up(weights, structure.circuit.params)
-            if self.rows.potentials is not None:
-                value[: len(self.rows.potentials)] += self.rows.potentials
+            value = self.log_parameters(weights)
             take_out_maximum(value, self.rows.target_states, taken_out)
             with np.errstate(over="ignore"):
                 np.exp(value, out=value)

@@ -43,14 +43,20 @@ def freeze_conditional(
     states = structure.states
     indicators = int(states.sum())
     nodes = NodeList(indicators + weights.size)
-    potential = _potentials(structure, weights, nodes, indicators)
-    root = target_circuit(structure, nodes, potential, int(states[: structure.targets].sum()))
+    root = field_node(structure, weights, nodes, indicators)
     edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
     constants = indicators + np.arange(weights.size)
     blocks = indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
     blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
     features = feature_table(structure, weights, constants, columns)
     return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
+
+
+def field_node(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> int:
+    """The root of a field. Its leaves are there already: indicators, and from `first` on its weights."""
+    potential = _potentials(structure, weights, nodes, first)
+    states = structure.states[: structure.targets]
+    return target_circuit(structure, nodes, potential, int(states.sum()))
 
 
 def indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:

@@ -115,6 +115,12 @@ class ConditionalLikelihood(Objective):
         """Follow any number of splits of the structure; the new features start with weights of zero."""
         self._add_weights(np.zeros(self.structure.items - self.weights.size))
 
+    def start_from(self, history: Ints, prior_mean: Floats, weights: Floats) -> None:
+        """Make the splits of another structure, and take prior means and weights of its features."""
+        self.structure.replay(history)
+        self.prior_mean = prior_mean
+        self.state = self._fitter.evaluate(weights, self._target)
+
     def fit(self, effort: FitEffort | None = None, watch: Watch | None = None) -> None:
         """Fit all weights together, with another effort than after a split if it is given.
 

@@ -169,6 +169,13 @@ class ConditionalStructure(Structure):
         self._groups.append([])
         return self.items - 1
 
+    def regrow(self, history: Ints) -> "ConditionalStructure":
+        """Another structure over the same columns, after the splits of a history."""
+        inputs = self.states[self.targets :]
+        another = ConditionalStructure(self._target_states, inputs, self._references)
+        another.replay(history)
+        return another
+
     def undo(self, splits: int) -> None:
         """Go back to the structure after the first so many splits, with a new circuit."""
         kept = self._history[:splits]

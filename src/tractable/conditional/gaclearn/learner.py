@@ -9,12 +9,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
-from tractable.conditional.daclearn.initial import plant_tree, residual_forest
-from tractable.conditional.daclearn.learner import (
+from tractable.conditional.daclearn.field_learner import (
     FINAL_EFFORT,
     PLANTED_EFFORT,
-    DACLearnLearner,
+    FieldLearner,
 )
+from tractable.conditional.daclearn.initial import plant_tree, residual_forest
 from tractable.conditional.daclearn.objective import ConditionalLikelihood
 from tractable.conditional.daclearn.rows import ConditionalRows
 from tractable.conditional.daclearn.structure import ConditionalStructure
@@ -84,13 +84,13 @@ class GACLearnLearner(ConditionalLearner):
         " predictions by most probable completions that is the number of wrong targets (hamming), or one if"
         " any is wrong (zero-one). With a margin, probabilities mean little.",
     )
-    l1: float = redeclare(DACLearnLearner, "l1", 0.5)
-    variance: float = redeclare(DACLearnLearner, "variance", 1.0)
-    split_cost: float = redeclare(DACLearnLearner, "split_cost", 5.0)
-    edge_cost: float = redeclare(DACLearnLearner, "edge_cost", 0.1)
-    max_edges: int = redeclare(DACLearnLearner, "max_edges", 200_000)
-    min_support: float = redeclare(DACLearnLearner, "min_support", 0.01)
-    patience: int = redeclare(DACLearnLearner, "patience", 50)
+    l1: float = redeclare(FieldLearner, "l1", 0.5)
+    variance: float = redeclare(FieldLearner, "variance", 1.0)
+    split_cost: float = redeclare(FieldLearner, "split_cost", 5.0)
+    edge_cost: float = redeclare(FieldLearner, "edge_cost", 0.1)
+    max_edges: int = redeclare(FieldLearner, "max_edges", 200_000)
+    min_support: float = redeclare(FieldLearner, "min_support", 0.01)
+    patience: int = redeclare(FieldLearner, "patience", 50)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         require_torch()

@@ -1,0 +1,1 @@
+"""Gated sums of conditional random fields that share one partition function."""
