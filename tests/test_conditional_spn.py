@@ -12,6 +12,7 @@ from tractable.arrays import Floats, Ints
 from tractable.conditional.mctbn.learner import MCTBNLearner
 from tractable.conditional.spn import growth as growing
 from tractable.conditional.spn.freeze import freeze_part
+from tractable.conditional.spn.generative import generative_weights
 from tractable.conditional.spn.growth import Growth, Sample, connected, grow, learn_leaf, restrict
 from tractable.conditional.spn.learner import ConditionalSPNLearner
 from tractable.conditional.spn.parts import GatedSum, Leaf, Part, Product, extrapolate, improve, leaves, score
@@ -200,7 +201,7 @@ def test_inputs_that_tell_nothing_are_left_out(judged: bool) -> None:
     plain = zero_prior(rows, 10.0)
     alone = roots_alone(rows, plain, Watch())
     found, prior = sparse_regressions(
-        rows, held if judged else None, (alone, plain), [1.0, 8.0, 30.0], Watch()
+        rows, held if judged else None, (alone, plain), ([1.0, 8.0, 30.0], ()), Watch()
     )
     weights = found.beta[0][0, 0]
     assert {3, 7} <= set(np.flatnonzero(weights[:-1]))
@@ -212,6 +213,50 @@ def test_inputs_that_tell_nothing_are_left_out(judged: bool) -> None:
         return float(tree.log_likelihood(drawn(2)).mean())
 
     assert mean_log(found) > mean_log(alone)
+
+
+def generated(rows: int, seed: int, inputs: int = 40) -> RegressionRows:
+    """Inputs that are independent and normal given a target of three states."""
+    draw = np.random.default_rng(seed)
+    y = draw.integers(3, size=rows)
+    centre = np.random.default_rng(7).normal(0, 0.4, (3, inputs))
+    x = np.concatenate([centre[y] + draw.normal(size=(rows, inputs)), np.ones((rows, 1))], axis=1)
+    return RegressionRows(x, y[:, None], np.array([3]), np.ones(rows), np.ones(rows))
+
+
+def test_generative_weights_are_those_of_the_posterior() -> None:
+    """With a single input, all rows of equal weight and known moments, by the theorem of Bayes."""
+    rows = generated(60_000, 0, inputs=2)
+    centre = np.random.default_rng(7).normal(0, 0.4, (3, 2))
+    expected = np.concatenate([centre[1:] - centre[0], -0.5 * np.diff((centre**2).sum(axis=1))[:, None]], 1)
+    expected[1, -1] = -0.5 * ((centre[2] ** 2).sum() - (centre[0] ** 2).sum())
+    np.testing.assert_allclose(generative_weights(rows, 0), expected, atol=0.05)
+
+
+def test_generative_weights_of_weighted_rows_are_those_of_repeated_rows() -> None:
+    rows = generated(30, 1)
+    times = np.random.default_rng(2).integers(0, 4, 30)
+    weighted = rows.reweight(times.astype(np.float64))
+    again = np.repeat(np.arange(30), times)
+    repeated = replace(rows, x=rows.x[again], y=rows.y[again], weight=np.ones(again.size))
+    np.testing.assert_allclose(generative_weights(weighted, 0), generative_weights(repeated, 0), atol=1e-12)
+
+
+def test_few_rows_are_drawn_to_a_generative_model() -> None:
+    """Where the generative model holds, few rows suit it better; many rows need it no more."""
+
+    def gain(rows: int) -> float:
+        some, held, test = generated(rows, 3), generated(300, 4), generated(2_000, 5)
+        plain = zero_prior(some, 10.0)
+        alone = roots_alone(some, plain, Watch())
+        with_share, without = (
+            sparse_regressions(some, held, (alone, plain), ([1.0, 4.0], shares), Watch())[0]
+            for shares in ((0.3, 1.0), ())
+        )
+        return float(with_share.log_likelihood(test).mean() - without.log_likelihood(test).mean())
+
+    assert gain(60) > 0.03
+    assert abs(gain(3_000)) < 0.01
 
 
 @given(st.integers(1, 8), st.randoms(use_true_random=False))

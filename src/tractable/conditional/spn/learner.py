@@ -55,6 +55,15 @@ class ConditionalSPNLearner(ConditionalLearner):
         " all parts.",
         at_least=1e-6,
     )
+    generative: tuple[float, ...] = setting(
+        (0.03, 0.1, 0.3),
+        "Shares of the weights of a generative model, in which inputs are independent given the target, that"
+        " each target's first regression may be drawn to instead of zero, if that suits the validation rows"
+        " better: a mixture of generative and discriminative learning for few rows. None for purely"
+        " discriminative regressions.",
+        at_least=0,
+        optional=True,
+    )
     strengths: tuple[float, ...] = setting(
         (0.25, 2.0, 16.0, 128.0),
         "How many times stronger the regressions of a part are drawn to those of the whole than the first"
@@ -105,12 +114,16 @@ class ConditionalSPNLearner(ConditionalLearner):
             return grown
         return improve(grown, sample.rows, sample.held, self.iterations, watch)
 
+    @property
+    def _tried(self) -> tuple[list[float], tuple[float, ...]]:
+        return sorted(set(self.l1)), tuple(sorted(set(self.generative)))
+
     def _first_tree(self, sample: Sample, growth: Growth, watch: Watch) -> Leaf:
         """The best tree over all targets, drawn to each target's regression on the inputs that it needs."""
         rows = sample.rows
         plain = zero_prior(rows, 10.0)
         alone = roots_alone(rows, plain, watch)
-        _, prior = sparse_regressions(rows, sample.held, (alone, plain), sorted(set(self.l1)), watch)
+        _, prior = sparse_regressions(rows, sample.held, (alone, plain), self._tried, watch)
         best: Leaf | None = None
         for strength in growth.strengths:
             own = prior._replace(l2=strength)

@@ -6,9 +6,12 @@ squares again and again, the weights of useless inputs go to zero, and are left 
 kept: they say how far the regressions of parts may be from those of the whole.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tractable.arrays import Floats
+from tractable.conditional.spn.generative import hybrid_regressions
 from tractable.conditional.trees.regression import Effort, Penalty, fit_regression, log_probs
 from tractable.conditional.trees.rows import RegressionRows
 from tractable.conditional.trees.tree import ConditionalTree, Prior
@@ -26,15 +29,16 @@ def sparse_regressions(
     rows: RegressionRows,
     held: RegressionRows | None,
     start: tuple[ConditionalTree, Prior],
-    penalties: list[float],
+    tried: tuple[list[float], Sequence[float]],
     watch: Watch,
 ) -> tuple[ConditionalTree, Prior]:
     """Regressions of all targets without edges, and a prior around them, from those with a plain penalty.
 
-    Of some L1 penalties, given in ascending order, the one is taken that suits the held-out rows best, or the
-    plain regression. Each target chooses, but what the others choose counts too: its own rows may be few.
-    Without held-out rows it is the middle penalty.
+    `tried` are L1 penalties, in ascending order, and shares of generative weights. Of these, and of the plain
+    regression, the one is taken that suits the held-out rows best. Each target chooses, but what the others
+    choose counts too: its own rows may be few. Without held-out rows it is the middle penalty.
     """
+    penalties, shares = tried
     alone, plain = start
     paths = []
     for j in range(rows.states.size):
@@ -46,6 +50,8 @@ def sparse_regressions(
             line for power in POWERS for line in _path(rows, j, (first[0], plain.means[j]), penalties, power)
         ]
         paths.append([first, *found])
+        if held is not None:
+            paths[-1] += hybrid_regressions(rows, j, first[0], shares)
     best = np.full(len(paths), 1 + (len(penalties) - 1) // 2)
     if held is not None:
         scores = np.array([_scores(held, j, [beta for beta, _ in path]) for j, path in enumerate(paths)])
