@@ -22,7 +22,8 @@ from tractable.progress import InnerWatch, Progress, Watch
 
 FIRST_SHARE = 0.4  # of the time goes to the first round ...
 SECOND_SHARE = 0.5  # ... of the rest to the second one, and what is left to the third and later ones
-LEAST_SECONDS = 3.0  # of a member in the first round; with less time, fewer learners are tried
+LEAST_SECONDS, MOST_LEAST = 3.0, 20.0  # that a member needs in the first round, of small and of large tables
+CELLS_A_SECOND = 100_000  # of a table; with less time for a member than that, fewer learners are tried
 LEAST_GAIN = 1e-3  # nats a row that a round must gain, beyond its standard error, for another one
 
 
@@ -43,6 +44,7 @@ class MemberSearch:
         self._make = make
         self._seed = seed
         self._workers = 1 if facts.is_tiny else worker_count()
+        self._least = min(MOST_LEAST, max(LEAST_SECONDS, facts.distinct * facts.columns / CELLS_A_SECOND))
         self._kinds = kinds_for(facts)
         self._plan = {kind: candidates_for(kind, facts) for kind in (*FLOOR, *self._kinds)}
         self._members: dict[str, Member] = {}  # by the name of the candidate
@@ -111,7 +113,7 @@ class MemberSearch:
         seconds = inf if left is None else left * share
         most = len(self._kinds) if number == 0 else max(self._workers, len(self._kinds) >> number)
         if number == 0 and isfinite(seconds):
-            most = min(most, max(1, int(seconds * self._workers / LEAST_SECONDS)))
+            most = min(most, max(1, int(seconds * self._workers / self._least)))
         chosen = [candidate for kind in self._ranked() if (candidate := self._next(kind)) is not None][:most]
         waves = ceil(len(chosen) / self._workers)
         return [self._task(c, seconds / waves if isfinite(seconds) else None) for c in chosen]

@@ -48,6 +48,8 @@ PATIENT_STEPS = 400  # without a better score, at least, before the step size fa
 STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose networks have less to learn
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
+FIRST_PART = 0.6  # of the time that the first networks may take
+WIDE, MANY_ROWS = 100, 12_000  # columns from which, and rows up to which, regularisation is strong at first
 POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
 CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
@@ -156,12 +158,14 @@ class ContinuousMixtureLearner(Learner):
         points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
         steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
         how = Schedule(points=points, batch=self.batch, patience=self._patience(data), steps=steps)
-        names = [*STRENGTHS] if self.strength == "auto" else [self.strength]
+        names = strengths_for(data) if self.strength == "auto" else [self.strength]
         seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
         training = NetworkTraining(data, how, watch)
         first = training.run([(name, seeds[0]) for name in names], later=len(seeds) - 1)
         best = max(range(len(first)), key=lambda i: first[i].score)
-        more = [] if watch.should_stop() else training.run([(names[best], each) for each in seeds[1:]])
+        more: list[Trained] = []
+        if not watch.should_stop() and not any(trained.hurried for trained in first):
+            more = training.run([(names[best], each) for each in seeds[1:]])
         return [trained.decoder for trained in (first[best], *more)]
 
     def _patience(self, data: TrainingData) -> int:
@@ -181,15 +185,18 @@ class NetworkTraining:
     def run(self, plans: list[tuple[str, int]], later: int = 0) -> list[Trained]:
         """A network for each strength and seed; those for which there is no time are left out, not the first.
 
-        Of a time budget, a network has an even part of what is left. `later` networks are trained afterwards.
+        Of a time budget the first networks have the greater part, if they need it: one good network is worth
+        more than several that were hurried. The others have even parts of what is left, and are left out if
+        the first had to hurry. `later` networks are trained afterwards.
         """
         threads = min(default_threads(), max(1, len(plans)))
         trained: list[Trained] = []
         for begin in range(0, len(plans), threads):
-            if begin and self.watch.should_stop():
+            if begin and (self.watch.should_stop() or trained[0].hurried):
                 break
             rounds = ceil((len(plans) - begin) / threads) + ceil(later / threads) + POINT_ROUNDS
-            left = None if self.watch.left is None else self.watch.left / rounds
+            part = max(1 / rounds, 0.0 if begin else FIRST_PART)
+            left = None if self.watch.left is None else self.watch.left * part
             some = plans[begin : begin + threads]
             trained += Parallel(threads, prefer="threads")(delayed(self._train)(*p, left) for p in some)
         return trained
@@ -198,6 +205,13 @@ class NetworkTraining:
         trainer = Trainer(self.data, STRENGTHS[name], self.how)
         inner = InnerWatch(self.watch, seconds=seconds)
         return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
+
+
+def strengths_for(data: TrainingData) -> list[str]:
+    """All strengths, the most promising one first: there may be no time for others."""
+    strong = len(data.shape.schema) > WIDE and data.rows.weights.sum() < MANY_ROWS
+    first = "strong" if strong else "medium"
+    return [first, *(name for name in STRENGTHS if name != first)]
 
 
 def some_rows(table: Table, most: int, rng: np.random.Generator) -> Table:

@@ -75,6 +75,7 @@ class Course:
     step: int = 0
     fall_begin: int = -1  # the step at which the step size began to fall; -1 before
     fall_steps: int = 0
+    hurried: bool = False  # whether the step size fell for want of time
     rng: State = field(default=None)  # after the last pass
 
     @classmethod
@@ -86,7 +87,8 @@ class Course:
         """Training so far, for a checkpoint."""
         numbers = [self.best_score, self.best_step, self.since, self.passes, self.step]
         nets = [[*net] for net in (self.decoder, self.average, self.best)]
-        return [*nets, self.adam.state(), *numbers, self.fall_begin, self.fall_steps, self.rng]
+        falling = [self.fall_begin, self.fall_steps, self.hurried]
+        return [*nets, self.adam.state(), *numbers, *falling, self.rng]
 
     @classmethod
     def from_state(cls, state: State) -> "Course":
@@ -116,6 +118,7 @@ class Course:
         """Begin to lower the step size if there is only time for so few steps."""
         if self.fall_begin < 0 and steps_left < FALL * self.step:
             self._begin_fall(max(1, int(steps_left)))
+            self.hurried = True
 
     def _begin_fall(self, steps: int) -> None:
         self.fall_begin, self.fall_steps, self.since = self.step, steps, 0
@@ -162,10 +165,12 @@ class Trained(NamedTuple):
 
     decoder: Decoder
     score: float
+    hurried: bool  # whether more time would have led further
 
 
 TRAINED_FORM: Form[Trained] = Form(
-    lambda trained: [[*trained.decoder], trained.score], lambda state: Trained(Decoder(*state[0]), state[1])
+    lambda trained: [[*trained.decoder], trained.score, trained.hurried],
+    lambda state: Trained(Decoder(*state[0]), *state[1:]),
 )
 
 
@@ -187,9 +192,10 @@ class Trainer:
         try:
             self._train(course, rng, watch)
         except Stopped:
+            course.hurried = True
             if course.passes == 0:  # the average so far is all there is
                 course.best = course.average
-        return Trained(course.best, course.best_score)
+        return Trained(course.best, course.best_score, course.hurried)
 
     def _train(self, course: Course, rng: np.random.Generator, watch: Watch) -> None:
         pace = Pace(course.step)
