@@ -26,9 +26,11 @@ from tractable.benchmark.answer_tables import answers_grid, times_grid
 from tractable.benchmark.child import outcome
 from tractable.benchmark.children import COMMAND, Children
 from tractable.benchmark.contestants import contestant, contestants, published_names
+from tractable.benchmark.curve import ScoreCurve
+from tractable.benchmark.datasets import Tables
 from tractable.benchmark.grid import Grid
 from tractable.benchmark.likelihood_tables import likelihood_grid, wins_grid
-from tractable.benchmark.measure import measure
+from tractable.benchmark.measure import measure, new_rows
 from tractable.benchmark.memory import peak_memory
 from tractable.benchmark.picture import picture
 from tractable.benchmark.questions import PERCENTAGES, Answers, answer, choose, sampled_answer
@@ -37,11 +39,11 @@ from tractable.benchmark.runs import Measured
 from tractable.benchmark.significance import paired_p_value, verdict
 from tractable.circuit import Builder, Graph
 from tractable.cli import run
-from tractable.data import clinic, discrete_schema
+from tractable.data import Table, clinic, discrete_schema
 from tractable.learners import LEARNERS
 from tractable.networks import Network, compile_network
 from tractable.networks.gibbs.sampler import GibbsSampler
-from tractable.progress import Watch
+from tractable.progress import Progress, Watch
 from tractable.queries import log_conditional, log_prob
 
 Shell = pytest.CaptureFixture[str]
@@ -98,6 +100,35 @@ def fake_network(
         run.measured, nodes=None, edges=None, valid_ll=None, log_prob=[], features=1234, valid_pll=sum(logs)
     )
     return replace(run, measured=measured)
+
+
+def test_rows_that_were_not_seen_in_training_are_told_from_others() -> None:
+    schema = discrete_schema([2, 2])
+    seen = np.array([[0, 0], [0, 1], [0, 1]], dtype=np.float64)
+    test = np.array([[0, 1], [1, 1], [0, 0], [1, 0], [1, 1]], dtype=np.float64)
+    tables = Tables(Table(schema, seen), Table(schema, seen), Table(schema, test))
+    np.testing.assert_array_equal(new_rows(tables), [False, True, False, True, True])
+    whole = Tables(tables.train, tables.valid, tables.train)
+    assert not new_rows(whole).any()
+
+
+@pytest.mark.parametrize(("rows", "value"), [(3, -2.5), (3, -np.inf), (0, None), (None, None)])
+def test_figures_of_new_rows_are_kept(rows: int | None, value: float | None) -> None:
+    run = fake("acmn")
+    assert run.measured is not None
+    run = replace(run, measured=replace(run.measured, new_test_rows=rows, new_test_ll=value))
+    assert Run.from_json(run.to_json()) == run
+
+
+def test_the_curve_tells_when_the_score_was_near_its_last() -> None:
+    curve = ScoreCurve()
+    assert curve.settled_seconds is None
+    for score in (-200.0, None, -120.0, -100.4, -110.0, -100.0):
+        curve(Progress("learning", 1, None, score))
+        curve._begin -= 10.0  # ten seconds pass
+    settled = curve.settled_seconds
+    assert settled is not None
+    assert 30 <= settled < 40
 
 
 # ---- significance -------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
+from tractable.arrays import Bools
 from tractable.benchmark.conditional_measure import AnyMaker, measure_conditional
 from tractable.benchmark.contestants import NetworkContestant, contestant
+from tractable.benchmark.curve import ScoreCurve
 from tractable.benchmark.datasets import Tables
 from tractable.benchmark.inputs import with_inputs
 from tractable.benchmark.memory import peak_memory
@@ -34,7 +36,8 @@ def measure(job: Job) -> Measured:
     tables = job.dataset.tables()
     maker = contestant(job.learner, job.settings)
     _warm_up(maker)
-    watch = Watch(seconds=job.budget)
+    curve = ScoreCurve()
+    watch = Watch(curve, seconds=job.budget)
     wall, cpu = time.perf_counter(), time.process_time()
     model = maker.learn(tables, np.random.default_rng(job.seed), watch)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -49,6 +52,7 @@ def measure(job: Job) -> Measured:
         train_rows=len(tables.train),
         cpu_seconds=cpu,
         seconds=wall,
+        settled_seconds=curve.settled_seconds,
         **figures,
         peak_mb=peak_memory() / 2**20,
     )
@@ -57,13 +61,24 @@ def measure(job: Job) -> Measured:
 def circuit_figures(graph: Graph, tables: Tables, job: Job) -> dict[str, Any]:
     """The size of a circuit, its log-likelihoods, and its exact answers."""
     valid = np.average(log_prob(graph, tables.valid.values), weights=tables.valid.row_weights)
+    logs, is_new = log_prob(graph, tables.test.values), new_rows(tables)
     return {
         "nodes": graph.nodes,
         "edges": graph.edges,
         "valid_ll": float(valid),
-        "log_prob": log_prob(graph, tables.test.values).tolist(),
+        "log_prob": logs.tolist(),
+        "new_test_rows": int(is_new.sum()),
+        "new_test_ll": float(logs[is_new].mean()) if is_new.any() else None,
         "answers": ask(partial(answer, graph), tables.test, job.queries, job.seed),
     }
+
+
+def new_rows(tables: Tables) -> Bools:
+    """Which test rows do not occur among the training rows. Shape (rows,)."""
+    both = np.concatenate([tables.train.values, tables.test.values])
+    _, which = np.unique(both, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return ~np.isin(which[len(tables.train) :], which[: len(tables.train)])
 
 
 def network_figures(network: Network, tables: Tables, job: Job) -> dict[str, Any]:

@@ -82,6 +82,9 @@ class Measured:
     times: Times | None = None  # where targets were asked for given inputs
     parameters: int | None = None  # where targets were asked for given inputs
     metrics: dict[str, float] | None = None  # of predicted targets, where they were asked for given inputs
+    settled_seconds: float | None = None  # until the score was within half a percent of the last one
+    new_test_rows: int | None = None  # test rows that do not occur among the training rows
+    new_test_ll: float | None = None  # the mean log-likelihood of these
     valid_pll: float | None = None  # the mean log pseudo-likelihood of the validation rows, for a network
 
     @property
@@ -128,7 +131,7 @@ class Run:
         """The run on one line; the logarithm of zero is null."""
         told = asdict(self)
         if self.measured is not None:
-            for name in ("valid_ll", "valid_pll"):
+            for name in ("valid_ll", "valid_pll", "new_test_ll"):
                 value = getattr(self.measured, name)
                 told["measured"][name] = None if value is None else _round_logs([value])[0]
             told["measured"]["log_prob"] = _round_logs(self.measured.log_prob)
@@ -154,7 +157,9 @@ class Run:
 def _measured(told: dict[str, Any]) -> Measured:
     answers = [Answers(**(one | {"log_prob": _read_logs(one["log_prob"])})) for one in told["answers"]]
     score = "valid_ll" if told.get("features") is None else "valid_pll"
-    logs = {score: _read_logs([told[score]])[0], "log_prob": _read_logs(told["log_prob"])}
+    logs: dict[str, Any] = {score: _read_logs([told[score]])[0], "log_prob": _read_logs(told["log_prob"])}
+    if told.get("new_test_rows"):
+        logs["new_test_ll"] = _read_logs([told["new_test_ll"]])[0]
     times = None if told.get("times") is None else Times(**told["times"])
     return Measured(**(told | logs | {"answers": answers, "times": times}))
 
