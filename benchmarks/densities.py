@@ -7,7 +7,8 @@ categorical columns too. "best" is the learner of ours that has the highest like
 training rows when it learns from the others; it then learns from all of them. A cell is the mean log-density
 of test rows less that of the baseline, with the standard error of the mean over rows. On diamonds, where two
 rows would otherwise cost the baseline thousands of nats, the baseline and every learner without a background
-of its own get one percent of an independent one.
+of its own get one percent of an independent one. Tables of numbers alone also have the kernel density
+estimate of scikit-learn, whose bandwidth is chosen by five-fold cross-validation.
 
     python benchmarks/densities.py [--tables iris,wine] [--learners gaussian-mixture,naive-bayes] [--folds 5]
                                    [--budget 60] [--seed 0] [--json]
@@ -23,7 +24,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from density_baseline import background, baseline
+from density_baseline import background, baseline, kernel_density
 from density_tables import TABLES, MissingPackageError, Numbers, numbers
 
 from tractable.arrays import Floats
@@ -36,8 +37,9 @@ LEARNERS_SHOWN = "gaussian-mixture,naive-bayes,hidden-chow-liu,learnspn"
 WITH_BACKGROUND = ("diamonds",)  # tables on which everybody has a background
 HAVE_BACKGROUND = ("gaussian-mixture",)  # learners that have one anyway
 SHARE = 0.01  # of the background
+FEW_ROWS = 5_000  # of tables on which the kernel's bandwidth is searched for
 HELD_OUT = 6  # one row of so many chooses the best learner
-BEST = "best"
+BEST, KERNEL = "best", "kernel density"
 
 
 class Row(NamedTuple):
@@ -56,7 +58,9 @@ class Contest:
 
     def __init__(self, name: str, table: Numbers, learners: list[str], budget: float) -> None:
         self.name, self.table, self.learners, self.budget = name, table, learners, budget
-        self.logs: dict[str, list[Floats]] = {who: [] for who in ("baseline", BEST, *learners)}
+        kernel = [KERNEL] if table.numeric == len(table.schema) and len(table.values) < FEW_ROWS else []
+        self.others = [*kernel, BEST, *learners]
+        self.logs: dict[str, list[Floats]] = {who: [] for who in ("baseline", *self.others)}
         self.chosen: list[str] = []
         self.seconds: dict[str, list[float]] = {who: [] for who in learners}
 
@@ -64,6 +68,8 @@ class Contest:
         """Fit everybody to the training rows and score the test rows."""
         wide = background(train, test, self.table.numeric)
         found = {"baseline": baseline(train, test, self.table.numeric)}
+        if KERNEL in self.logs:
+            found[KERNEL] = kernel_density(train, test)
         for who in self.learners:
             start = time.perf_counter()
             found[who] = self._log_density(who, train, test, seed)
@@ -97,7 +103,7 @@ class Contest:
         """Means over all test rows."""
         base = np.concatenate(self.logs["baseline"])
         gain = {}
-        for who in (BEST, *self.learners):
+        for who in self.others:
             difference = np.concatenate(self.logs[who]) - base
             gain[who] = float(difference.mean()), float(difference.std() / np.sqrt(difference.size))
         seconds = {who: float(np.mean(times)) for who, times in self.seconds.items()}
@@ -117,10 +123,10 @@ def run_table(name: str, learners: list[str], folds: int, budget: float, seed: i
 
 def markdown(rows: list[Row]) -> str:
     """The results as a table, and what they come to."""
-    who = list(rows[0].gain)
+    who = list(dict.fromkeys(one for row in rows for one in row.gain))
     lines = [f"| | rows | baseline | {' | '.join(who)} |", "|---|--:|--:|" + "--:|" * len(who)]
     for row in rows:
-        cells = (f"{mean:+.2f} ± {error:.2f}" for mean, error in row.gain.values())
+        cells = (_cell(row.gain.get(one)) for one in who)
         lines.append(f"| {row.table} | {row.rows} | {row.baseline:.2f} | {' | '.join(cells)} |")
     best = [row.gain[BEST] for row in rows]
     level = sum(mean >= -error for mean, error in best)
@@ -128,6 +134,10 @@ def markdown(rows: list[Row]) -> str:
     lines.append("")
     lines.append(f"The best of ours is at least level on {level} of {len(rows)} tables, ahead on {ahead}.")
     return "\n".join(lines)
+
+
+def _cell(gain: tuple[float, float] | None) -> str:
+    return "" if gain is None else f"{gain[0]:+.2f} ± {gain[1]:.2f}"
 
 
 def options() -> argparse.Namespace:

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KernelDensity
 
 from tractable.arrays import Floats
 from tractable.data import Table
@@ -62,6 +64,13 @@ def baseline(train: Table, test: Table, numeric: int) -> Floats:
                 best, best_bic = mixture, mixture.bic(rows)
     assert best is not None
     return np.asarray(best.score_samples(_indicators(test, numeric)[0]))
+
+
+def kernel_density(train: Table, test: Table) -> Floats:
+    """Log-densities of test rows of numbers by a Gaussian kernel, its bandwidth by cross-validation."""
+    search = GridSearchCV(KernelDensity(), {"bandwidth": np.geomspace(0.05, 2.0, 30)}, cv=5)
+    search.fit(train.values)
+    return np.asarray(search.best_estimator_.score_samples(test.values))
 
 
 def background(train: Table, test: Table, numeric: int) -> Floats:
