@@ -1,6 +1,9 @@
 """Mixtures of components of one shape give the same answers as any other circuit."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +17,13 @@ from strategies import circuits
 from test_formats import ABOUT, assert_same_graph
 from test_learners import every_row
 from tractable.circuit import Builder, Graph, mixture
+from tractable.circuit.members import mixture_members
 from tractable.circuit.shapes import shared_shape
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.engine import shared, sweep
 from tractable.engine.shape_terms import shape_program
 from tractable.formats import Document, graph_tensors, read_circuit, write_circuit
+from tractable.formats.tract_members import join_members
 
 MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2)),
                 Variable("x", "real"), Variable("n", "count")))  # fmt: skip
@@ -163,11 +168,11 @@ def damage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("damage")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_a_damaged_shape_is_refused_by_one_line(damage: Path, data: st.DataObject) -> None:
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), stacked=st.booleans())
+def test_a_damaged_shape_is_refused_by_one_line(damage: Path, data: st.DataObject, stacked: bool) -> None:
     path = damage / "m.tract"
-    write_circuit(Document(discrete_mixture(9), ABOUT), path)
+    write_circuit(Document(stack() if stacked else discrete_mixture(9), ABOUT), path)
     with safe_open(path, framework="np") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         metadata = file.metadata()
@@ -178,10 +183,86 @@ def test_a_damaged_shape_is_refused_by_one_line(damage: Path, data: st.DataObjec
             data.draw(st.integers(0, flat.size - 1)),
             data.draw(st.sampled_from([-100, -1, 1, 100])),
         )
-        flat[place] = np.array(int(flat[place]) + change).astype(flat.dtype)
+        old = int(flat[place]) if np.isfinite(flat[place]) else 0
+        flat[place] = np.array(old + change).astype(flat.dtype)
     else:
         tensors[name] = flat[:-1]
     save_file(tensors, path, metadata=metadata)
     with pytest.raises(ValueError, match=r"m\.tract: ") as fault:
         read_circuit(path)
     assert "\n" not in str(fault.value)
+
+
+# ---- mixtures of several circuits, some of which have components of one shape --------------------------
+
+
+def stack(seed: int = 0) -> Graph:
+    """A mixture of two mixtures of one shape and of a single component."""
+    parts = [mixed_mixture(12, seed, 0.3), mixed_mixture(1, seed + 1), mixed_mixture(9, seed + 2)]
+    return mixture(parts, [0.5, 0.2, 0.3])
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 1000))
+def test_a_stack_has_the_values_of_the_general_sweep(seed: int) -> None:
+    graph, rows = stack(seed), rows_of(seed)
+    assert shape_program(graph) is None
+    members = mixture_members(graph)
+    assert members is not None
+    assert [shape_program(one) is not None for one in members.graphs] == [True, False, True]
+    np.testing.assert_allclose(
+        shared.log_values(graph, rows), sweep.log_values(graph, rows), rtol=1e-10, atol=1e-10
+    )
+
+
+def test_members_are_put_together_to_the_same_circuit() -> None:
+    graph = stack()
+    members = mixture_members(graph)
+    assert members is not None
+    assert_same_graph(join_members(members), graph)
+
+
+def test_members_that_share_nodes_are_left_together() -> None:
+    builder = Builder(discrete_schema([2, 2]))
+    shared_leaf = builder.leaf("bernoulli", 1, [0.3])
+    both = [builder.product([builder.leaf("bernoulli", 0, [x]), shared_leaf]) for x in (-1.0, 1.0)]
+    builder.sum(both, np.log([0.4, 0.6]))
+    assert mixture_members(builder.freeze()) is None
+    assert mixture_members(mixed_mixture(1, 0)) is None
+
+
+def test_a_file_of_a_stack_stores_its_members(tmp_path: Path) -> None:
+    graph, path = stack(), tmp_path / "m.tract"
+    write_circuit(Document(graph, ABOUT), path)
+    with safe_open(path, framework="np") as file:
+        names = set(file.keys())
+    assert {"members.log_weight", "member.0.shape.root", "member.1.child", "member.2.shape.root"} <= names
+    assert "child" not in names
+    document = read_circuit(path)
+    assert_same_graph(graph, document.graph)
+    assert document.about == ABOUT
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda header: header.update(members=3), "not a list"),
+        (lambda header: header["members"].pop(), "does not belong here"),
+        (lambda header: header["members"][1].update(members=[{}]), "members of its own"),
+        (lambda header: header["members"][1].update(families=["odd"] * 9), "is missing"),
+        (lambda header: header["members"].append({"families": []}), "weights of 4 members"),
+    ],
+)
+def test_a_header_that_does_not_fit_the_members_is_refused(
+    change: Callable[[dict[str, Any]], None], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.tract"
+    write_circuit(Document(stack(), ABOUT), path)
+    with safe_open(path, framework="np") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        metadata = file.metadata()
+    header = json.loads(metadata["circuit"])
+    change(header)
+    save_file(tensors, path, metadata=metadata | {"circuit": json.dumps(header)})
+    with pytest.raises(ValueError, match=words):
+        read_circuit(path)

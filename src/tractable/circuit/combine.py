@@ -39,6 +39,11 @@ def mixture(graphs: Sequence[Graph], weights: Sequence[float] | Floats | None = 
     return _join(schema, graphs, SUM, logs - np.array([_log_scale(g) for g in graphs]))
 
 
+def sum_circuits(graphs: Sequence[Graph], log_weights: Floats) -> Graph:
+    """The sum of circuits over the same columns, with weights as they are; nodes come circuit by circuit."""
+    return _join(graphs[0].schema, graphs, SUM, log_weights)
+
+
 def product(graphs: Sequence[Graph]) -> Graph:
     """The circuit in which the columns of each circuit are independent of those of all others.
 

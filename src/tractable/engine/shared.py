@@ -1,11 +1,14 @@
 """Log-values of circuits, in the fastest way that there is for each.
 
-A large mixture of components of one shape is evaluated for all components at the same time; all other
-circuits, and all other questions, go the way of `sweep.py`.
+A large mixture of components of one shape is evaluated for all components at the same time, also as a member
+of a mixture of several circuits; all other circuits, and all other questions, go the way of `sweep.py`.
 """
+
+import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit.graph import Graph
+from tractable.circuit.members import Members, mixture_members
 from tractable.engine import sweep
 from tractable.engine.inputs import Regions
 
@@ -29,4 +32,26 @@ def log_values(
         program = shape_program(graph)
         if program is not None:
             return shape_log_values(program, rows, threads)
+        members = _members(graph)
+        if members is not None:
+            return _mixed(members, rows, threads)
     return sweep.log_values(graph, rows, regions, maximise=maximise, best=best, threads=threads)
+
+
+def _members(graph: Graph) -> Members | None:
+    """The members of a mixture, if some of them have components of one shape."""
+    from tractable.engine.shape_terms import shape_program
+
+    members = mixture_members(graph)
+    if members is None:
+        return None
+    large = (member for member in members.graphs if member.edges >= MANY_EDGES)
+    return members if any(shape_program(member) is not None for member in large) else None
+
+
+def _mixed(members: Members, rows: Floats, threads: int | None) -> Floats:
+    """The log-values of a mixture, member by member."""
+    answer = np.full(len(rows), -np.inf)
+    for member, weight in zip(members.graphs, members.log_weight.tolist(), strict=True):
+        np.logaddexp(answer, weight + log_values(member, rows, threads=threads), out=answer)
+    return answer

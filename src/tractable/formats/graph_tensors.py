@@ -1,7 +1,7 @@
 """The arrays of a circuit by name, and back, as `.tract` files hold circuits and those inside networks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,10 +9,13 @@ from tractable.arrays import AnyArray
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
-from tractable.formats.sealed import Tensors
+from tractable.formats.sealed import Tensors, below
 from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
 from tractable.leaves.output import Network, NetworkOutput
+
+if TYPE_CHECKING:
+    from tractable.circuit.members import Members
 
 MANY_NODES = 10_000  # of a circuit for which it is worth to store a shape once
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
@@ -38,15 +41,22 @@ class Blocks(NamedTuple):
     families: list[Any]
     together: list[Any]  # of leaves over several columns
     gates: int
+    members: Sequence[Any] = ()  # what is said of each member of a mixture that is stored by members
 
 
 def graph_tensors(graph: Graph) -> Tensors:
     """The arrays of a circuit by name."""
-    return _shape_tensors(graph) or _tensors(graph)
+    return _shape_tensors(graph) or _member_tensors(graph) or _tensors(graph)
 
 
 def plain_blocks(graph: Graph) -> dict[str, Any]:
-    """What a header says of the leaves: their families, and the number of blocks of gates."""
+    """What a header says of the leaves: their families, the number of blocks of gates, those of members."""
+    members = _members(graph)
+    inside = {} if members is None else {"members": [_plain_leaves(one) for one in members.graphs]}
+    return _plain_leaves(graph) | inside
+
+
+def _plain_leaves(graph: Graph) -> dict[str, Any]:
     joints = [block.family.name for block in graph.joints]
     return (
         {"families": [block.family.name for block in graph.leaves]}
@@ -70,7 +80,10 @@ def read_blocks(entries: Mapping[str, Any], tensors: Tensors) -> Blocks:
     gates = entries.get("gates", 0)
     if type(gates) is not int or not 0 <= gates <= len(tensors):
         raise ValueError("the number of blocks of gates is not a number")
-    return Blocks(families, together, gates)
+    members = entries.get("members", [])
+    if not isinstance(members, list) or not all(isinstance(one, dict) for one in members):
+        raise ValueError("the members of the mixture are not a list")
+    return Blocks(families, together, gates, members)
 
 
 def graph_from_tensors(
@@ -83,6 +96,8 @@ def graph_from_tensors(
     """
     if len(networks) != blocks.families.count(NetworkOutput.name):
         raise ValueError("the networks are not a list with one for each block of their outputs")
+    if blocks.members:
+        return _read_members(tensors, schema, blocks.members)
     if "shape.root" in tensors and not (blocks.together or blocks.gates or networks):
         return _read_shape(tensors, schema, blocks.families)
     _check_names(tensors, blocks)
@@ -92,6 +107,26 @@ def graph_from_tensors(
     joints = tuple(_joint(tensors, number, family) for number, family in enumerate(blocks.together))
     gated = tuple(_gates(tensors, number) for number in range(blocks.gates))
     return Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
+
+
+def _read_members(tensors: Tensors, schema: Schema, plain: Sequence[Any]) -> Graph:
+    """The circuit of a file that stores the members of a mixture."""
+    from tractable.circuit.members import Members
+    from tractable.formats.tract_members import WEIGHTS, join_members
+
+    inside = [below(tensors, f"member.{i}.") for i in range(len(plain))]
+    taken = {f"member.{i}.{name}" for i, own in enumerate(inside) for name in own}
+    _compare_names({name: tensors[name] for name in tensors if name not in taken}, {WEIGHTS})
+    weights = _tensor(tensors, WEIGHTS, np.float64, 1)
+    if weights.size != len(plain):
+        raise ValueError(f"there are {weights.size} weights of {len(plain)} members")
+    graphs = []
+    for one, own in zip(plain, inside, strict=True):
+        blocks = read_blocks(one, own)
+        if blocks.members:
+            raise ValueError("a member of the mixture has members of its own")
+        graphs.append(graph_from_tensors(own, schema, blocks))
+    return join_members(Members(tuple(graphs), weights))
 
 
 def _read_shape(tensors: Tensors, schema: Schema, families: list[Any]) -> Graph:
@@ -127,6 +162,30 @@ def _shape_tensors(graph: Graph) -> Tensors | None:
     from tractable.formats.tract_shapes import shape_tensors
 
     return shape_tensors(graph)
+
+
+def _members(graph: Graph) -> "Members | None":
+    """The members as which a large mixture is stored; None for other circuits."""
+    if graph.nodes < MANY_NODES:
+        return None
+    from tractable.circuit.shapes import shared_shape
+    from tractable.formats.tract_members import stored_members
+
+    return stored_members(graph) if shared_shape(graph) is None else None
+
+
+def _member_tensors(graph: Graph) -> Tensors | None:
+    """The arrays of a large mixture that is stored by members; None for other circuits."""
+    members = _members(graph)
+    if members is None:
+        return None
+    from tractable.formats.tract_members import WEIGHTS
+
+    return {WEIGHTS: members.log_weight} | {
+        f"member.{i}.{name}": array
+        for i, one in enumerate(members.graphs)
+        for name, array in (_shape_tensors(one) or _tensors(one)).items()
+    }
 
 
 def _check_names(tensors: Tensors, blocks: Blocks) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from tractable.circuit.graph import Graph
 from tractable.formats.check import check_circuit
 from tractable.formats.graph_tensors import graph_from_tensors, graph_tensors, plain_blocks, read_blocks
-from tractable.formats.sealed import Tensors
+from tractable.formats.sealed import Tensors, below
 from tractable.leaves.output import Network, NetworkOutput
 from tractable.leaves.perceptron import Committee, Layer, Perceptron
 
@@ -54,7 +54,7 @@ def read_networks(plain: Any, tensors: Tensors) -> tuple[list[Network], Tensors]
     """
     if not isinstance(plain, list):
         raise ValueError("the networks are not a list with one for each block of their outputs")
-    inside = [_below(tensors, f"network.{i}.") for i in range(len(plain))]
+    inside = [below(tensors, f"network.{i}.") for i in range(len(plain))]
     taken = {f"network.{i}.{name}" for i, own in enumerate(inside) for name in own}
     networks = [_read_network(i, one, own) for i, (one, own) in enumerate(zip(plain, inside, strict=True))]
     return networks, {name: array for name, array in tensors.items() if name not in taken}
@@ -132,7 +132,7 @@ def _check_plain(number: int, network: Any) -> None:
 def _read_committee(plain: Mapping[str, Any], tensors: Tensors) -> Committee:
     names = [f"{m}." for m in range(plain["members"])]
     _check_belonging(tensors, names)
-    return Committee(tuple(_read_layers(plain, _below(tensors, name)) for name in names))
+    return Committee(tuple(_read_layers(plain, below(tensors, name)) for name in names))
 
 
 def _read_circuits(plain: Mapping[str, Any], tensors: Tensors) -> Network:
@@ -140,10 +140,10 @@ def _read_circuits(plain: Mapping[str, Any], tensors: Tensors) -> Network:
 
     circuits = [f"circuit.{k}." for k in range(len(plain["circuits"]))]
     _check_belonging(tensors, ["features.", "weights", *circuits])
-    perceptron = _read_layers(plain, _below(tensors, "features."))
+    perceptron = _read_layers(plain, below(tensors, "features."))
     graphs = []
     for entries, name in zip(plain["circuits"], circuits, strict=True):
-        own = _below(tensors, name)
+        own = below(tensors, name)
         graphs.append(graph_from_tensors(own, feature_schema(perceptron.outputs), read_blocks(entries, own)))
         check_circuit(graphs[-1])
     return FeatureCircuits(perceptron, tuple(graphs), _numbers(tensors, "weights"))
@@ -157,11 +157,6 @@ def _read_layers(plain: Mapping[str, Any], tensors: Tensors) -> Perceptron:
         for k, operator in enumerate(operators)
     )
     return Perceptron(tuple(plain["columns"]), tuple(plain["states"]), layers)
-
-
-def _below(tensors: Tensors, prefix: str) -> Tensors:
-    """The tensors whose names begin so, by the rest of their names."""
-    return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
 
 
 def _check_belonging(tensors: Tensors, known: list[str]) -> None:

@@ -45,3 +45,8 @@ def open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
     except Exception as error:  # the library reports damage by many types of exception
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"the file is damaged or cut short ({reason})") from None
+
+
+def below(tensors: Tensors, prefix: str) -> Tensors:
+    """The tensors whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
