@@ -16,9 +16,15 @@ from tractable.conditional.trees.regression import Effort, Penalty, fit_regressi
 from tractable.conditional.trees.rows import RegressionRows
 
 STRENGTHS = (3.0, 30.0)  # L2 penalties of the distance from the generative weights
+ROWS_AN_INPUT = 50  # from which on rows are many
 PSEUDO_ROWS = 1.0  # of each state, with the mean of all rows
 LEAST_VARIANCE = 0.01  # of a standardised input, given the target
 FIT = Effort(4, 1e-3)
+
+
+def are_few(rows: RegressionRows) -> bool:
+    """Whether rows are so few that a generative model may help."""
+    return rows.total < ROWS_AN_INPUT * (rows.x.shape[1] - 1)
 
 
 def hybrid_regressions(

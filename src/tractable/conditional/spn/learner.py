@@ -59,8 +59,8 @@ class ConditionalSPNLearner(ConditionalLearner):
         (0.03, 0.1, 0.3),
         "Shares of the weights of a generative model, in which inputs are independent given the target, that"
         " each target's first regression may be drawn to instead of zero, if that suits the validation rows"
-        " better: a mixture of generative and discriminative learning for few rows. None for purely"
-        " discriminative regressions.",
+        " better: a mixture of generative and discriminative learning where there are fewer than 50 rows for"
+        " each feature of the inputs. None for purely discriminative regressions.",
         at_least=0,
         optional=True,
     )

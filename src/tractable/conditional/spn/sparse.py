@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.conditional.spn.generative import hybrid_regressions
+from tractable.conditional.spn.generative import are_few, hybrid_regressions
 from tractable.conditional.trees.regression import Effort, Penalty, fit_regression, log_probs
 from tractable.conditional.trees.rows import RegressionRows
 from tractable.conditional.trees.tree import ConditionalTree, Prior
@@ -50,7 +50,7 @@ def sparse_regressions(
             line for power in POWERS for line in _path(rows, j, (first[0], plain.means[j]), penalties, power)
         ]
         paths.append([first, *found])
-        if held is not None:
+        if held is not None and are_few(rows):
             paths[-1] += hybrid_regressions(rows, j, first[0], shares)
     best = np.full(len(paths), 1 + (len(penalties) - 1) // 2)
     if held is not None:
