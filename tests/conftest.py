@@ -1,6 +1,7 @@
 """What all tests share: what a learner needs that not every machine has, and how much `auto` tries."""
 
 import os
+import signal
 
 import pytest
 
@@ -8,6 +9,10 @@ import pytest
 # is imported.
 for library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# A shell starts what runs in its background with interrupts ignored, and tests interrupt themselves.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEEDS_TORCH = "gaclearn"
 AUTO = {"auto", "AutoTractable"}  # as a learner and as an estimator
