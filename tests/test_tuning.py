@@ -561,6 +561,9 @@ def test_the_table_shows_each_trial_and_marks_the_best() -> None:
 
 def test_conditional_models_are_compared_by_their_targets() -> None:
     found = tr.tune("mctbn", TRAIN, VALID, trials=2, targets=["cough"])
+    assert told(tr.tune("mctbn", TRAIN, VALID, trials=2, targets="cough")) == told(found)
+    with pytest.raises(ValueError, match="'caugh'"):
+        tr.tune("mctbn", TRAIN, VALID, trials=2, targets="caugh")
     rows = found.circuit.log_prob(VALID)
     assert found.best.score == pytest.approx(float(rows.mean()))
     assert len(found.circuit.schema.targets) == 1

@@ -81,18 +81,23 @@ def _conditional_network(
     joint, roles = tables
     maker = Contestant(EACMNLearner.name, learner.structure_learner(), ())
     graph, before = _joint(maker, joint, replace(job, learner=maker.name), warm_up)
-    watch, rng = Watch(seconds=job.budget), np.random.default_rng(job.seed)
-    wall, cpu = time.perf_counter(), time.process_time()
-    graph = learner.fit_weights(graph, roles.train, rng, roles.valid, watch)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    finished = before.finished and not watch.should_stop()
-    return graph, LearningCost(finished, before.cpu_seconds + cpu, before.seconds + wall)
+    fitted, after = _timed(
+        lambda rng, watch: learner.fit_weights(graph, roles.train, rng, roles.valid, watch), job
+    )
+    finished = before.finished and after.finished
+    seconds = before.seconds + after.seconds
+    return fitted, LearningCost(finished, before.cpu_seconds + after.cpu_seconds, seconds)
 
 
 def _learn(maker: AnyMaker, tables: Tables, job: Job) -> tuple[Graph, LearningCost]:
+    return _timed(lambda rng, watch: maker.learn(tables, rng, watch), job)
+
+
+def _timed(work: Callable[[np.random.Generator, Watch], Graph], job: Job) -> tuple[Graph, LearningCost]:
+    """The circuit that work with the seed and the budget of a job leads to, and what it cost."""
     watch = Watch(seconds=job.budget)
     wall, cpu = time.perf_counter(), time.process_time()
-    graph = maker.learn(tables, np.random.default_rng(job.seed), watch)
+    graph = work(np.random.default_rng(job.seed), watch)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return graph, LearningCost(not watch.should_stop(), cpu, wall)
 

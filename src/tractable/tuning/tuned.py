@@ -55,7 +55,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     storage: File | None = None,
     output: File | None = None,
     settings: Mapping[str, Any] | None = None,
-    targets: Sequence[str] | None = None,
+    targets: str | Sequence[str] | None = None,
     jobs: int = 1,
     unseen: Literal["share", "error"] = "share",
     random_state: int = 0,
@@ -86,7 +86,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
         The file of the best model so far; beside `storage` unless given.
     settings : mapping, optional
         Settings that are fixed, not searched.
-    targets : sequence of str, optional
+    targets : str or sequence of str, optional
         For a learner of conditional models: the columns to predict from all others. Its models are compared
         by the log-likelihood of these columns given the others.
     jobs : int
@@ -130,7 +130,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
             return _search(problem, frame_kind(train), _place(output, storage), journal, watch, plan)
 
 
-def _with_roles(kind: type[CircuitLearner], table: Table, targets: Sequence[str] | None) -> Table:
+def _with_roles(kind: type[CircuitLearner], table: Table, targets: str | Sequence[str] | None) -> Table:
     """The table with the roles that a learner needs: of targets and inputs, or of a joint model.
 
     Raises:
@@ -140,7 +140,8 @@ def _with_roles(kind: type[CircuitLearner], table: Table, targets: Sequence[str]
         return table
     if not issubclass(kind, ConditionalLearner):
         raise ValueError(f"{kind.name} learns a joint model of all columns: it takes no targets")
-    return replace(table, schema=table.schema.with_targets(table.schema.columns(targets)))
+    names = [targets] if isinstance(targets, str) else targets
+    return replace(table, schema=table.schema.with_targets(table.schema.columns(names)))
 
 
 def _search(
