@@ -106,7 +106,7 @@ def make_move(tree: SelectiveTree, move: tuple[Any, ...]) -> None:
 
 def gains(candidates: Candidates) -> dict[Inner, float]:
     """What the best change of each node gains."""
-    return {node: found.score for node, found in candidates._best.items()}
+    return {node: found.score for node in candidates._newest if (found := candidates.best_of(node))}
 
 
 def form_of(node: Node) -> Form:

@@ -1,44 +1,76 @@
 """The changes that could be made next to a selective tree, with what each would gain."""
 
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
 import numpy as np
 
+from tractable.learners.selective.kernels import SUM_EDGE
 from tractable.learners.selective.merges import Change, Merge, Merges
-from tractable.learners.selective.nodes import Decision, Inner, Node, Product, walk
+from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, walk
 from tractable.learners.selective.splits import Price, Split, Splits, Ties, cost_and_edges
 from tractable.learners.selective.tree import SelectiveTree, Swap, removed_nodes
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
+class _Entry(NamedTuple):
+    """A place in the queue; the entries of a node but its newest one are out of date."""
+
+    loss: float  # minus what the change gains or, while no change is known, could gain at most
+    number: int  # no two entries have the same
+    node: Inner
+    change: Split | Merge | None
+
+
 class Candidates:
     """The best split of each product and the best merge of each decision.
 
-    They are cached: a change concerns the nodes that it makes and those above it, and no other is scored
-    anew.
+    No change gains more than the whole log-likelihood and cost of its node. Nodes wait in a queue with that
+    bound, and their changes are scored only when they come first: most nodes of a large tree have few rows
+    and never do. Scores are kept, and a change makes those of the nodes above it out of date and no others.
     """
 
     def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int, ties: Ties | None = None) -> None:
         self.tree, self.penalty, self._max_edges = tree, penalty, max_edges
         self._ties = ties or Ties(np.zeros(tree.forming.slots.column.size), 1.0)
         self._least = ROUNDING * max(1.0, float(tree.forming.rows.weights.sum()))
-        self._splits: dict[Product, Splits] = {}
+        self._splits: dict[Product, Splits] = {}  # of the products that were scored
         self._merges: dict[Decision, Merges] = {}
-        self._best: dict[Inner, Split | Merge] = {}
+        self._newest: dict[Inner, int] = {}  # the number of each node's entry that counts
+        self._queue: list[_Entry] = []
+        self._numbers = count()
         self._add(tree.root)
 
     def best(self) -> Split | Merge | None:
         """The change that gains most, if any gains at all."""
         room = self._price().edges
-        while self._best:
-            node: Inner = max(self._best, key=lambda node: self._best[node].score)
-            found = self._best[node]
-            if found.edges <= room:
-                return found
-            self._score(node)  # it was found when more edges were allowed
+        while self._queue:
+            _, number, node, change = self._queue[0]
+            is_newest = self._newest.get(node) == number
+            if is_newest and change is not None and change.edges <= room:
+                return change
+            heappop(self._queue)
+            if is_newest:  # not scored yet, or when more edges were allowed
+                found = self.best_of(node)
+                if found is not None:
+                    self._enqueue(node, -found.score, found)
         return None
 
+    def best_of(self, node: Inner) -> Split | Merge | None:
+        """The best change of one node, if any gains."""
+        price = self._price()
+        if isinstance(node, Product):
+            if node not in self._splits:
+                self._splits[node] = Splits(node, self.tree)
+            return self._splits[node].best(price)
+        if node not in self._merges:
+            self._merges[node] = Merges(node, self.tree.forming.rows)
+        return self._merges[node].best(price)
+
     def make(self, change: Split | Merge) -> Swap:
-        """Change the tree, and score anew what this concerns."""
+        """Change the tree, and let the scores that this concerns be computed anew."""
         what = change[:-2]
         swap = self.tree.split(*what) if isinstance(change, Split) else self.tree.merge(*what)
         for node in removed_nodes(swap):
@@ -50,56 +82,55 @@ class Candidates:
         return swap
 
     def lower_penalty(self, penalty: float) -> None:
-        """Score all changes anew with another penalty."""
+        """Let all changes be scored anew with another penalty."""
         self.penalty = penalty
-        for product in self._splits:
-            self._score(product)
-        for decision in self._merges:
-            self._score(decision)
+        nodes, self._queue = list(self._newest), []
+        for node in nodes:
+            self._newest[node] = number = next(self._numbers)
+            self._queue.append(_Entry(-self._bound(node), number, node, None))
+        heapify(self._queue)
 
     def _price(self) -> Price:
         edges = cost_and_edges(self.tree.root.size)[1]
         return Price(self.penalty, self._least, float(self._max_edges - edges), self._ties)
 
-    def _score(self, node: Inner) -> None:
-        price = self._price()
-        if isinstance(node, Product):
-            found: Split | Merge | None = self._splits[node].best(price)
-        else:
-            found = self._merges[node].best(price)
-        self._best.pop(node, None)
-        if found is not None:
-            self._best[node] = found
+    def _bound(self, node: Inner) -> float:
+        """What no change of a node can gain more than: no log-likelihood is above zero, and no cost below.
+
+        A change may also join the node to its parent, which saves the edge between them.
+        """
+        return self.penalty * cost_and_edges(node.size + SUM_EDGE)[0] - node.log_likelihood
+
+    def _enqueue(self, node: Inner, loss: float, change: Split | Merge | None) -> None:
+        self._newest[node] = number = next(self._numbers)
+        heappush(self._queue, _Entry(loss, number, node, change))
 
     def _forget(self, node: Node) -> None:
         if isinstance(node, Product):
             self._splits.pop(node, None)
-            self._best.pop(node, None)
+            self._newest.pop(node, None)
         elif isinstance(node, Decision):
             self._merges.pop(node, None)
-            self._best.pop(node, None)
+            self._newest.pop(node, None)
 
     def _add(self, top: Node) -> None:
         """Take in all nodes from one down that are not known yet."""
         for node in walk([top]):
-            if isinstance(node, Product) and node not in self._splits:
-                self._splits[node] = Splits(node, self.tree)
-                self._score(node)
-            elif isinstance(node, Decision) and node not in self._merges:
-                self._merges[node] = Merges(node, self.tree.forming.rows)
-                self._score(node)
+            if not isinstance(node, Marginal) and node not in self._newest:
+                self._enqueue(node, -self._bound(node), None)
 
     def _follow(self, swap: Swap) -> None:
-        """Score anew what is above a change."""
+        """Let what is above a change be scored anew."""
         change = Change(swap, self.tree.forming.rows)
         node: Inner | None = swap.parent
         below: Node = swap.new
         if isinstance(node, Product):
-            self._splits[node] = Splits(node, self.tree)
+            self._splits.pop(node, None)  # it has other factors now
         while node is not None:
             if isinstance(node, Decision):
                 place = [child is below for child in node.children].index(True)
-                self._merges[node].follow(change, place)
+                if node in self._merges:
+                    self._merges[node].follow(change, place)
                 change.pass_decision(node, place)
-            self._score(node)
+            self._enqueue(node, -self._bound(node), None)
             below, node = node, node.parent

@@ -1,11 +1,19 @@
 """Copies of parts of a selective tree for other rows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from tractable.arrays import Floats
+import numpy as np
+
+from tractable.arrays import Floats, Ints
+from tractable.learners.selective.filling import fill
 from tractable.learners.selective.forming import Forming
-from tractable.learners.selective.nodes import Decision, Marginal, Node, Product, Reach, States, Sum
+from tractable.learners.selective.kernels import Codes
+from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach, States, Sum
+
+NO_ROWS: Codes = np.zeros(0, dtype=np.int32)  # of nodes that are not filled yet
+NO_SCORES: Floats = np.zeros(0)
+NO_SLOTS: Ints = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +28,6 @@ class Revision:
         """The states that a marginal or a child of a decision has in the copy."""
         return self.revise(states) if column == self.column else states
 
-    def model(self, forming: Forming, node: Sum) -> Floats:
-        """What the copy of a sum is shrunk towards: the original, unless that has fewer rows."""
-        return node.prior if self.has_more_rows else forming.state_weights(node)
-
 
 def keep_states(column: int, kept: States) -> Revision:
     """Dismiss all other states of a column."""
@@ -35,53 +39,72 @@ def add_states(column: int, more: States) -> Revision:
     return Revision(column, lambda states: tuple(sorted((*states, *more))), has_more_rows=True)
 
 
-@dataclass(eq=False, slots=True)
-class _Copied:
-    """A node that is being copied for some rows."""
-
-    node: Node
-    reach: Reach
-    children: list["_Copied"] = field(default_factory=list)
-    parts: list[States] = field(default_factory=list)
-    made: Node | None = None
-
-
 def copy_tree(forming: Forming, node: Node, reach: Reach, revision: Revision) -> Node:
-    """A copy of a subtree for other rows; nodes with a single child are replaced by it."""
-    plan = [_Copied(node, reach)]
-    for each in plan:  # grows while it is read, since a recursion would exhaust the stack in deep trees
-        each.children = _children(forming, each, revision)
-        plan.extend(each.children)
-    for each in reversed(plan):
-        each.made = _make(forming, each, revision)
-    assert plan[0].made is not None
-    return plan[0].made
+    """A copy of a subtree for other rows; nodes with a single child are replaced by it.
+
+    The structure is copied node by node, and everything that is known of the nodes is then counted for all of
+    them at once. A sum is shrunk towards the original or, if that has fewer rows, to what that is shrunk to.
+    """
+    copy, originals = _copy_structure(node, revision)
+    fill(forming, copy, originals, reach, inherits_counts=not revision.has_more_rows)
+    return copy
 
 
-def _children(forming: Forming, each: _Copied, revision: Revision) -> list[_Copied]:
-    """The children that a copy has, with their rows."""
-    node = each.node
+def _copy_structure(node: Node, revision: Revision) -> tuple[Node, dict[Node, Sum]]:
+    """The nodes of a copy without anything that is counted, and the original of each sum."""
+    plan: list[tuple[Node, Sequence[Node], list[States]]] = []
+    found = [node]
+    for each in found:  # grows while it is read, since a recursion would exhaust the stack in deep trees
+        children, parts = _kept_children(each, revision)
+        found.extend(children)
+        plan.append((each, children, parts))
+    made: dict[Node, Node] = {}
+    originals: dict[Node, Sum] = {}
+    for each, children, parts in reversed(plan):
+        below = [made.pop(child) for child in children]
+        made[each] = copy = below[0] if len(below) == 1 else _copy_node(each, below, parts, revision)
+        if not isinstance(each, Product) and len(below) != 1:
+            originals[copy] = each
+    return made[node], originals
+
+
+def _kept_children(node: Node, revision: Revision) -> tuple[Sequence[Node], list[States]]:
+    """The children that are not dismissed, and the states of each child of a decision."""
     if isinstance(node, Marginal):
-        return []
+        return (), []
     if isinstance(node, Product):
-        return [_Copied(child, each.reach) for child in node.children]
-    parts = [revision.states(node.column, part) for part in node.parts]
+        return node.children, []
+    if node.column != revision.column:
+        return node.children, node.parts
+    parts = [revision.revise(part) for part in node.parts]
     left = [(child, part) for child, part in zip(node.children, parts, strict=True) if part]
-    if len(left) == 1:
-        return [_Copied(left[0][0], each.reach)]
-    each.parts = [part for _, part in left]
-    return [_Copied(child, forming.reach_with(each.reach, node.column, part)) for child, part in left]
+    return [child for child, _ in left], [part for _, part in left]
 
 
-def _make(forming: Forming, each: _Copied, revision: Revision) -> Node:
-    node = each.node
+def _copy_node(node: Node, below: list[Node], parts: list[States], revision: Revision) -> Node:
+    """A node like another one with other children; what should be joined to it is."""
     if isinstance(node, Marginal):
         states = revision.states(node.column, node.states)
-        return forming.marginal(node.column, states, each.reach, revision.model(forming, node))
-    below = [child.made for child in each.children if child.made is not None]
-    if len(below) == 1:
-        return below[0]
+        return Marginal(
+            NO_ROWS, NO_ROWS, slots=node.slots, held_out=NO_SCORES,
+            column=node.column, states=states, prior=node.prior,
+        )  # fmt: skip
     if isinstance(node, Product):
-        return forming.product(below)
-    inner = [child for child in below if isinstance(child, Decision | Product)]
-    return forming.decision(node.column, inner, each.parts, revision.model(forming, node))
+        factors: list[Sum] = []
+        for child in below:
+            factors += child.children if isinstance(child, Product) else [child]
+        return Product(NO_ROWS, NO_ROWS, slots=node.slots, held_out=NO_SCORES, children=factors)
+    children: list[Inner] = []
+    states_below: list[States] = []
+    for inner, part in zip(below, parts, strict=True):
+        assert not isinstance(inner, Marginal)  # a child of a decision is over two columns or more
+        if isinstance(inner, Decision) and inner.column == node.column:
+            children += inner.children
+            states_below += inner.parts
+        else:
+            children.append(inner)
+            states_below.append(part)
+    return Decision(
+        NO_ROWS, NO_ROWS, slots=node.slots, held_out=NO_SCORES,
+        column=node.column, children=children, parts=states_below, prior=node.prior, line=0, own=NO_SLOTS,
+    )  # fmt: skip

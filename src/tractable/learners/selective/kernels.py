@@ -40,9 +40,9 @@ class Scores(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The factors of a product that have more than one state."""
+    """The factors of a product; those with a single state count as one."""
 
-    lines: Ints  # (factors,)
+    lines: Ints  # (factors,) the last one is zero if there are factors with a single state
     slots: Ints  # of the columns of all factors
     own: Ints  # (slots,) the line of the factor that each belongs to
     held: Floats  # (slots + 1,) the weight of the rows with each slot, and of all rows
@@ -60,7 +60,8 @@ class Shape(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _x_log_x(x: float) -> float:
+def x_log_x(x: float) -> float:
+    """The number times its logarithm; zero at zero."""
     return x * np.log(x) if x > 0.0 else 0.0
 
 
@@ -95,20 +96,20 @@ def conditioning_gains(table: Floats, gain: Floats) -> None:
     slots, edges = table.shape[0] - 2, table.shape[1]
     whole, total = 0.0, 0.0
     for c in range(edges):
-        table[slots + 1, c] = _x_log_x(table[slots, c])
+        table[slots + 1, c] = x_log_x(table[slots, c])
         whole += table[slots + 1, c]
         total += table[slots, c]
-    before = whole - _x_log_x(total)
+    before = whole - x_log_x(total)
     for s in range(slots):
         inside, outside, count = 0.0, whole, 0.0
         for c in range(edges):
             x = table[s, c]
             if x > 0.0:
                 count += x
-                inside += _x_log_x(x)
-                outside += _x_log_x(table[slots, c] - x) - table[slots + 1, c]
+                inside += x_log_x(x)
+                outside += x_log_x(table[slots, c] - x) - table[slots + 1, c]
         if count > 0.0:
-            gain[s] = inside - _x_log_x(count) + outside - _x_log_x(total - count) - before
+            gain[s] = inside - x_log_x(count) + outside - x_log_x(total - count) - before
 
 
 @njit(cache=True, nogil=True)
@@ -133,7 +134,7 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
         promise[i] = scores.preference[s]
         fixed[i] = -np.inf
         if 0.0 < x < total:
-            fixed[i] = _x_log_x(x) + _x_log_x(total - x) - _x_log_x(total) + scores.gain[mine, s]
+            fixed[i] = x_log_x(x) + x_log_x(total - x) - x_log_x(total) + scores.gain[mine, s]
     for other in factors.lines:
         for i in range(many):
             promise[i] += price[2] * scores.gain[other, factors.slots[i]]
@@ -197,9 +198,9 @@ def _divide(
         tally[c] += 1.0
         tally[half + c] += weight[rows[i]]
         total += weight[rows[i]]
-    answer, end = -_x_log_x(total), float(low)
+    answer, end = -x_log_x(total), float(low)
     for c in range(half):
-        answer += _x_log_x(tally[half + c])
+        answer += x_log_x(tally[half + c])
         tally[c], end = end, end + tally[c]  # where the rows of an edge begin
     for i in range(low, high if edges else low):
         c = shape.branch[shape.entry[node] + code[rows[i]]]

@@ -1,6 +1,7 @@
 """The best merge of each decision of a selective tree."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -106,11 +107,19 @@ class Change:
     def __init__(self, swap: Swap, rows: CodedRows) -> None:
         self._swap, self._rows = swap, rows
         self.gain = swap.new.log_likelihood - sum(node.log_likelihood for node in swap.old)
-        states = int(rows.schema.cardinalities.max())
-        self._shapes = shape_of(swap.old, states), shape_of([swap.new], states)
         self._passed: list[tuple[int, Bools]] = []  # columns, and which of their states lead to the change
-        new, old = count_sums([swap.new]), count_sums(swap.old)
-        self.counts = {key: new.get(key, 0) - old.get(key, 0) for key in {*new, *old}}
+
+    @cached_property
+    def counts(self) -> dict[tuple[int, bool], int]:
+        """How many sums more there are, by column and by whether they are decisions."""
+        new, old = count_sums([self._swap.new]), count_sums(self._swap.old)
+        return {key: new.get(key, 0) - old.get(key, 0) for key in {*new, *old}}
+
+    @cached_property
+    def _shapes(self) -> tuple[Shape, Shape]:
+        """The structure that was replaced, and the new one."""
+        states = int(self._rows.schema.cardinalities.max())
+        return shape_of(self._swap.old, states), shape_of([self._swap.new], states)
 
     def extra_gain(self, rows: Codes) -> float:
         """What the change would gain in addition if other rows took part, as far as they would reach it."""

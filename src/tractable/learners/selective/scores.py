@@ -31,6 +31,10 @@ class Lines:
             self._free = list(range(2 * old - 1, old - 1, -1))
         return self._free.pop()
 
+    def take_many(self, many: int) -> Ints:
+        """Several lines of zeros."""
+        return np.array([self.take() for _ in range(many)], dtype=np.int64)
+
     def give_back(self, line: int) -> None:
         """Return a line that is no longer needed."""
         self.gain[line], self.correction[line], self.size[line] = 0.0, 0, 0

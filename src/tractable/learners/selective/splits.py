@@ -50,15 +50,16 @@ class Splits:
 
     def __init__(self, product: Product, tree: SelectiveTree) -> None:
         several = [child for child in product.children if child.line]
-        lines = np.array([child.line for child in several], dtype=np.int64)
+        single = [child for child in product.children if not child.line][:1]  # all of them are alike
+        lines = np.array([child.line for child in several + single], dtype=np.int64)
         slots = np.concatenate([np.zeros(0, dtype=np.int64), *(child.slots for child in several)])
         counts = tree.forming.slot_counts(product.rows)
         self._product, self._tree = product, tree
-        self._of_line = {child.line: child for child in several}
+        self._of_line = {child.line: child for child in several + single}
         self._factors = Factors(
             lines,
             slots,
-            np.repeat(lines, [child.slots.size for child in several]),
+            np.repeat(lines[: len(several)], [child.slots.size for child in several]),
             np.append(counts[slots], counts[-1]),
             np.zeros(slots.size, dtype=np.int64),
         )
