@@ -42,6 +42,11 @@ class InnerWatch(Watch):
         """Whether the outer work was interrupted."""
         return self._outer.interrupted
 
+    def note_hurry(self) -> None:
+        """Take note that this part, and so the outer work, ends for want of time."""
+        super().note_hurry()
+        self._outer.note_hurry()
+
     def gives_up(self) -> bool:
         """Whether this part, or work around it, has a reason of its own to stop."""
         return (self._stop is not None and self._stop()) or self._outer.gives_up()

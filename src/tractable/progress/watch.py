@@ -69,6 +69,7 @@ class Watch:
         self._entered = 0
         self._handles_interrupts = False
         self._interrupted = False
+        self._hurried = False
         self._told_at: float | None = None  # when it was noticed that the work was told to stop
 
     def report(self, stage: str, done: int, total: int | None = None, score: float | None = None) -> None:
@@ -106,7 +107,7 @@ class Watch:
         """The result of a part of the work: that of an earlier run, if it has finished the part.
 
         `work` is given the watch of the part. If it draws from `rng`, that is left as after the work. A part
-        that was told to stop is not finished.
+        that was told to stop, or that had to hurry, is not finished.
         """
         if self._checkpoints is None:
             return work(self)
@@ -118,7 +119,7 @@ class Watch:
             return form.from_state(saved["result"])
         part = self.part(name)
         result = work(part)
-        if not part.should_stop():  # which it does with this one
+        if not (part.should_stop() or part.hurried):  # which it does with this one
             state = {"result": form.to_state(result), "rng": None if rng is None else generator_state(rng)}
             self._checkpoints.put(path, state, finished=True)
         return result
@@ -137,6 +138,15 @@ class Watch:
         """Save a state or a result that another process has made."""
         if self._checkpoints is not None:
             self._checkpoints.put(path, state, finished=finished)
+
+    def note_hurry(self) -> None:
+        """Take note that the work ends earlier than it would without a time budget, which is not used up."""
+        self._hurried = True
+
+    @property
+    def hurried(self) -> bool:
+        """Whether the work has ended for want of time before its time was over."""
+        return self._hurried
 
     def out_of_time(self) -> bool:
         """Whether the time budget is used up."""

@@ -1,7 +1,7 @@
 """The network that maps latent points to the outputs of `trees.py`, and its derivatives, written out."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,6 +78,16 @@ class Trace(NamedTuple):
             back2 *= self.kept
         into2 = _activation_slope(back2, self.second)
         return into2, _activation_slope(self.decoder.weight2.T @ into2, self.first)
+
+
+def unit_factors(
+    points: int, dropout: float, rng: np.random.Generator, dtype: "np.dtype[Any]"
+) -> AnyArray | None:
+    """Which units of the last hidden layer take part, times what makes up for the others; None if all do."""
+    if not dropout:
+        return None
+    kept = rng.random((HIDDEN[-1], points), dtype=np.float32) >= dropout
+    return np.asarray(kept.astype(dtype) / dtype.type(1 - dropout))
 
 
 def _activate(x: AnyArray) -> AnyArray:

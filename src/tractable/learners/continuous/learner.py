@@ -4,7 +4,9 @@ Correia, Gala, Quaeghebeur, de Campos and Peharz, «Continuous Mixtures of Tract
 2023.
 """
 
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import ClassVar, Literal, final
@@ -16,8 +18,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learners.continuous.circuit import mixture_circuit
-from tractable.learners.continuous.components import FOUND_FORM, PointSearch
-from tractable.learners.continuous.decoder import Decoder
+from tractable.learners.continuous.components import FOUND_FORM, Components, ComponentTrainer
+from tractable.learners.continuous.course import Schedule
 from tractable.learners.continuous.rows import tree_rows
 from tractable.learners.continuous.shape import tree_shape
 from tractable.learners.continuous.start import tree_outputs
@@ -25,7 +27,7 @@ from tractable.learners.continuous.states import frequent_first
 from tractable.learners.continuous.training import (
     STRENGTHS,
     TRAINED_FORM,
-    Schedule,
+    Strength,
     Trained,
     Trainer,
     TrainingData,
@@ -33,7 +35,7 @@ from tractable.learners.continuous.training import (
 )
 from tractable.learners.continuous.trees import Trees
 from tractable.learners.learner import Learned, Learner
-from tractable.progress import InnerWatch, Watch
+from tractable.progress import PLAIN, InnerWatch, Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.count_updates import refit_counts
 from tractable.statistics.encoding import encode
@@ -48,9 +50,9 @@ PATIENT_STEPS = 400  # without a better score, at least, before the step size fa
 STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose networks have less to learn
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
-FIRST_PART = 0.6  # of the time that the first networks may take
+FIRST_PART = 0.4  # of the time that the first networks may take
+JOINT_TIMES = 3  # the time that training the components takes, beside that of a network
 WIDE, MANY_ROWS = 100, 12_000  # columns from which, and rows up to which, regularisation is strong at first
-POINT_ROUNDS = 0.5  # time that is kept for the points, as a part of that of a network
 CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
 
@@ -62,9 +64,9 @@ class ContinuousMixtureLearner(Learner):
 
     The trees share the shape of the Chow-Liu tree. A network with two hidden layers maps a point of a latent
     space with a few dimensions to the parameters of a tree, and is trained by stochastic gradients while
-    points drawn from a normal distribution stand for the whole space. Then some points and their weights are
-    optimised, and each becomes a component of the mixture. A numeric column has a Gaussian in each tree, a
-    count a Poisson distribution.
+    points drawn from a normal distribution stand for the whole space. Then a fixed number of points, their
+    weights and the network are trained together, and each point becomes a component of the mixture. A numeric
+    column has a Gaussian in each tree, a count a Poisson distribution.
     """
 
     name: ClassVar[str] = "continuous-mixture"
@@ -134,11 +136,12 @@ class ContinuousMixtureLearner(Learner):
         count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
         if watch.left is not None:  # making the circuit takes its time, too
             watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
-        decoders = self._networks(data, seeds[1], watch)
-        search = PointSearch(data, decoders[:count], count)
-        found = watch.remember("components", partial(search.run, seeds[2]), FOUND_FORM)
-        trees = search.trees([points.astype(np.float64) for points in found.points])
-        graph = mixture_circuit(trees, found.log_weight, encoding)
+        strength, networks = self._networks(data, count, seeds[1], watch)
+        spread = Components.begin([trained.decoder for trained in networks[:count]], count)
+        trainer = ComponentTrainer(data, strength, self.batch)
+        found = watch.remember("components", partial(trainer.run, spread, seeds[2]), FOUND_FORM).components
+        trees = found.trees(shape, np.float64)
+        graph = mixture_circuit(trees, found.log_shares, encoding)
         if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
             graph = refit_counts(graph, encoding.table, self.smoothing)
         return graph
@@ -153,20 +156,34 @@ class ContinuousMixtureLearner(Learner):
             table, held_out = table.take(~held), table.take(held)
         return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
 
-    def _networks(self, data: TrainingData, seed: int, watch: Watch) -> list[Decoder]:
-        """Networks of the strength that suits the held-out rows best."""
+    def _networks(
+        self, data: TrainingData, count: int, seed: int, watch: Watch
+    ) -> tuple[Strength, list[Trained]]:
+        """Networks of the strength that suits the held-out rows best.
+
+        All strengths are compared after a few steps of training their components: with spread points a small
+        latent space seems better than it is. Where a time budget does not allow for all networks, those of
+        other strengths are left out first, and then all but the first one.
+        """
+        names = strengths_for(data) if self.strength == "auto" else [self.strength]
+        first, *more = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
+        training = NetworkTraining(data, self._trainer(data), watch)
+        trained = {names[0]: training.run([(names[0], first)], FIRST_PART)[0]}
+        if training.has_time(names[1:], more):
+            others = training.run([(name, first) for name in names[1:]])
+            trained |= dict(zip(names[1:], others, strict=False))
+        best = names[0]
+        if len(trained) > 1:
+            best = max(trained, key=lambda name: training.trial(name, trained[name], count))
+        again = training.run([(best, each) for each in more]) if training.has_time([], more) else []
+        return STRENGTHS[best], [trained[best], *again]
+
+    def _trainer(self, data: TrainingData) -> Trainer:
+        """A way to train networks, but for their strength."""
         points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
         steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
-        how = Schedule(points=points, batch=self.batch, patience=self._patience(data), steps=steps)
-        names = strengths_for(data) if self.strength == "auto" else [self.strength]
-        seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
-        training = NetworkTraining(data, how, watch)
-        first = training.run([(name, seeds[0]) for name in names], later=len(seeds) - 1)
-        best = max(range(len(first)), key=lambda i: first[i].score)
-        more: list[Trained] = []
-        if not watch.should_stop() and not any(trained.hurried for trained in first):
-            more = training.run([(names[best], each) for each in seeds[1:]])
-        return [trained.decoder for trained in (first[best], *more)]
+        how = Schedule(patience=self._patience(data), steps=steps)
+        return Trainer(data, STRENGTHS["medium"], how, points, self.batch)
 
     def _patience(self, data: TrainingData) -> int:
         """Passes without a better score before the step size falls."""
@@ -174,35 +191,41 @@ class ContinuousMixtureLearner(Learner):
         return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class NetworkTraining:
     """Trains networks side by side, on as many threads as there are."""
 
     data: TrainingData
-    how: Schedule
+    trainer: Trainer
     watch: Watch
+    longest: float = 0.0  # seconds that networks took, at most
 
-    def run(self, plans: list[tuple[str, int]], later: int = 0) -> list[Trained]:
-        """A network for each strength and seed; those for which there is no time are left out, not the first.
-
-        Of a time budget the first networks have the greater part, if they need it: one good network is worth
-        more than several that were hurried. The others have even parts of what is left, and are left out if
-        the first had to hurry. `later` networks are trained afterwards.
-        """
+    def run(self, plans: list[tuple[str, int]], part: float | None = None) -> list[Trained]:
+        """A network for each strength and seed; `part` of the time budget is the most that they take."""
         threads = min(default_threads(), max(1, len(plans)))
-        trained: list[Trained] = []
-        for begin in range(0, len(plans), threads):
-            if begin and (self.watch.should_stop() or trained[0].hurried):
-                break
-            rounds = ceil((len(plans) - begin) / threads) + ceil(later / threads) + POINT_ROUNDS
-            part = max(1 / rounds, 0.0 if begin else FIRST_PART)
-            left = None if self.watch.left is None else self.watch.left * part
-            some = plans[begin : begin + threads]
-            trained += Parallel(threads, prefer="threads")(delayed(self._train)(*p, left) for p in some)
-        return trained
+        seconds = None if self.watch.left is None or part is None else self.watch.left * part
+        begin = time.monotonic()
+        trained = Parallel(threads, prefer="threads")(delayed(self._train)(*p, seconds) for p in plans)
+        rounds = ceil(len(plans) / threads)
+        if rounds:
+            self.longest = max(self.longest, (time.monotonic() - begin) / rounds)
+        return list(trained)
+
+    def has_time(self, *groups: Sequence[object]) -> bool:
+        """Whether there is time for groups of networks, and for the components afterwards."""
+        if self.watch.left is None:
+            return True
+        times = sum(ceil(len(group) / default_threads()) for group in groups) + JOINT_TIMES
+        return self.watch.left > self.longest * times
+
+    def trial(self, name: str, trained: Trained, count: int) -> float:
+        """The score of components that a network has soon."""
+        trainer = ComponentTrainer(self.data, STRENGTHS[name], self.trainer.batch)
+        start = Components.begin([trained.decoder], count)
+        return self.watch.remember(f"trial {name}", partial(trainer.trial, start, 0), PLAIN)
 
     def _train(self, name: str, seed: int, seconds: float | None) -> Trained:
-        trainer = Trainer(self.data, STRENGTHS[name], self.how)
+        trainer = replace(self.trainer, strength=STRENGTHS[name])
         inner = InnerWatch(self.watch, seconds=seconds)
         return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
 
