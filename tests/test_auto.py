@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -230,6 +230,25 @@ def test_a_member_that_was_stopped_goes_on_in_the_next_round(monkeypatch: pytest
     assert told["fake"]["finished"]
     assert told["fake"]["valid_ll"] == pytest.approx(told["chow-liu"]["valid_ll"])
     assert told["fake"]["seconds"] >= 0.01 * STEPS
+
+
+def test_candidates_share_the_time_of_a_round() -> None:
+    assert auto_search.total_span([1.0] * 6, 1) == 6.0
+    assert auto_search.total_span([1.0] * 5, 2) == 3.0
+    assert auto_search.total_span([1.0, 3.0, 1.0, 1.0], 2) == 3.0
+
+
+def test_continuous_mixtures_of_wide_tables_have_more_time_than_others() -> None:
+    shares = {
+        columns: [
+            c.share
+            for kind in ("cutset", "continuous-mixture")
+            for c in candidates_for(kind, replace(LARGE, columns=columns))[:1]
+        ]
+        for columns in (20, 800)
+    }
+    assert shares[20] == [1.0, 1.0]
+    assert shares[800][1] > shares[800][0]
 
 
 def test_a_learner_that_does_not_suit_the_table_is_told_and_not_tried_again(

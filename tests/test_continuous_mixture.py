@@ -1,6 +1,7 @@
 """Continuous mixtures of trees: their gradients, their circuits, and what they learn."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,14 +15,18 @@ from tractable.engine import log_values
 from tractable.learners import LEARNERS
 from tractable.learners.continuous.adam import Adam
 from tractable.learners.continuous.circuit import mixture_circuit
+from tractable.learners.continuous.components import FOUND_FORM, Components, ComponentTrainer, Found
 from tractable.learners.continuous.decoder import Decoder, initial_decoder
 from tractable.learners.continuous.learner import ContinuousMixtureLearner, useful_rows
+from tractable.learners.continuous.likelihood import mean_score
 from tractable.learners.continuous.points import golden_ratio, latent_points
 from tractable.learners.continuous.rows import TreeRows, tree_rows
 from tractable.learners.continuous.shape import TreeShape, tree_shape
 from tractable.learners.continuous.start import tree_outputs
 from tractable.learners.continuous.states import frequent_first
+from tractable.learners.continuous.training import STRENGTHS, TrainingData
 from tractable.learners.continuous.trees import Trees
+from tractable.progress import InnerWatch, MemoryCheckpoints, Watch
 from tractable.statistics.encoding import Encoding, encode
 from tractable.statistics.forests import chow_liu_forest
 from tractable.threads import use_threads
@@ -126,6 +131,72 @@ def test_the_gradients_of_a_network_are_those_of_differences() -> None:
                 moved[place] += sign * 1e-6
                 ends.append(total(decoder._replace(**{Decoder._fields[number]: moved}), points))
             assert exact[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-3, abs=1e-4)
+
+
+def component_trainer(table: Table, dropout: float = 0.2) -> tuple[ComponentTrainer, Components]:
+    """Two decoders with five points together."""
+    _, shape, rows = prepared(table)
+    rng = np.random.default_rng(0)
+    decoders = [initial_decoder(shape, rng.normal(size=shape.statistics), n, rng) for n in (2, 3)]
+    strength = replace(STRENGTHS["medium"], dropout=dropout)
+    start = tree_outputs(shape, encode(useful_rows(table)), 1.0)
+    trainer = ComponentTrainer(TrainingData(shape, start, rows, rows), strength, batch=8)
+    return trainer, Components.begin(decoders, 5)
+
+
+def test_the_gradient_of_components_is_that_of_differences() -> None:
+    trainer, start = component_trainer(mixed_rows(10, 0.2, 0), dropout=0.0)
+    rows, rng = trainer.data.rows, np.random.default_rng(1)
+    times = rng.random(len(rows))
+
+    def mean(arrays: list[AnyArray]) -> float:
+        now = Components.from_arrays(arrays)
+        logs = now.trees(trainer.data.shape).log_likelihoods(rows) + now.log_shares
+        return float(times @ np.logaddexp.reduce(logs, axis=1) / times.sum())
+
+    arrays = start.arrays()
+    for number, slope in enumerate(trainer.gradient(start, rows, times, rng)):
+        assert slope.shape == arrays[number].shape
+        for place in [tuple(rng.integers(0, slope.shape)) for _ in range(3)]:
+            ends = []
+            for sign in (1, -1):
+                moved = [each.copy() for each in arrays]
+                moved[number][place] += sign * 1e-6
+                ends.append(mean(moved))
+            assert slope[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-3, abs=1e-5)
+
+
+def test_trained_components_are_better_than_spread_ones_and_their_parts_stay_apart() -> None:
+    trainer, start = component_trainer(binary_rows(60, 6, 0))
+    before = [each.copy() for each in start.arrays()]
+    found = trainer.run(start, 0, Watch())
+    held_out = trainer.data.held_out
+    spread = mean_score(start.trees(trainer.data.shape), start.log_shares, held_out)
+    assert found.score > spread
+    trained = found.components
+    assert mean_score(trained.trees(trainer.data.shape), trained.log_shares, held_out) == found.score
+    assert all((old == new).all() for old, new in zip(before, start.arrays(), strict=True))
+    again = Components.from_arrays(trained.arrays())
+    assert [z.shape for z in again.points] == [(2, 3), (3, 2)]
+    assert np.exp(again.log_shares).sum() == pytest.approx(1.0)
+
+
+def test_components_that_had_to_hurry_go_on_when_there_is_more_time() -> None:
+    trainer, start = component_trainer(binary_rows(60, 6, 0))
+    memory = MemoryCheckpoints()
+    memory._least = memory._pause = 0.0
+    work = partial(trainer.run, start, 0)
+
+    def found(seconds: float | None) -> Found:
+        watch = InnerWatch(Watch(), seconds=seconds, checkpoints=memory)
+        return watch.remember("components", work, FOUND_FORM)
+
+    short, whole = found(0.1), found(None)
+    assert short.hurried or not np.isfinite(short.score)
+    assert not whole.hurried
+    at_once = trainer.run(start, 0, Watch())
+    assert whole.score == pytest.approx(at_once.score, abs=1e-12)
+    assert found(None).score == whole.score  # it is remembered now
 
 
 @every_table

@@ -22,6 +22,7 @@ class Candidate:
     learner: str
     number: int  # among the candidates of its learner, from 1 on; it tells the seed
     settings: Settings
+    share: float = 1.0  # of the time of a round, beside those of other candidates
 
     @property
     def name(self) -> str:
@@ -66,6 +67,9 @@ NUMERIC_TABLE = (
     "mixture-of-trees", "naive-bayes",
 )  # fmt: skip
 
+WIDE = 200  # columns of a table from which on ...
+WIDE_SHARES = {"continuous-mixture": 3.0}  # ... these learners have more time than others, as they need it
+
 
 def kinds_for(facts: TableFacts) -> tuple[str, ...]:
     """The learners to try on a table, the most promising first."""
@@ -79,4 +83,5 @@ def kinds_for(facts: TableFacts) -> tuple[str, ...]:
 def candidates_for(learner: str, facts: TableFacts) -> tuple[Candidate, ...]:
     """What is tried of a learner, in this order."""
     variants = (TINY if facts.is_tiny else VARIANTS)[learner]
-    return tuple(Candidate(learner, number, how) for number, how in enumerate(variants, start=1))
+    share = WIDE_SHARES.get(learner, 1.0) if facts.columns >= WIDE and not facts.is_tiny else 1.0
+    return tuple(Candidate(learner, number, how, share) for number, how in enumerate(variants, start=1))

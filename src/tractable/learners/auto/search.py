@@ -6,7 +6,7 @@ without it, and goes on with its unfinished member or, where there is none, begi
 """
 
 from collections.abc import Callable, Sequence
-from math import ceil, inf, isfinite
+from math import inf, isfinite
 
 import numpy as np
 
@@ -108,15 +108,15 @@ class MemberSearch:
         watch.report("members", len(self._members))
 
     def _tasks(self, number: int, left: float | None) -> list[Task]:
-        """What is learned in a round; each member has an even part of the round's time."""
+        """What is learned in a round; each member has its share of the round's time."""
         share = {0: FIRST_SHARE, 1: SECOND_SHARE}.get(number, 1.0)
         seconds = inf if left is None else left * share
         most = len(self._kinds) if number == 0 else max(self._workers, len(self._kinds) >> number)
         if number == 0 and isfinite(seconds):
             most = min(most, max(1, int(seconds * self._workers / self._least)))
         chosen = [candidate for kind in self._ranked() if (candidate := self._next(kind)) is not None][:most]
-        waves = ceil(len(chosen) / self._workers)
-        return [self._task(c, seconds / waves if isfinite(seconds) else None) for c in chosen]
+        span = total_span([candidate.share for candidate in chosen], self._workers)
+        return [self._task(c, c.share * seconds / span if isfinite(seconds) else None) for c in chosen]
 
     def _ranked(self) -> list[str]:
         """The learners: those first that the mixture would miss most, then those not tried yet."""
@@ -161,3 +161,11 @@ class MemberSearch:
 
     def _task(self, candidate: Candidate, seconds: float | None) -> Task:
         return Task(candidate, self._make(candidate), self._folds, self._seed, seconds)
+
+
+def total_span(lengths: Sequence[float], workers: int) -> float:
+    """How long tasks of some lengths take together if each worker begins the next one when it is free."""
+    busy = [0.0] * workers
+    for length in lengths:
+        busy[busy.index(min(busy))] += length
+    return max(busy)

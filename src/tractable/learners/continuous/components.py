@@ -141,24 +141,32 @@ class ComponentTrainer:
         return mean_score(average.trees(self.data.shape), average.log_shares, self.data.held_out)
 
     def _step(self, course: Course, rows: TreeRows, times: Floats, rng: np.random.Generator) -> None:
-        decoders, points, log_weight = now = Components.from_arrays(course.values)
+        now = Components.from_arrays(course.values)
+        gradient = self.gradient(now, rows, times, rng)
+        size = self.strength.joint_step
+        shrinkage = size * course.pace
+        networks, points = ARRAYS * len(now.decoders), len(now.points)
+        course.climb(gradient, [size] * networks + [POINT_STEP] * points + [WEIGHT_STEP])
+        for decoder in now.decoders:
+            self.strength.shrink(decoder, self.data.shape.base.statistics, shrinkage)
+        course.end_step()
+
+    def gradient(
+        self, now: Components, rows: TreeRows, times: Floats, rng: np.random.Generator
+    ) -> list[AnyArray]:
+        """The derivatives of the mean log-likelihood of rows that count several times, by all parameters."""
         traces = [
             decoder.trace(z, unit_factors(z.shape[1], self.strength.dropout, rng, z.dtype))
-            for decoder, z in zip(decoders, points, strict=True)
+            for decoder, z in zip(now.decoders, now.points, strict=True)
         ]
         trees = Trees.from_outputs(self.data.shape, np.concatenate([t.output for t in traces], axis=1))
-        share = shares(trees.log_likelihoods(rows) + log_weight)[0]
+        share = shares(trees.log_likelihoods(rows) + now.log_weight)[0]
         share *= (times / times.sum()).astype(share.dtype)[:, None]
-        ends = np.cumsum([z.shape[1] for z in points])[:-1]
+        ends = np.cumsum([z.shape[1] for z in now.points])[:-1]
         slopes = np.split(trees.output_gradient(rows, share), ends, axis=1)
         both = list(zip(traces, slopes, strict=True))
-        gradient: list[AnyArray] = [array for trace, slope in both for array in trace.gradient(slope)]
-        gradient += [trace.point_gradient(slope) for trace, slope in both]
-        gradient.append(share.sum(axis=0) - np.exp(now.log_shares))
-        size = self.strength.joint_step
-        sizes = [size] * (ARRAYS * len(points)) + [POINT_STEP] * len(points) + [WEIGHT_STEP]
-        size *= course.pace
-        course.climb(gradient, sizes)
-        for decoder in decoders:
-            self.strength.shrink(decoder, self.data.shape.base.statistics, size)
-        course.end_step()
+        return [
+            *(array for trace, slope in both for array in trace.gradient(slope)),
+            *(trace.point_gradient(slope) for trace, slope in both),
+            share.sum(axis=0) - np.exp(now.log_shares),
+        ]
