@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -27,7 +27,6 @@ from tractable.learners.continuous.states import frequent_first
 from tractable.learners.continuous.training import (
     STRENGTHS,
     TRAINED_FORM,
-    Strength,
     Trained,
     Trainer,
     TrainingData,
@@ -35,7 +34,7 @@ from tractable.learners.continuous.training import (
 )
 from tractable.learners.continuous.trees import Trees
 from tractable.learners.learner import Learned, Learner
-from tractable.progress import PLAIN, InnerWatch, Watch
+from tractable.progress import PLAIN, Form, InnerWatch, Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.count_updates import refit_counts
 from tractable.statistics.encoding import encode
@@ -136,9 +135,9 @@ class ContinuousMixtureLearner(Learner):
         count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
         if watch.left is not None:  # making the circuit takes its time, too
             watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
-        strength, networks = self._networks(data, count, seeds[1], watch)
-        spread = Components.begin([trained.decoder for trained in networks[:count]], count)
-        trainer = ComponentTrainer(data, strength, self.batch)
+        choice = watch.remember("networks", partial(self._networks, data, count, seeds[1]), CHOICE_FORM)
+        spread = Components.begin([trained.decoder for trained in choice.networks[:count]], count)
+        trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
         found = watch.remember("components", partial(trainer.run, spread, seeds[2]), FOUND_FORM).components
         trees = found.trees(shape, np.float64)
         graph = mixture_circuit(trees, found.log_shares, encoding)
@@ -156,9 +155,7 @@ class ContinuousMixtureLearner(Learner):
             table, held_out = table.take(~held), table.take(held)
         return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
 
-    def _networks(
-        self, data: TrainingData, count: int, seed: int, watch: Watch
-    ) -> tuple[Strength, list[Trained]]:
+    def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> "Choice":
         """Networks of the strength that suits the held-out rows best.
 
         All strengths are compared after a few steps of training their components: with spread points a small
@@ -176,7 +173,7 @@ class ContinuousMixtureLearner(Learner):
         if len(trained) > 1:
             best = max(trained, key=lambda name: training.trial(name, trained[name], count))
         again = training.run([(best, each) for each in more]) if training.has_time([], more) else []
-        return STRENGTHS[best], [trained[best], *again]
+        return Choice(best, [trained[best], *again])
 
     def _trainer(self, data: TrainingData) -> Trainer:
         """A way to train networks, but for their strength."""
@@ -189,6 +186,19 @@ class ContinuousMixtureLearner(Learner):
         """Passes without a better score before the step size falls."""
         steps = min(PATIENT_STEPS, STEPS_A_COLUMN * len(data.shape.schema))
         return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
+
+
+class Choice(NamedTuple):
+    """The strength that suits the held-out rows best, and networks of it."""
+
+    strength: str
+    networks: list[Trained]
+
+
+CHOICE_FORM: Form[Choice] = Form(
+    lambda choice: [choice.strength, [TRAINED_FORM.to_state(each) for each in choice.networks]],
+    lambda state: Choice(state[0], [TRAINED_FORM.from_state(each) for each in state[1]]),
+)
 
 
 @dataclass(eq=False)
