@@ -53,10 +53,10 @@ STRENGTHS = {
         latent=16, dropout=0.2, decay=1.0, link_decay=100.0, link_bias_decay=3.0, joint_step=2e-3
     ),
     "medium": Strength(
-        latent=16, dropout=0.2, decay=0.5, link_decay=0.5, link_bias_decay=0.0, joint_step=1e-3
+        latent=16, dropout=0.2, decay=0.5, link_decay=0.5, link_bias_decay=0.0, joint_step=5e-4
     ),
     "weak": Strength(
-        latent=6, dropout=0.05, decay=0.1, link_decay=0.1, link_bias_decay=0.0, joint_step=5e-4
+        latent=6, dropout=0.05, decay=0.1, link_decay=0.1, link_bias_decay=0.0, joint_step=3e-4
     ),
 }  # fmt: skip
 
