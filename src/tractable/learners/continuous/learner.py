@@ -4,15 +4,12 @@ Correia, Gala, Quaeghebeur, de Campos and Peharz, «Continuous Mixtures of Tract
 2023.
 """
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import ClassVar, Literal, NamedTuple, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph
@@ -20,26 +17,24 @@ from tractable.data import Table, collapse
 from tractable.learners.continuous.circuit import mixture_circuit
 from tractable.learners.continuous.components import FOUND_FORM, Components, ComponentTrainer
 from tractable.learners.continuous.course import Schedule
+from tractable.learners.continuous.networks import CHOICE_FORM, Choice, NetworkTraining, strengths_for
 from tractable.learners.continuous.rows import tree_rows
 from tractable.learners.continuous.shape import tree_shape
 from tractable.learners.continuous.start import tree_outputs
 from tractable.learners.continuous.states import frequent_first
 from tractable.learners.continuous.training import (
     STRENGTHS,
-    TRAINED_FORM,
-    Trained,
     Trainer,
     TrainingData,
     steps_a_score,
 )
 from tractable.learners.continuous.trees import Trees
 from tractable.learners.learner import Learned, Learner
-from tractable.progress import PLAIN, Form, InnerWatch, Watch
+from tractable.progress import InnerWatch, Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.count_updates import refit_counts
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import chow_liu_forest
-from tractable.threads import default_threads
 
 LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
@@ -50,8 +45,6 @@ STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose ne
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 FIRST_PART = 0.4  # of the time that the first networks may take
-JOINT_TIMES = 3  # the time that training the components takes, beside that of a network
-WIDE, MANY_ROWS = 100, 12_000  # columns from which, and rows up to which, regularisation is strong at first
 CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
 
@@ -155,7 +148,7 @@ class ContinuousMixtureLearner(Learner):
             table, held_out = table.take(~held), table.take(held)
         return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
 
-    def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> "Choice":
+    def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> Choice:
         """Networks of the strength that suits the held-out rows best.
 
         All strengths are compared after a few steps of training their components: with spread points a small
@@ -168,7 +161,7 @@ class ContinuousMixtureLearner(Learner):
         trained = {names[0]: training.run([(names[0], first)], FIRST_PART)[0]}
         if training.has_time(names[1:], more):
             others = training.run([(name, first) for name in names[1:]])
-            trained |= dict(zip(names[1:], others, strict=False))
+            trained |= dict(zip(names[1:], others, strict=True))
         best = names[0]
         if len(trained) > 1:
             best = max(trained, key=lambda name: training.trial(name, trained[name], count))
@@ -186,65 +179,6 @@ class ContinuousMixtureLearner(Learner):
         """Passes without a better score before the step size falls."""
         steps = min(PATIENT_STEPS, STEPS_A_COLUMN * len(data.shape.schema))
         return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
-
-
-class Choice(NamedTuple):
-    """The strength that suits the held-out rows best, and networks of it."""
-
-    strength: str
-    networks: list[Trained]
-
-
-CHOICE_FORM: Form[Choice] = Form(
-    lambda choice: [choice.strength, [TRAINED_FORM.to_state(each) for each in choice.networks]],
-    lambda state: Choice(state[0], [TRAINED_FORM.from_state(each) for each in state[1]]),
-)
-
-
-@dataclass(eq=False)
-class NetworkTraining:
-    """Trains networks side by side, on as many threads as there are."""
-
-    data: TrainingData
-    trainer: Trainer
-    watch: Watch
-    longest: float = 0.0  # seconds that networks took, at most
-
-    def run(self, plans: list[tuple[str, int]], part: float | None = None) -> list[Trained]:
-        """A network for each strength and seed; `part` of the time budget is the most that they take."""
-        threads = min(default_threads(), max(1, len(plans)))
-        seconds = None if self.watch.left is None or part is None else self.watch.left * part
-        begin = time.monotonic()
-        trained = Parallel(threads, prefer="threads")(delayed(self._train)(*p, seconds) for p in plans)
-        rounds = ceil(len(plans) / threads)
-        if rounds:
-            self.longest = max(self.longest, (time.monotonic() - begin) / rounds)
-        return list(trained)
-
-    def has_time(self, *groups: Sequence[object]) -> bool:
-        """Whether there is time for groups of networks, and for the components afterwards."""
-        if self.watch.left is None:
-            return True
-        times = sum(ceil(len(group) / default_threads()) for group in groups) + JOINT_TIMES
-        return self.watch.left > self.longest * times
-
-    def trial(self, name: str, trained: Trained, count: int) -> float:
-        """The score of components that a network has soon."""
-        trainer = ComponentTrainer(self.data, STRENGTHS[name], self.trainer.batch)
-        start = Components.begin([trained.decoder], count)
-        return self.watch.remember(f"trial {name}", partial(trainer.trial, start, 0), PLAIN)
-
-    def _train(self, name: str, seed: int, seconds: float | None) -> Trained:
-        trainer = replace(self.trainer, strength=STRENGTHS[name])
-        inner = InnerWatch(self.watch, seconds=seconds)
-        return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
-
-
-def strengths_for(data: TrainingData) -> list[str]:
-    """All strengths, the most promising one first: there may be no time for others."""
-    strong = len(data.shape.schema) > WIDE and data.rows.weights.sum() < MANY_ROWS
-    first = "strong" if strong else "medium"
-    return [first, *(name for name in STRENGTHS if name != first)]
 
 
 def some_rows(table: Table, most: int, rng: np.random.Generator) -> Table:
