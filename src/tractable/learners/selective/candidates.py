@@ -1,6 +1,6 @@
 """The changes that could be made next to a selective tree, with what each would gain."""
 
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ class Candidates:
             if is_newest:  # not scored yet, or when more edges were allowed
                 found = self.best_of(node)
                 if found is not None:
-                    self._enqueue(node, -found.score, found)
+                    heappush(self._queue, _Entry(-found.score, number, node, found))
         return None
 
     def best_of(self, node: Inner) -> Split | Merge | None:
@@ -84,11 +84,9 @@ class Candidates:
     def lower_penalty(self, penalty: float) -> None:
         """Let all changes be scored anew with another penalty."""
         self.penalty = penalty
-        nodes, self._queue = list(self._newest), []
-        for node in nodes:
-            self._newest[node] = number = next(self._numbers)
-            self._queue.append(_Entry(-self._bound(node), number, node, None))
-        heapify(self._queue)
+        self._queue = []
+        for node in sorted(self._newest, key=lambda node: isinstance(node, Decision)):
+            self._enqueue(node)
 
     def _price(self) -> Price:
         edges = cost_and_edges(self.tree.root.size)[1]
@@ -101,9 +99,10 @@ class Candidates:
         """
         return self.penalty * cost_and_edges(node.size + SUM_EDGE)[0] - node.log_likelihood
 
-    def _enqueue(self, node: Inner, loss: float, change: Split | Merge | None) -> None:
+    def _enqueue(self, node: Inner) -> None:
+        """Let a node wait to be scored. Of equally good changes that which has waited longest is made."""
         self._newest[node] = number = next(self._numbers)
-        heappush(self._queue, _Entry(loss, number, node, change))
+        heappush(self._queue, _Entry(-self._bound(node), number, node, None))
 
     def _forget(self, node: Node) -> None:
         if isinstance(node, Product):
@@ -117,7 +116,7 @@ class Candidates:
         """Take in all nodes from one down that are not known yet."""
         for node in walk([top]):
             if not isinstance(node, Marginal) and node not in self._newest:
-                self._enqueue(node, -self._bound(node), None)
+                self._enqueue(node)
 
     def _follow(self, swap: Swap) -> None:
         """Let what is above a change be scored anew."""
@@ -132,5 +131,5 @@ class Candidates:
                 if node in self._merges:
                     self._merges[node].follow(change, place)
                 change.pass_decision(node, place)
-            self._enqueue(node, -self._bound(node), None)
+            self._enqueue(node)
             below, node = node, node.parent
