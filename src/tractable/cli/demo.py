@@ -79,6 +79,7 @@ def demo(
     answer(facts, "\n\n".join([_about(circuit, facts), *map(_answer_words, QUESTIONS, asked)]), as_json)
     note("\nSaved " + ", ".join(map(str, files)), quiet or as_json)
     note(f"Ask on: tractable query {files[0]} '{QUESTIONS[1].formula}'", quiet or as_json)
+    note("A table of your own: tractable learn auto TABLE.csv --budget 1m -o model.tract", quiet or as_json)
 
 
 def _learn(name: str, table: "Table", valid: "Table | None") -> "Circuit":
