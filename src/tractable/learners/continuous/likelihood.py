@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats
+from tractable.arrays import AnyArray
 from tractable.learners.continuous.decoder import Decoder
 from tractable.learners.continuous.points import latent_points
 from tractable.learners.continuous.rows import TreeRows
@@ -36,8 +36,3 @@ def plain_score(shape: TreeShape, decoder: Decoder, points: int, rows: TreeRows)
     z = latent_points(points, decoder.latent).astype(decoder.weight1.dtype)
     even = np.full(points, -np.log(points), dtype=z.dtype)
     return mean_score(Trees.from_outputs(shape, decoder.outputs(z)), even, rows)
-
-
-def as_even(points: int) -> Floats:
-    """The log-weights of equally probable points."""
-    return np.full(points, -np.log(points))

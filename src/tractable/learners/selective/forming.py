@@ -27,7 +27,6 @@ from tractable.learners.selective.smoothing import (
     branches,
     edge_means,
     log_likelihood,
-    state_means,
 )
 
 
@@ -96,13 +95,6 @@ class Forming:
         self.lines.gain[node.line] += self.total(self.lines.gain, below)
         self.lines.correction[node.line] += self.total(self.lines.correction, below)
         return node
-
-    def state_weights(self, node: Sum) -> Floats:
-        """The smoothed weights of the states of a sum's column. Shape (ways, states)."""
-        if not node.counts.size:
-            return node.prior
-        weights = self.smoothing.weights(node.counts, edge_means(node.prior, node.parts))
-        return state_means(node.prior, weights, node.parts)
 
     def reach_with(self, reach: Reach, column: int, states: States) -> Reach:
         """The training and validation rows that have one of some states."""

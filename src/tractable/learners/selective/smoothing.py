@@ -62,18 +62,6 @@ def edge_means(prior: Floats, parts: Sequence[tuple[int, ...]]) -> Floats:
     return np.stack([prior[:, list(part)].sum(axis=1) for part in parts], axis=1)
 
 
-def state_means(prior: Floats, weights: Floats, parts: Sequence[tuple[int, ...]]) -> Floats:
-    """The weights of a sum's edges as weights of states, which share an edge as in the prior mean."""
-    answer = prior.copy()
-    if all(len(part) == 1 for part in parts):
-        answer[:, [part[0] for part in parts]] = weights
-        return answer
-    for edge, part in enumerate(parts):
-        here = list(part)
-        answer[:, here] *= (weights[:, edge] / prior[:, here].sum(axis=1))[:, None]
-    return answer
-
-
 def log_likelihood(counts: Floats) -> float:
     """Of counts under their own relative frequencies."""
     seen = counts[counts > 0]
