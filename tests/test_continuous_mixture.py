@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from tractable.engine import log_values
 from tractable.learners import LEARNERS
 from tractable.learners.continuous.adam import Adam
 from tractable.learners.continuous.circuit import mixture_circuit
-from tractable.learners.continuous.components import FOUND_FORM, Components, ComponentTrainer, Found
+from tractable.learners.continuous.components import Components
 from tractable.learners.continuous.decoder import Decoder, initial_decoder
+from tractable.learners.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
 from tractable.learners.continuous.learner import ContinuousMixtureLearner, useful_rows
-from tractable.learners.continuous.likelihood import mean_score
+from tractable.learners.continuous.likelihood import mean_score, row_logs
+from tractable.learners.continuous.members import mixed_trees, train_members
 from tractable.learners.continuous.points import golden_ratio, latent_points
 from tractable.learners.continuous.rows import TreeRows, tree_rows
 from tractable.learners.continuous.shape import TreeShape, tree_shape
@@ -120,9 +123,10 @@ def test_the_gradients_of_a_network_are_those_of_differences() -> None:
     trees = Trees.from_outputs(shape, trace.output)
     logs = trees.log_likelihoods(rows)
     slope = trees.output_gradient(rows, np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
+    of_decoder, of_points = trace.gradient(slope)
     by_points = numeric_gradient(lambda z: total(decoder, z), points)
-    np.testing.assert_allclose(trace.point_gradient(slope), by_points, rtol=1e-4, atol=1e-4)
-    for number, (value, exact) in enumerate(zip(decoder, trace.gradient(slope), strict=True)):
+    np.testing.assert_allclose(of_points, by_points, rtol=1e-4, atol=1e-4)
+    for number, (value, exact) in enumerate(zip(decoder, of_decoder, strict=True)):
         assert exact.shape == value.shape
         for place in [tuple(rng.integers(0, value.shape)) for _ in range(4)]:
             ends = []
@@ -134,14 +138,14 @@ def test_the_gradients_of_a_network_are_those_of_differences() -> None:
 
 
 def component_trainer(table: Table, dropout: float = 0.2) -> tuple[ComponentTrainer, Components]:
-    """Two decoders with five points together."""
+    """A decoder with five points."""
     _, shape, rows = prepared(table)
     rng = np.random.default_rng(0)
-    decoders = [initial_decoder(shape, rng.normal(size=shape.statistics), n, rng) for n in (2, 3)]
+    decoder = initial_decoder(shape, rng.normal(size=shape.statistics), 2, rng)
     strength = replace(STRENGTHS["medium"], dropout=dropout)
     start = tree_outputs(shape, encode(useful_rows(table)), 1.0)
     trainer = ComponentTrainer(TrainingData(shape, start, rows, rows), strength, batch=8)
-    return trainer, Components.begin(decoders, 5)
+    return trainer, Components.begin(decoder, 5)
 
 
 def test_the_gradient_of_components_is_that_of_differences() -> None:
@@ -177,7 +181,7 @@ def test_trained_components_are_better_than_spread_ones_and_their_parts_stay_apa
     assert mean_score(trained.trees(trainer.data.shape), trained.log_shares, held_out) == found.score
     assert all((old == new).all() for old, new in zip(before, start.arrays(), strict=True))
     again = Components.from_arrays(trained.arrays())
-    assert [z.shape for z in again.points] == [(2, 3), (3, 2)]
+    assert again.points.shape == (2, 5)
     assert np.exp(again.log_shares).sum() == pytest.approx(1.0)
 
 
@@ -197,6 +201,42 @@ def test_components_that_had_to_hurry_go_on_when_there_is_more_time() -> None:
     at_once = trainer.run(start, 0, Watch())
     assert whole.score == pytest.approx(at_once.score, abs=1e-12)
     assert found(None).score == whole.score  # it is remembered now
+
+
+@pytest.mark.parametrize(("worse", "expected"), [(1.0, PACES), (-1.0, PACES[:2])])
+def test_components_that_learn_too_fast_begin_anew_with_smaller_steps(
+    monkeypatch: pytest.MonkeyPatch, worse: float, expected: tuple[float, ...]
+) -> None:
+    trainer, start = component_trainer(binary_rows(40, 6, 0))
+    unlike = tree_rows(trainer.data.shape, encode(binary_rows(40, 6, 0)), binary_rows(40, 6, 1))
+    trainer = replace(trainer, data=replace(trainer.data, held_out=unlike))  # what is learned does not help
+    paces: list[float] = []
+    train = ComponentTrainer._train
+
+    def traced(self: ComponentTrainer, *args: Any) -> Found:
+        found = train(self, *args)
+        paces.append(self.pace)
+        return found._replace(score=found.score - self.pace * worse)
+
+    monkeypatch.setattr(ComponentTrainer, "_train", traced)
+    assert trainer.run(start, 0, Watch()).too_fast
+    assert tuple(paces) == expected  # as long as smaller steps are better
+
+
+def test_members_are_trained_apart_and_held_out_rows_tell_their_weights() -> None:
+    trainer, start = component_trainer(binary_rows(60, 6, 0))
+    rng = np.random.default_rng(1)
+    other = initial_decoder(trainer.data.shape, rng.normal(size=trainer.data.shape.statistics), 3, rng)
+    members = train_members(trainer, [start.decoder, other], 5, 0, Watch())
+    assert [member.points.shape for member in members] == [(2, 3), (3, 2)]
+    trees, log_share = mixed_trees(members, trainer)
+    assert np.exp(log_share).sum() == pytest.approx(1.0)
+    rows = trainer.data.held_out
+    mixed = mean_score(trees, log_share, rows)
+    alone = [mean_score(m.trees(trainer.data.shape), m.log_shares, rows) for m in members]
+    logs = [row_logs(m.trees(trainer.data.shape), m.log_shares, rows) for m in members]
+    even = float(rows.weights @ (np.logaddexp(*logs) - np.log(2))) / rows.weights.sum()
+    assert mixed > max(even, *alone) - 0.01  # the pseudo-count may cost a little
 
 
 @every_table

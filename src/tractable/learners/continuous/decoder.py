@@ -58,26 +58,19 @@ class Trace(NamedTuple):
     kept: AnyArray | None
     output: AnyArray
 
-    def gradient(self, slope: AnyArray) -> Decoder:
-        """The derivatives by weights and biases, from those by the outputs (outputs, points)."""
-        into2, into1 = self._inner_slopes(slope)
-        return Decoder(
-            into1 @ self.points.T, into1.sum(axis=1, keepdims=True),
-            into2 @ self.hidden1.T, into2.sum(axis=1, keepdims=True),
-            slope @ self.hidden2.T, slope.sum(axis=1, keepdims=True),
-        )  # fmt: skip
-
-    def point_gradient(self, slope: AnyArray) -> AnyArray:
-        """The derivatives by the points. Shape (latent, points)."""
-        return np.asarray(self.decoder.weight1.T @ self._inner_slopes(slope)[1])
-
-    def _inner_slopes(self, slope: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """The derivatives by the second and the first hidden layer, before their activation functions."""
+    def gradient(self, slope: AnyArray) -> tuple[Decoder, AnyArray]:
+        """The derivatives by the decoder's arrays and by the points, from those by the outputs."""
         back2 = self.decoder.weight3.T @ slope
         if self.kept is not None:
             back2 *= self.kept
         into2 = _activation_slope(back2, self.second)
-        return into2, _activation_slope(self.decoder.weight2.T @ into2, self.first)
+        into1 = _activation_slope(self.decoder.weight2.T @ into2, self.first)
+        arrays = Decoder(
+            into1 @ self.points.T, into1.sum(axis=1, keepdims=True),
+            into2 @ self.hidden1.T, into2.sum(axis=1, keepdims=True),
+            slope @ self.hidden2.T, slope.sum(axis=1, keepdims=True),
+        )  # fmt: skip
+        return arrays, self.decoder.weight1.T @ into1
 
 
 def unit_factors(

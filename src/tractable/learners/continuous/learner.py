@@ -15,8 +15,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learners.continuous.circuit import mixture_circuit
-from tractable.learners.continuous.components import FOUND_FORM, Components, ComponentTrainer
 from tractable.learners.continuous.course import Schedule
+from tractable.learners.continuous.joint_training import ComponentTrainer
+from tractable.learners.continuous.members import mixed_trees, train_members
 from tractable.learners.continuous.networks import CHOICE_FORM, Choice, NetworkTraining, strengths_for
 from tractable.learners.continuous.rows import tree_rows
 from tractable.learners.continuous.shape import tree_shape
@@ -44,7 +45,6 @@ PATIENT_STEPS = 400  # without a better score, at least, before the step size fa
 STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose networks have less to learn
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
-FIRST_PART = 0.4  # of the time that the first networks may take
 CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
 MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
 
@@ -57,8 +57,9 @@ class ContinuousMixtureLearner(Learner):
     The trees share the shape of the Chow-Liu tree. A network with two hidden layers maps a point of a latent
     space with a few dimensions to the parameters of a tree, and is trained by stochastic gradients while
     points drawn from a normal distribution stand for the whole space. Then a fixed number of points, their
-    weights and the network are trained together, and each point becomes a component of the mixture. A numeric
-    column has a Gaussian in each tree, a count a Poisson distribution.
+    weights and the network are trained together, and each point becomes a component of the mixture. Several
+    networks are trained apart from each other and share the components. A numeric column has a Gaussian in
+    each tree, a count a Poisson distribution.
     """
 
     name: ClassVar[str] = "continuous-mixture"
@@ -129,11 +130,10 @@ class ContinuousMixtureLearner(Learner):
         if watch.left is not None:  # making the circuit takes its time, too
             watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
         choice = watch.remember("networks", partial(self._networks, data, count, seeds[1]), CHOICE_FORM)
-        spread = Components.begin([trained.decoder for trained in choice.networks[:count]], count)
+        decoders = [trained.decoder for trained in choice.networks[:count]]
         trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
-        found = watch.remember("components", partial(trainer.run, spread, seeds[2]), FOUND_FORM).components
-        trees = found.trees(shape, np.float64)
-        graph = mixture_circuit(trees, found.log_shares, encoding)
+        members = train_members(trainer, decoders, count, seeds[2], watch)
+        graph = mixture_circuit(*mixed_trees(members, trainer), encoding)
         if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
             graph = refit_counts(graph, encoding.table, self.smoothing)
         return graph
@@ -158,13 +158,14 @@ class ContinuousMixtureLearner(Learner):
         names = strengths_for(data) if self.strength == "auto" else [self.strength]
         first, *more = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
         training = NetworkTraining(data, self._trainer(data), watch)
-        trained = {names[0]: training.run([(names[0], first)], FIRST_PART)[0]}
+        trained = {names[0]: training.run([(names[0], first)])[0]}
         if training.has_time(names[1:], more):
             others = training.run([(name, first) for name in names[1:]])
             trained |= dict(zip(names[1:], others, strict=True))
         best = names[0]
         if len(trained) > 1:
-            best = max(trained, key=lambda name: training.trial(name, trained[name], count))
+            each = max(1, count // self.networks)
+            best = max(trained, key=lambda name: training.trial(name, trained[name], each))
         again = training.run([(best, each) for each in more]) if training.has_time([], more) else []
         return Choice(best, [trained[best], *again])
 

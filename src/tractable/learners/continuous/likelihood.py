@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import AnyArray
+from tractable.arrays import AnyArray, Floats
 from tractable.learners.continuous.decoder import Decoder
 from tractable.learners.continuous.points import latent_points
 from tractable.learners.continuous.rows import TreeRows
@@ -21,14 +21,19 @@ def shares(logs: AnyArray) -> tuple[AnyArray, AnyArray]:
     return share, (top + np.log(total))[:, 0]
 
 
-def mean_score(trees: Trees, log_weight: AnyArray, rows: TreeRows) -> float:
-    """The mean log-likelihood of weighted rows under a mixture of trees, with its constants."""
-    total = 0.0
+def row_logs(trees: Trees, log_weight: AnyArray, rows: TreeRows) -> Floats:
+    """The log-likelihood of each row under a mixture of trees, with its constant. Shape (rows,)."""
+    logs = np.empty(len(rows))
     for first in range(0, len(rows), CHUNK):
         part = rows.take(np.arange(first, min(first + CHUNK, len(rows))))
-        logs = shares(trees.log_likelihoods(part) + log_weight)[1].astype(np.float64)
-        total += float(part.weights @ (logs + part.constant))
-    return total / (float(rows.weights.sum()) or 1.0)
+        logs[first : first + CHUNK] = shares(trees.log_likelihoods(part) + log_weight)[1]
+        logs[first : first + CHUNK] += part.constant
+    return logs
+
+
+def mean_score(trees: Trees, log_weight: AnyArray, rows: TreeRows) -> float:
+    """The mean log-likelihood of weighted rows under a mixture of trees."""
+    return float(rows.weights @ row_logs(trees, log_weight, rows)) / (float(rows.weights.sum()) or 1.0)
 
 
 def plain_score(shape: TreeShape, decoder: Decoder, points: int, rows: TreeRows) -> float:

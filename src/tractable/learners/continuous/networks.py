@@ -2,19 +2,18 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from math import ceil
 from typing import NamedTuple
 
-from joblib import Parallel, delayed
-
-from tractable.learners.continuous.components import Components, ComponentTrainer
+from tractable.learners.continuous.components import Components
+from tractable.learners.continuous.joint_training import ComponentTrainer
+from tractable.learners.continuous.side_by_side import rounds_of, side_by_side
 from tractable.learners.continuous.training import STRENGTHS, TRAINED_FORM, Trained, Trainer, TrainingData
-from tractable.progress import PLAIN, Form, InnerWatch, Watch
-from tractable.threads import default_threads
+from tractable.progress import PLAIN, Form, Watch
 
-JOINT_TIMES = 3  # the time that training the components takes, beside that of a network
+NETWORK_PART = 0.2  # of the time that a network may take
+JOINT_TIMES = 2  # the time that training the components takes, beside that of a network
 WIDE, MANY_ROWS = 100, 12_000  # columns from which, and rows up to which, regularisation is strong at first
 
 
@@ -33,23 +32,24 @@ CHOICE_FORM: Form[Choice] = Form(
 
 @dataclass(eq=False)
 class NetworkTraining:
-    """Trains networks side by side, on as many threads as there are."""
+    """Trains networks side by side, each for a part of the time at most."""
 
     data: TrainingData
     trainer: Trainer
     watch: Watch
-    longest: float = 0.0  # seconds that networks took, at most
+    seconds: float | None = field(init=False)  # that a network may take
+    longest: float = 0.0  # seconds that one took, at most
 
-    def run(self, plans: list[tuple[str, int]], part: float | None = None) -> list[Trained]:
-        """A network for each strength and seed; `part` of the time budget is the most that they take."""
-        threads = min(default_threads(), max(1, len(plans)))
-        seconds = None if self.watch.left is None or part is None else self.watch.left * part
+    def __post_init__(self) -> None:
+        self.seconds = None if self.watch.left is None else self.watch.left * NETWORK_PART
+
+    def run(self, plans: list[tuple[str, int]]) -> list[Trained]:
+        """A network for each strength and seed."""
         begin = time.monotonic()
-        trained = Parallel(threads, prefer="threads")(delayed(self._train)(*p, seconds) for p in plans)
-        rounds = ceil(len(plans) / threads)
-        if rounds:
-            self.longest = max(self.longest, (time.monotonic() - begin) / rounds)
-        return list(trained)
+        trained = side_by_side([partial(self._train, *plan) for plan in plans], self.watch, self.seconds)
+        if plans:
+            self.longest = max(self.longest, (time.monotonic() - begin) / rounds_of(len(plans)))
+        return trained
 
     def has_time(self, *groups: Sequence[object]) -> bool:
         """Whether there is time for groups of networks, and for the components afterwards."""
@@ -57,19 +57,18 @@ class NetworkTraining:
             return False
         if self.watch.left is None:
             return True
-        times = sum(ceil(len(group) / default_threads()) for group in groups) + JOINT_TIMES
+        times = sum(rounds_of(len(group)) for group in groups) + JOINT_TIMES
         return self.watch.left > self.longest * times
 
     def trial(self, name: str, trained: Trained, count: int) -> float:
         """The score of components that a network has soon."""
         trainer = ComponentTrainer(self.data, STRENGTHS[name], self.trainer.batch)
-        start = Components.begin([trained.decoder], count)
+        start = Components.begin(trained.decoder, count)
         return self.watch.remember(f"trial {name}", partial(trainer.trial, start, 0), PLAIN)
 
-    def _train(self, name: str, seed: int, seconds: float | None) -> Trained:
+    def _train(self, name: str, seed: int, watch: Watch) -> Trained:
         trainer = replace(self.trainer, strength=STRENGTHS[name])
-        inner = InnerWatch(self.watch, seconds=seconds)
-        return inner.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
+        return watch.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
 
 
 def strengths_for(data: TrainingData) -> list[str]:

@@ -149,7 +149,7 @@ class Trainer:
         trees = Trees.from_outputs(self.data.shape, trace.output)
         share = shares(trees.log_likelihoods(rows))[0]
         share *= (times / times.sum()).astype(dtype)[:, None]
-        gradient = trace.gradient(trees.output_gradient(rows, share))
+        gradient, _ = trace.gradient(trees.output_gradient(rows, share))
         size = STEP_SIZE * course.pace
         course.climb(gradient, [STEP_SIZE] * len(decoder))
         self.strength.shrink(decoder, self.data.shape.base.statistics, size)

@@ -1,0 +1,50 @@
+"""The members of a mixture: the components of each network, trained by themselves.
+
+Trained together, networks would divide the rows among them, and each would know its own rows only: where rows
+are few, unseen ones become less likely. Trained apart, they are several opinions of all rows.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from tractable.arrays import AnyArray, Floats
+from tractable.learners.continuous.components import Components
+from tractable.learners.continuous.decoder import Decoder
+from tractable.learners.continuous.joint_training import FOUND_FORM, ComponentTrainer, Found
+from tractable.learners.continuous.likelihood import row_logs
+from tractable.learners.continuous.side_by_side import side_by_side
+from tractable.learners.continuous.trees import Trees
+from tractable.progress import Watch
+from tractable.statistics.stack_weights import fit_weights
+
+PSEUDO_COUNT = 1.0  # of the weights of members, so that few held-out rows leave none out
+
+
+def train_members(
+    trainer: ComponentTrainer, decoders: Sequence[Decoder], count: int, seed: int, watch: Watch
+) -> list[Components]:
+    """About as many components for each decoder, `count` of them together."""
+    sizes = [len(part) for part in np.array_split(np.arange(count), len(decoders))]
+    seeds = np.random.default_rng(seed).integers(2**63, size=len(decoders)).tolist()
+
+    def train(place: int, watch: Watch) -> Found:
+        start = Components.begin(decoders[place], sizes[place])
+        work = partial(trainer.run, start, seeds[place])
+        return watch.remember(f"components {place}", work, FOUND_FORM)
+
+    found = side_by_side([partial(train, place) for place in range(len(decoders))], watch)
+    return [each.components for each in found]
+
+
+def mixed_trees(members: Sequence[Components], trainer: ComponentTrainer) -> tuple[Trees, AnyArray]:
+    """The trees of all members, and their log-weights; the held-out rows tell the weight of each member."""
+    shape, rows = trainer.data.shape, trainer.data.held_out
+    output = np.concatenate([member.exact_outputs() for member in members], axis=1)
+    weights: Floats = np.ones(1)
+    if len(members) > 1:
+        logs = [row_logs(member.trees(shape), member.log_shares, rows) for member in members]
+        weights = fit_weights(np.column_stack(logs), rows.weights, PSEUDO_COUNT).weights
+    shares = [member.log_shares + np.log(w) for member, w in zip(members, weights, strict=True)]
+    return Trees.from_outputs(shape, output), np.concatenate(shares)

@@ -1,0 +1,34 @@
+"""Several works at once, on as many threads as there are."""
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import TypeVar
+
+from joblib import Parallel, delayed
+
+from tractable.progress import InnerWatch, Watch
+from tractable.threads import default_threads
+
+T = TypeVar("T")
+
+
+def rounds_of(works: int) -> int:
+    """How many works each thread does, one after the other."""
+    return ceil(works / default_threads())
+
+
+def side_by_side(
+    works: Sequence[Callable[[Watch], T]], watch: Watch, seconds: float | None = None
+) -> list[T]:
+    """The result of each work, which has an even share of the time that is left, and at most `seconds`."""
+    rounds = rounds_of(len(works))
+
+    def run(place: int) -> T:
+        share = watch.left
+        if share is not None:
+            share /= rounds - place // default_threads()
+            share = share if seconds is None else min(share, seconds)
+        return works[place](InnerWatch(watch, seconds=share))
+
+    threads = min(default_threads(), max(1, len(works)))
+    return list(Parallel(threads, prefer="threads")(delayed(run)(i) for i in range(len(works))))
