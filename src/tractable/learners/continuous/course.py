@@ -45,6 +45,7 @@ class Course:
     fall_begin: int = -1  # the step at which the step size began to fall; -1 before
     fall_steps: int = 0
     hurried: bool = False  # whether the step size fell for want of time
+    too_fast: bool = False  # whether it fell because scores had become no better
     rng: State = field(default=None)  # of the random numbers that follow
 
     @classmethod
@@ -55,7 +56,7 @@ class Course:
     def state(self) -> State:
         """Training so far, for a checkpoint."""
         numbers = [self.best_score, self.best_step, self.since, self.step]
-        falling = [self.fall_begin, self.fall_steps, self.hurried]
+        falling = [self.fall_begin, self.fall_steps, self.hurried, self.too_fast]
         return [self.values, self.average, self.best, self.adam.state(), *numbers, *falling, self.rng]
 
     @classmethod
@@ -90,6 +91,7 @@ class Course:
         if score > self.best_score:
             self.best, self.best_score, self.best_step = copies(self.average), score, self.step
         if self.fall_begin < 0 and (self.since >= how.patience or self.step >= how.steps):
+            self.too_fast = self.since >= how.patience or not self.best_step
             self._begin_fall(max(WARM_UP, int(FALL * self.best_step)))
 
     def hurry(self, steps_left: float) -> None:

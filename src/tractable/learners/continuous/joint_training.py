@@ -2,7 +2,7 @@
 
 Points that are spread evenly serve many models badly: most of them lie where hardly a row is. Trained
 together with the decoder, each point finds its rows. Where rows are few that may be too fast: the held-out
-rows become less likely before the step size falls. Then training begins anew with smaller steps.
+rows soon become no more likely. Then training begins anew with smaller steps.
 """
 
 from contextlib import suppress
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     components: Components
     score: float  # mean log-likelihood of the held-out rows
     hurried: bool  # whether more time would have led further
-    too_fast: bool  # whether no better components were found once the step size fell
+    too_fast: bool  # whether smaller steps might have led further
 
 
 FOUND_FORM: Form[Found] = Form(
@@ -87,8 +87,8 @@ class ComponentTrainer:
             self._climb(course, how, rng, watch)
         if course.hurried:
             watch.note_hurry()
-        too_fast = course.best_step <= course.fall_begin
-        return Found(Components.from_arrays(course.best), course.best_score, course.hurried, too_fast)
+        found = Components.from_arrays(course.best)
+        return Found(found, course.best_score, course.hurried, course.too_fast)
 
     def _climb(self, course: Course, how: Schedule, rng: np.random.Generator, watch: Watch) -> None:
         speed = Speed(course.step)
