@@ -17,6 +17,7 @@ from tractable.learners import LEARNERS
 from tractable.learners.continuous.adam import Adam
 from tractable.learners.continuous.circuit import mixture_circuit
 from tractable.learners.continuous.components import Components
+from tractable.learners.continuous.course import Course, Schedule
 from tractable.learners.continuous.decoder import Decoder, initial_decoder
 from tractable.learners.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
 from tractable.learners.continuous.learner import ContinuousMixtureLearner, useful_rows
@@ -203,24 +204,35 @@ def test_components_that_had_to_hurry_go_on_when_there_is_more_time() -> None:
     assert found(None).score == whole.score  # it is remembered now
 
 
-@pytest.mark.parametrize(("worse", "expected"), [(1.0, PACES), (-1.0, PACES[:2])])
+@pytest.mark.parametrize(
+    ("gains", "too_fast", "expected"), [(0.1, True, PACES), (-0.1, True, PACES[:2]), (0.1, False, PACES[:1])]
+)
 def test_components_that_learn_too_fast_begin_anew_with_smaller_steps(
-    monkeypatch: pytest.MonkeyPatch, worse: float, expected: tuple[float, ...]
+    monkeypatch: pytest.MonkeyPatch, gains: float, too_fast: bool, expected: tuple[float, ...]
 ) -> None:
     trainer, start = component_trainer(binary_rows(40, 6, 0))
-    unlike = tree_rows(trainer.data.shape, encode(binary_rows(40, 6, 0)), binary_rows(40, 6, 1))
-    trainer = replace(trainer, data=replace(trainer.data, held_out=unlike))  # what is learned does not help
     paces: list[float] = []
-    train = ComponentTrainer._train
 
-    def traced(self: ComponentTrainer, *args: Any) -> Found:
-        found = train(self, *args)
+    def train(self: ComponentTrainer, *_: Any) -> Found:
         paces.append(self.pace)
-        return found._replace(score=found.score - self.pace * worse)
+        return Found(start, gains * len(paces), hurried=False, too_fast=too_fast)
 
-    monkeypatch.setattr(ComponentTrainer, "_train", traced)
-    trainer.run(start, 0, Watch())
-    assert tuple(paces) == expected  # as long as smaller steps are better
+    monkeypatch.setattr(ComponentTrainer, "_train", train)
+    assert trainer.run(start, 0, Watch()).score == max(gains, gains * len(expected))
+    assert tuple(paces) == expected
+
+
+def test_training_is_too_fast_when_scores_stop_rising_before_its_steps_are_over() -> None:
+    how = Schedule(patience=3, steps=100)
+    for scores, too_fast in (((1.0, 2.0, 2.0, 1.0, 2.0), True), ((1.0, 2.0, 3.0, 4.0, 5.0), False)):
+        course = Course.begin([np.zeros(1)])
+        for score in scores:
+            course.record(score, how)
+            course.step += 25
+        course.record(scores[-1], how)
+        assert course.fall_begin >= 0
+        assert course.too_fast == too_fast
+        assert Course.from_state(course.state()).too_fast == too_fast
 
 
 def test_members_are_trained_apart_and_held_out_rows_tell_their_weights() -> None:
