@@ -149,25 +149,11 @@ class ContinuousMixtureLearner(Learner):
         return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
 
     def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> Choice:
-        """Networks of the strength that suits the held-out rows best.
-
-        All strengths are compared after a few steps of training their components: with spread points a small
-        latent space seems better than it is. Where a time budget does not allow for all networks, those of
-        other strengths are left out first, and then all but the first one.
-        """
+        """Networks for so many components together."""
         names = strengths_for(data) if self.strength == "auto" else [self.strength]
-        first, *more = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
+        seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
         training = NetworkTraining(data, self._trainer(data), watch)
-        trained = {names[0]: training.run([(names[0], first)])[0]}
-        if training.has_time(names[1:], more):
-            others = training.run([(name, first) for name in names[1:]])
-            trained |= dict(zip(names[1:], others, strict=True))
-        best = names[0]
-        if len(trained) > 1:
-            each = max(1, count // self.networks)
-            best = max(trained, key=lambda name: training.trial(name, trained[name], each))
-        again = training.run([(best, each) for each in more]) if training.has_time([], more) else []
-        return Choice(best, [trained[best], *again])
+        return training.choose(names, seeds, max(1, count // self.networks))
 
     def _trainer(self, data: TrainingData) -> Trainer:
         """A way to train networks, but for their strength."""
