@@ -22,13 +22,13 @@ from tractable.learners.continuous.decoder import Decoder, initial_decoder
 from tractable.learners.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
 from tractable.learners.continuous.learner import ContinuousMixtureLearner, useful_rows
 from tractable.learners.continuous.likelihood import mean_score, row_logs
-from tractable.learners.continuous.members import mixed_trees, train_members
+from tractable.learners.continuous.members import best_members, mixed_trees, train_members
 from tractable.learners.continuous.points import golden_ratio, latent_points
 from tractable.learners.continuous.rows import TreeRows, tree_rows
 from tractable.learners.continuous.shape import TreeShape, tree_shape
 from tractable.learners.continuous.start import tree_outputs
 from tractable.learners.continuous.states import frequent_first
-from tractable.learners.continuous.training import STRENGTHS, TrainingData
+from tractable.learners.continuous.training import STRENGTHS, Trained, TrainingData
 from tractable.learners.continuous.trees import Trees
 from tractable.progress import InnerWatch, MemoryCheckpoints, Watch
 from tractable.statistics.encoding import Encoding, encode
@@ -239,7 +239,8 @@ def test_members_are_trained_apart_and_held_out_rows_tell_their_weights() -> Non
     trainer, start = component_trainer(binary_rows(60, 6, 0))
     rng = np.random.default_rng(1)
     other = initial_decoder(trainer.data.shape, rng.normal(size=trainer.data.shape.statistics), 3, rng)
-    members = train_members(trainer, [start.decoder, other], 5, 0, Watch())
+    networks = [Trained(decoder, 0.0, hurried=False) for decoder in (start.decoder, other)]
+    members = train_members(trainer, networks, 5, 0, Watch())
     assert [member.points.shape for member in members] == [(2, 3), (3, 2)]
     trees, log_share = mixed_trees(members, trainer)
     assert np.exp(log_share).sum() == pytest.approx(1.0)
@@ -249,6 +250,26 @@ def test_members_are_trained_apart_and_held_out_rows_tell_their_weights() -> Non
     logs = [row_logs(m.trees(trainer.data.shape), m.log_shares, rows) for m in members]
     even = float(rows.weights @ (np.logaddexp(*logs) - np.log(2))) / rows.weights.sum()
     assert mixed > max(even, *alone) - 0.01  # the pseudo-count may cost a little
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_network_has_all_components_if_held_out_rows_say_so(seed: int) -> None:
+    trainer, start = component_trainer(binary_rows(60, 6, seed))
+    rng = np.random.default_rng(seed)
+    other = initial_decoder(trainer.data.shape, rng.normal(size=trainer.data.shape.statistics), 3, rng)
+    networks = [Trained(start.decoder, -1.0, hurried=False), Trained(other, -2.0, hurried=False)]
+    rows = trainer.data.held_out
+
+    def score(members: list[Components]) -> float:
+        return mean_score(*mixed_trees(members, trainer), rows)
+
+    several = train_members(trainer, networks, 5, 0, Watch())
+    one = train_members(trainer, networks[:1], 5, 0, Watch())
+    best = best_members(trainer, networks, 5, 0, Watch())
+    assert score(best) == max(score(several), score(one))
+    assert sum(member.points.shape[1] for member in best) == 5
+    hurried = best_members(trainer, networks, 5, 0, Watch(seconds=0))
+    assert len(hurried) == 2  # there is no time for another try
 
 
 @every_table

@@ -71,7 +71,7 @@ class ComponentTrainer:
             work = partial(replace(self, pace=pace)._train, start, how, seed)
             found = watch.remember(f"pace {pace}", work, FOUND_FORM)
             gained = best is None or found.score > best.score
-            best = found if gained else best
+            best = found if best is None or gained else best._replace(hurried=found.hurried)
             if not (gained and found.too_fast) or watch.should_stop():
                 break
         assert best is not None

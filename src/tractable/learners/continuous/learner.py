@@ -17,7 +17,7 @@ from tractable.data import Table, collapse
 from tractable.learners.continuous.circuit import mixture_circuit
 from tractable.learners.continuous.course import Schedule
 from tractable.learners.continuous.joint_training import ComponentTrainer
-from tractable.learners.continuous.members import mixed_trees, train_members
+from tractable.learners.continuous.members import best_members, mixed_trees
 from tractable.learners.continuous.networks import CHOICE_FORM, Choice, NetworkTraining, strengths_for
 from tractable.learners.continuous.rows import tree_rows
 from tractable.learners.continuous.shape import tree_shape
@@ -58,8 +58,8 @@ class ContinuousMixtureLearner(Learner):
     space with a few dimensions to the parameters of a tree, and is trained by stochastic gradients while
     points drawn from a normal distribution stand for the whole space. Then a fixed number of points, their
     weights and the network are trained together, and each point becomes a component of the mixture. Several
-    networks are trained apart from each other and share the components. A numeric column has a Gaussian in
-    each tree, a count a Poisson distribution.
+    networks, trained apart from each other, share the components, unless the best one alone does better. A
+    numeric column has a Gaussian in each tree, a count a Poisson distribution.
     """
 
     name: ClassVar[str] = "continuous-mixture"
@@ -85,8 +85,8 @@ class ContinuousMixtureLearner(Learner):
     )
     networks: int = setting(
         2,
-        "Number of networks, trained from different random starting points, that share the components. More"
-        " networks fit better, and cost time.",
+        "Number of networks, trained from different random starting points, that share the components. With"
+        " more than one, the held-out rows decide whether they share them or the best network has all.",
         at_least=1,
         search=OneOf(1, 2, 4),
     )
@@ -130,9 +130,8 @@ class ContinuousMixtureLearner(Learner):
         if watch.left is not None:  # making the circuit takes its time, too
             watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
         choice = watch.remember("networks", partial(self._networks, data, count, seeds[1]), CHOICE_FORM)
-        decoders = [trained.decoder for trained in choice.networks[:count]]
         trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
-        members = train_members(trainer, decoders, count, seeds[2], watch)
+        members = best_members(trainer, choice.networks[:count], count, seeds[2], watch)
         graph = mixture_circuit(*mixed_trees(members, trainer), encoding)
         if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
             graph = refit_counts(graph, encoding.table, self.smoothing)

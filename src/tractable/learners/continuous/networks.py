@@ -15,7 +15,9 @@ from tractable.learners.continuous.training import STRENGTHS, TRAINED_FORM, Trai
 from tractable.progress import PLAIN, Form, Watch
 from tractable.threads import default_threads
 
-NETWORK_PART = 0.2  # of the time that a network may take
+NETWORK_PART = 0.2  # of the time that each of several networks may take, if there is enough for ...
+ENOUGH_STEPS = 300  # ... so many steps of it ...
+LONE_PART = 0.4  # ... and the part that the only one may take otherwise
 JOINT_TIMES = 2  # the time that training the components takes, beside that of a network
 WIDE, MANY_ROWS = 100, 12_000  # columns from which, and rows up to which, regularisation is strong at first
 
@@ -48,7 +50,11 @@ class NetworkTraining:
     longest: float = 0.0  # seconds that one took, at most
 
     def __post_init__(self) -> None:
-        self.seconds = None if self.watch.left is None else self.watch.left * NETWORK_PART
+        left = self.watch.left
+        self.seconds = left
+        if left is not None:
+            enough = ENOUGH_STEPS * self.trainer.seconds_a_step()
+            self.seconds = left * (NETWORK_PART if left * NETWORK_PART > enough else LONE_PART)
 
     def choose(self, names: Sequence[str], seeds: Sequence[int], count: int) -> Choice:
         """Networks of the strength that suits the held-out rows best, one for each seed.

@@ -1,7 +1,8 @@
 """Training of a decoder: random points of the latent space stand for all of it."""
 
+import time
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +110,18 @@ class Trainer:
             if not np.isfinite(course.best_score):  # the average so far is all there is
                 course.best = course.average
         return Trained(Decoder(*course.best), course.best_score, course.hurried)
+
+    def seconds_a_step(self) -> float:
+        """How long a step takes once everything is compiled."""
+        rng = np.random.default_rng(0)
+        course = Course.begin(initial_decoder(self.data.shape, self.data.start, self._latent(), rng))
+        part, times = next(iter(mini_batches(self.data.rows.weights, self.batch, rng)))
+        seconds = inf
+        for _ in range(2):
+            begin = time.monotonic()
+            self._step(course, self.data.rows.take(part), times, rng)
+            seconds = min(seconds, time.monotonic() - begin)
+        return seconds
 
     def _train(self, course: Course, rng: np.random.Generator, watch: Watch) -> None:
         speed = Speed(course.step)
