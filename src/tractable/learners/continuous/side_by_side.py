@@ -21,14 +21,14 @@ def side_by_side(
     works: Sequence[Callable[[Watch], T]], watch: Watch, seconds: float | None = None
 ) -> list[T]:
     """The result of each work, which has an even share of the time that is left, and at most `seconds`."""
-    rounds = rounds_of(len(works))
+    threads, rounds = default_threads(), rounds_of(len(works))
 
     def run(place: int) -> T:
         share = watch.left
         if share is not None:
-            share /= rounds - place // default_threads()
+            share /= rounds - place // threads
             share = share if seconds is None else min(share, seconds)
         return works[place](InnerWatch(watch, seconds=share))
 
-    threads = min(default_threads(), max(1, len(works)))
-    return list(Parallel(threads, prefer="threads")(delayed(run)(i) for i in range(len(works))))
+    parallel = Parallel(min(threads, max(1, len(works))), prefer="threads")
+    return list(parallel(delayed(run)(place) for place in range(len(works))))
