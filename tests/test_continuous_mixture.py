@@ -26,6 +26,7 @@ from tractable.learners.continuous.members import best_members, mixed_trees, tra
 from tractable.learners.continuous.points import golden_ratio, latent_points
 from tractable.learners.continuous.rows import TreeRows, tree_rows
 from tractable.learners.continuous.shape import TreeShape, tree_shape
+from tractable.learners.continuous.side_by_side import side_by_side
 from tractable.learners.continuous.start import tree_outputs
 from tractable.learners.continuous.states import frequent_first
 from tractable.learners.continuous.training import STRENGTHS, Trained, TrainingData
@@ -250,6 +251,16 @@ def test_members_are_trained_apart_and_held_out_rows_tell_their_weights() -> Non
     logs = [row_logs(m.trees(trainer.data.shape), m.log_shares, rows) for m in members]
     even = float(rows.weights @ (np.logaddexp(*logs) - np.log(2))) / rows.weights.sum()
     assert mixed > max(even, *alone) - 0.01  # the pseudo-count may cost a little
+
+
+def test_works_side_by_side_share_the_time() -> None:
+    works = [lambda watch: watch.left] * 3
+    for threads, shares in ((1, [30, 45, 90]), (2, [45, 45, 90]), (3, [90, 90, 90])):
+        with use_threads(threads):
+            assert side_by_side(works, Watch(seconds=90)) == pytest.approx(shares, abs=2)
+            assert side_by_side(works, Watch(seconds=90), 20) == pytest.approx([20, 20, 20], abs=2)
+            assert side_by_side(works, Watch()) == [None, None, None]
+            assert side_by_side([], Watch()) == []
 
 
 @pytest.mark.parametrize("seed", range(4))
