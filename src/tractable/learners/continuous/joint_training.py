@@ -24,7 +24,7 @@ from tractable.parameters.mini_batches import mini_batches
 from tractable.progress import Form, Stopped, Watch, generator_state, restore_generator
 
 POINT_STEP, WEIGHT_STEP = 0.02, 0.05
-PACES = (1.0, 1 / 4, 1 / 16)  # of all steps: the next one where the last one was too fast
+PACES = (1.0, 1 / 4)  # of all steps: the second one where the first one was too fast
 SCORE_STEPS = 20  # steps between two scores
 PATIENCE = 5  # scores without a better one before the step size falls
 MOST_STEPS, LEAST_STEPS = 1000, 60  # before it falls in any case; in between one for each row

@@ -85,8 +85,8 @@ class ContinuousMixtureLearner(Learner):
     )
     networks: int = setting(
         2,
-        "Number of networks, trained from different random starting points, that share the components. With"
-        " more than one, the held-out rows decide whether they share them or the best network has all.",
+        "Number of networks, trained from different random starting points, that share the components. In"
+        " tables with many rows the held-out rows decide whether they share them or the best one has all.",
         at_least=1,
         search=OneOf(1, 2, 4),
     )

@@ -32,7 +32,9 @@ def best_members(
     begin = time.monotonic()
     several = train_members(trainer, networks, count, seed, watch)
     too_long = TO_SPARE * (time.monotonic() - begin)
-    if len(networks) == 1 or watch.should_stop() or (watch.left is not None and watch.left < too_long):
+    if len(networks) == 1 or trainer.data.has_few_rows or watch.should_stop():
+        return several
+    if watch.left is not None and watch.left < too_long:
         return several
     best = max(networks, key=lambda trained: trained.score)
     one = train_members(trainer, [best], count, seed, watch)

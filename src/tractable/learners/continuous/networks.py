@@ -19,7 +19,7 @@ NETWORK_PART = 0.2  # of the time that each of several networks may take, if the
 ENOUGH_STEPS = 300  # ... so many steps of it ...
 LONE_PART = 0.4  # ... and the part that the only one may take otherwise
 JOINT_TIMES = 2  # the time that training the components takes, beside that of a network
-WIDE, MANY_ROWS = 100, 12_000  # columns from which, and rows up to which, regularisation is strong at first
+WIDE = 100  # columns from which on regularisation is strong at first, if rows are few
 
 
 class Choice(NamedTuple):
@@ -110,6 +110,6 @@ class NetworkTraining:
 
 def strengths_for(data: TrainingData) -> list[str]:
     """All strengths, the most promising one first: there may be no time for others."""
-    strong = len(data.shape.schema) > WIDE and data.rows.weights.sum() < MANY_ROWS
+    strong = len(data.shape.schema) > WIDE and data.has_few_rows
     first = "strong" if strong else "medium"
     return [first, *(name for name in STRENGTHS if name != first)]

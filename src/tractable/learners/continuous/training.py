@@ -18,6 +18,7 @@ from tractable.learners.continuous.trees import Trees
 from tractable.parameters.mini_batches import mini_batches
 from tractable.progress import Form, Stopped, Watch, generator_state, restore_generator
 
+MANY_ROWS = 12_000
 STEP_SIZE = 3e-3
 LEAST_STEPS = 10  # of a pass: small tables are gone through several times
 LEAST_LATENT, COLUMNS_A_DIMENSION = 8, 6  # dimensions of the latent space for narrow tables
@@ -70,6 +71,11 @@ class TrainingData:
     start: Floats  # (statistics,)
     rows: TreeRows
     held_out: TreeRows
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether there are so few rows that overfitting is the main danger."""
+        return bool(self.rows.weights.sum() < MANY_ROWS)
 
 
 class Trained(NamedTuple):
