@@ -62,7 +62,7 @@ class ComponentTrainer:
 
     def trial(self, start: Components, seed: int, watch: Watch) -> float:
         """The score after a few steps."""
-        return self._best_pace(start, Schedule(patience=PATIENCE, steps=TRIAL_STEPS), seed, watch).score
+        return self._train(start, Schedule(patience=PATIENCE, steps=TRIAL_STEPS), seed, watch).score
 
     def _best_pace(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
         """The components of the best score of as many paces as are of use."""

@@ -40,6 +40,7 @@ from tractable.statistics.forests import chow_liu_forest
 LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
 ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
+LEAST_SHARE = 128  # components of each network; where there are fewer together, one network has all
 MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
 PATIENT_STEPS = 400  # without a better score, at least, before the step size falls ...
 STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose networks have less to learn
@@ -85,8 +86,9 @@ class ContinuousMixtureLearner(Learner):
     )
     networks: int = setting(
         2,
-        "Number of networks, trained from different random starting points, that share the components. In"
-        " tables with many rows the held-out rows decide whether they share them or the best one has all.",
+        "Number of networks, trained from different random starting points, that share the components, at"
+        " least 128 for each. In tables with many rows the held-out rows decide whether they share them or"
+        " the best one has all.",
         at_least=1,
         search=OneOf(1, 2, 4),
     )
@@ -131,7 +133,7 @@ class ContinuousMixtureLearner(Learner):
             watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
         choice = watch.remember("networks", partial(self._networks, data, count, seeds[1]), CHOICE_FORM)
         trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
-        members = best_members(trainer, choice.networks[:count], count, seeds[2], watch)
+        members = best_members(trainer, choice.networks, count, seeds[2], watch)
         graph = mixture_circuit(*mixed_trees(members, trainer), encoding)
         if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
             graph = refit_counts(graph, encoding.table, self.smoothing)
@@ -150,9 +152,10 @@ class ContinuousMixtureLearner(Learner):
     def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> Choice:
         """Networks for so many components together."""
         names = strengths_for(data) if self.strength == "auto" else [self.strength]
-        seeds = np.random.default_rng(seed).integers(2**63, size=self.networks).tolist()
+        networks = max(1, min(self.networks, count // LEAST_SHARE))
+        seeds = np.random.default_rng(seed).integers(2**63, size=networks).tolist()
         training = NetworkTraining(data, self._trainer(data), watch)
-        return training.choose(names, seeds, max(1, count // self.networks))
+        return training.choose(names, seeds, count // networks)
 
     def _trainer(self, data: TrainingData) -> Trainer:
         """A way to train networks, but for their strength."""
