@@ -106,7 +106,8 @@ def make_move(tree: SelectiveTree, move: tuple[Any, ...]) -> None:
 
 def gains(candidates: Candidates) -> dict[Inner, float]:
     """What the best change of each node gains."""
-    return {node: found.score for node in candidates._newest if (found := candidates.best_of(node))}
+    inner = [node for node in walk([candidates.tree.root]) if not isinstance(node, Marginal)]
+    return {node: found.score for node in inner if (found := candidates.best_of(node))}
 
 
 def form_of(node: Node) -> Form:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.learners.selective.kernels import SUM_EDGE
 from tractable.learners.selective.merges import Change, Merge, Merges
-from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, walk
+from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product
 from tractable.learners.selective.splits import Price, Split, Splits, Ties, cost_and_edges
 from tractable.learners.selective.tree import SelectiveTree, Swap, removed_nodes
 
@@ -28,8 +28,9 @@ class Candidates:
     """The best split of each product and the best merge of each decision.
 
     No change gains more than the whole log-likelihood and cost of its node. Nodes wait in a queue with that
-    bound, and their changes are scored only when they come first: most nodes of a large tree have few rows
-    and never do. Scores are kept, and a change makes those of the nodes above it out of date and no others.
+    bound, which is not below that of any node under them. Their changes are scored, and their children enter
+    the queue, only when they come first: most nodes of a large tree have few rows and never do. Scores are
+    kept, and a change makes those of the nodes above it out of date and no others.
     """
 
     def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int, ties: Ties | None = None) -> None:
@@ -41,7 +42,7 @@ class Candidates:
         self._newest: dict[Inner, int] = {}  # the number of each node's entry that counts
         self._queue: list[_Entry] = []
         self._numbers = count()
-        self._add(tree.root)
+        self._enter(tree.root)
 
     def best(self) -> Split | Merge | None:
         """The change that gains most, if any gains at all."""
@@ -53,6 +54,8 @@ class Candidates:
                 return change
             heappop(self._queue)
             if is_newest:  # not scored yet, or when more edges were allowed
+                for child in node.children:
+                    self._enter(child)
                 found = self.best_of(node)
                 if found is not None:
                     heappush(self._queue, _Entry(-found.score, number, node, found))
@@ -75,18 +78,20 @@ class Candidates:
         swap = self.tree.split(*what) if isinstance(change, Split) else self.tree.merge(*what)
         for node in removed_nodes(swap):
             self._forget(node)
-        self._add(swap.new)
         if isinstance(swap.parent, Product) and isinstance(swap.new, Product):
-            self._forget(swap.new)  # its factors are those of its parent now
+            for factor in swap.new.children:  # which are those of its parent now
+                self._enter(factor)
+        else:
+            self._enter(swap.new)
         self._follow(swap)
         return swap
 
     def lower_penalty(self, penalty: float) -> None:
         """Let all changes be scored anew with another penalty."""
         self.penalty = penalty
-        self._queue = []
-        for node in sorted(self._newest, key=lambda node: isinstance(node, Decision)):
-            self._enqueue(node)
+        self._queue.clear()
+        self._newest.clear()
+        self._enter(self.tree.root)
 
     def _price(self) -> Price:
         edges = cost_and_edges(self.tree.root.size)[1]
@@ -98,6 +103,11 @@ class Candidates:
         A change may also join the node to its parent, which saves the edge between them.
         """
         return self.penalty * cost_and_edges(node.size + SUM_EDGE)[0] - node.log_likelihood
+
+    def _enter(self, node: Node) -> None:
+        """Let a node wait to be scored, unless it does already."""
+        if not isinstance(node, Marginal) and node not in self._newest:
+            self._enqueue(node)
 
     def _enqueue(self, node: Inner) -> None:
         """Let a node wait to be scored. Of equally good changes that which has waited longest is made."""
@@ -111,12 +121,6 @@ class Candidates:
         elif isinstance(node, Decision):
             self._merges.pop(node, None)
             self._newest.pop(node, None)
-
-    def _add(self, top: Node) -> None:
-        """Take in all nodes from one down that are not known yet."""
-        for node in walk([top]):
-            if not isinstance(node, Marginal) and node not in self._newest:
-                self._enqueue(node)
 
     def _follow(self, swap: Swap) -> None:
         """Let what is above a change be scored anew."""

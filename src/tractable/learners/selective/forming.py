@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import Bools, Floats, Ints
 from tractable.learners.selective.kernels import SUM_EDGE, Codes, conditioning_gains, count_slots
 from tractable.learners.selective.nodes import (
     PRODUCT_EDGE,
@@ -68,7 +68,7 @@ class Forming:
             factors[0].valid,
             slots=np.concatenate([child.slots for child in factors]),
             held_out=np.zeros(self.smoothing.ways),
-            children=factors,
+            below=factors,
         )
         self._add_up(node)
         return node
@@ -83,7 +83,7 @@ class Forming:
             slots=below[0].slots,
             held_out=np.zeros(self.smoothing.ways),
             column=column,
-            children=below,
+            below=below,
             parts=states,
             line=self.lines.take(),
             own=np.zeros(self.slots.of(column).size, dtype=np.int64),
@@ -98,12 +98,17 @@ class Forming:
 
     def reach_with(self, reach: Reach, column: int, states: States) -> Reach:
         """The training and validation rows that have one of some states."""
-        wanted = np.zeros(self.states[column], dtype=np.bool_)
-        wanted[list(states)] = True
+        wanted = self.marked(column, states)
         rows, valid = reach
         return Reach(
             rows[wanted[self.rows.codes[column][rows]]], valid[wanted[self.valid.codes[column][valid]]]
         )
+
+    def marked(self, column: int, states: States) -> Bools:
+        """Which of all states of a column are among some. Shape (states of the column,)."""
+        answer = np.zeros(self.states[column], dtype=np.bool_)
+        answer[list(states)] = True
+        return answer
 
     def settle(self, node: Decision) -> Ints:
         """Bring a decision's own part of its corrections up to date; by how much it has changed."""
@@ -127,7 +132,7 @@ class Forming:
             if isinstance(child, Decision) and child.column == column:
                 below += child.children
                 states += child.parts
-                self.lines.give_back(child.line)  # it was made for this decision only
+                self.lines.give_back(np.array([child.line]))  # it was made for this decision only
             else:
                 below.append(child)
                 states.append(part)

@@ -49,16 +49,6 @@ class Factors(NamedTuple):
     overhead: Ints  # (slots,) the size that a split adds beside its copies
 
 
-class Shape(NamedTuple):
-    """A tree without its rows; node 0 is the root."""
-
-    column: Codes  # (nodes,) that a sum decides; -1 for a product
-    first: Codes  # (nodes + 1,) node i's children are child[first[i]:first[i + 1]]; a marginal has none
-    child: Codes
-    entry: Codes  # (nodes,) a decision's child of state s is branch[entry[i] + s], counted from its first
-    branch: Codes
-
-
 @njit(cache=True, nogil=True)
 def x_log_x(x: float) -> float:
     """The number times its logarithm; zero at zero."""
@@ -150,62 +140,3 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
             if score > answer[0] + close or (best >= 0 and promise[i] > promise[best]):
                 best = i
                 answer[0], answer[1], answer[2], answer[3] = score, i, other, edges[i] + more
-
-
-@njit(cache=True, nogil=True)
-def shape_log_likelihood(shape: Shape, codes: Codes, weight: Floats, rows: Codes, tally: Floats) -> float:
-    """The log-likelihood of rows under a tree with the parameters of maximum likelihood for these rows.
-
-    `rows` are put into another order. `tally` is twice as long as the longest column has states.
-    """
-    stack = np.empty((shape.column.size + 1, 3), dtype=np.int64)
-    room = np.empty_like(rows)
-    answer, height = 0.0, 1
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, rows.size
-    while height > 0:
-        height -= 1
-        node, low, high = stack[height, 0], stack[height, 1], stack[height, 2]
-        first, last, column = shape.first[node], shape.first[node + 1], shape.column[node]
-        if low < high and column >= 0:
-            answer += _divide(shape, node, codes[column], weight, rows, room, tally, stack[height])
-        for c in range(last - first if low < high else 0):
-            if column >= 0:
-                low, high = high if c else low, int(tally[c])
-            stack[height, 0], stack[height, 1], stack[height, 2] = shape.child[first + c], low, high
-            height += 1
-    return answer
-
-
-@njit(cache=True, nogil=True)
-def _divide(
-    shape: Shape,
-    node: int,
-    code: Codes,
-    weight: Floats,
-    rows: Codes,
-    room: Codes,
-    tally: Floats,
-    span: Ints,
-) -> float:
-    """Order the rows of a sum by its edges; where those of each edge end goes to `tally`."""
-    low, high, half = span[1], span[2], tally.size // 2
-    edges = shape.first[node + 1] - shape.first[node]
-    for c in range(tally.size):
-        tally[c] = 0.0
-    total = 0.0
-    for i in range(low, high):
-        c = shape.branch[shape.entry[node] + code[rows[i]]] if edges else code[rows[i]]
-        tally[c] += 1.0
-        tally[half + c] += weight[rows[i]]
-        total += weight[rows[i]]
-    answer, end = -x_log_x(total), float(low)
-    for c in range(half):
-        answer += x_log_x(tally[half + c])
-        tally[c], end = end, end + tally[c]  # where the rows of an edge begin
-    for i in range(low, high if edges else low):
-        c = shape.branch[shape.entry[node] + code[rows[i]]]
-        room[int(tally[c])] = rows[i]
-        tally[c] += 1.0
-    for i in range(low, high if edges else low):
-        rows[i] = room[i]
-    return answer

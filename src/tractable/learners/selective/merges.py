@@ -1,25 +1,19 @@
 """The best merge of each decision of a selective tree."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.learners.selective.kernels import SUM_EDGE, Codes, Shape, shape_log_likelihood
-from tractable.learners.selective.nodes import (
-    Decision,
-    Node,
-    Product,
-    joined_size,
-    marginal_size,
-    shape_of,
-    walk,
-)
+from tractable.learners.selective import shapes
+from tractable.learners.selective.kernels import SUM_EDGE, Codes
+from tractable.learners.selective.nodes import Decision, Node, joined_size, marginal_size
 from tractable.learners.selective.rows import CodedRows
+from tractable.learners.selective.shapes import log_likelihood_below
 from tractable.learners.selective.smoothing import log_likelihood
 from tractable.learners.selective.splits import Price, cost_and_edges
+from tractable.learners.selective.subtrees import subtree_of
 from tractable.learners.selective.tree import Swap
 
 
@@ -46,18 +40,17 @@ class Merges:
         self._marginals: Ints = np.zeros(many, dtype=np.int64)  # of the decision's column below each child
         self._rivals = 0  # decisions of the same column below
         for i, child in enumerate(decision.children):
-            tally = count_sums([child])
-            self._marginals[i] = tally.get((decision.column, False), 0)
-            self._rivals += tally.get((decision.column, True), 0)
+            self._marginals[i], rivals = count_sums([child], decision.column)
+            self._rivals += rivals
         self._is_known = not self._rivals
         if self._is_known:
             self._fill()
 
     def follow(self, change: "Change", place: int) -> None:
         """Take note of a change below the child of that number."""
-        column = self._decision.column
-        self._marginals[place] += change.counts.get((column, False), 0)
-        self._rivals += change.counts.get((column, True), 0)
+        marginals, rivals = change.more_sums(self._decision.column)
+        self._marginals[place] += marginals
+        self._rivals += rivals
         was_known, self._is_known = self._is_known, not self._rivals
         if self._is_known and not was_known:
             self._fill()
@@ -81,13 +74,11 @@ class Merges:
     def _fill(self) -> None:
         """Compute all gains from counts of all rows."""
         children = self._decision.children
-        states = int(self._rows.schema.cardinalities.max())
         for i, kept in enumerate(children):
-            shape = shape_of([kept], states)
             for j, dropped in enumerate(children):
                 if i != j:
                     both = np.concatenate([kept.rows, dropped.rows])
-                    joint = shape_likelihood(shape, self._rows, both)
+                    joint = likelihood_of([kept], self._rows, both)
                     own = -log_likelihood(self._decision.counts[[i, j]])
                     self._gain[i, j] = joint + own - kept.log_likelihood - dropped.log_likelihood
 
@@ -109,17 +100,10 @@ class Change:
         self.gain = swap.new.log_likelihood - sum(node.log_likelihood for node in swap.old)
         self._passed: list[tuple[int, Bools]] = []  # columns, and which of their states lead to the change
 
-    @cached_property
-    def counts(self) -> dict[tuple[int, bool], int]:
-        """How many sums more there are, by column and by whether they are decisions."""
-        new, old = count_sums([self._swap.new]), count_sums(self._swap.old)
-        return {key: new.get(key, 0) - old.get(key, 0) for key in {*new, *old}}
-
-    @cached_property
-    def _shapes(self) -> tuple[Shape, Shape]:
-        """The structure that was replaced, and the new one."""
-        states = int(self._rows.schema.cardinalities.max())
-        return shape_of(self._swap.old, states), shape_of([self._swap.new], states)
+    def more_sums(self, column: int) -> tuple[int, int]:
+        """How many marginals and decisions about a column there are more."""
+        new, old = count_sums([self._swap.new], column), count_sums(self._swap.old, column)
+        return new[0] - old[0], new[1] - old[1]
 
     def extra_gain(self, rows: Codes) -> float:
         """What the change would gain in addition if other rows took part, as far as they would reach it."""
@@ -128,8 +112,8 @@ class Change:
         if not rows.size:
             return 0.0
         both = np.concatenate([self._swap.new.rows, rows])
-        before, after = (shape_likelihood(shape, self._rows, both) for shape in self._shapes)
-        return after - before - self.gain
+        after = likelihood_of([self._swap.new], self._rows, both)
+        return after - likelihood_of(self._swap.old, self._rows, both) - self.gain
 
     def pass_decision(self, decision: Decision, place: int) -> None:
         """Go up past a decision, whose child of that number the change is below."""
@@ -138,17 +122,15 @@ class Change:
         self._passed.append((decision.column, leads))
 
 
-def shape_likelihood(shape: Shape, rows: CodedRows, chosen: Codes) -> float:
-    """The log-likelihood of chosen rows under a tree of that shape, at maximum likelihood."""
-    tally = np.zeros(2 * int(rows.schema.cardinalities.max()))
-    return float(shape_log_likelihood(shape, rows.codes, rows.weights, chosen.copy(), tally))
-
-
-def count_sums(nodes: Sequence[Node]) -> dict[tuple[int, bool], int]:
-    """How many sums there are below some nodes, by column and by whether they are decisions."""
-    answer: dict[tuple[int, bool], int] = {}
-    for node in walk(nodes):
-        if not isinstance(node, Product):
-            key = node.column, isinstance(node, Decision)
-            answer[key] = answer.get(key, 0) + 1
+def likelihood_of(nodes: Sequence[Node], rows: CodedRows, chosen: Codes) -> float:
+    """The log-likelihood of chosen rows under the product of some nodes, at maximum likelihood."""
+    tally, answer = np.zeros(2 * int(rows.schema.cardinalities.max())), 0.0
+    for subtree, at in map(subtree_of, nodes):
+        answer += log_likelihood_below(subtree.shape, at, rows.codes, rows.weights, chosen.copy(), tally)
     return answer
+
+
+def count_sums(nodes: Sequence[Node], column: int) -> tuple[int, int]:
+    """How many marginals and decisions about a column there are from some nodes down."""
+    counts = [shapes.count_sums(subtree.shape, at, column) for subtree, at in map(subtree_of, nodes)]
+    return sum(marginals for marginals, _ in counts), sum(decisions for _, decisions in counts)

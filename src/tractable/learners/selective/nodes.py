@@ -5,15 +5,17 @@ regular selective with respect to one of them: each child has a part of that col
 product is never a product, and a child of a decision never decides the same column.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import NamedTuple, Optional, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Optional, TypeAlias
 
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.learners.selective.kernels import SUM_EDGE, Codes, Shape
-from tractable.learners.selective.smoothing import branches
+from tractable.learners.selective.kernels import SUM_EDGE, Codes
+
+if TYPE_CHECKING:
+    from tractable.learners.selective.subtrees import Subtree
 
 PRODUCT_EDGE = 1  # in a packed size; see the kernels
 
@@ -40,6 +42,8 @@ class Reached:
     log_likelihood: float = 0.0  # of the training rows, at maximum likelihood
     size: int = 0  # packed
     parent: Optional["Product | Decision"] = None
+    subtree: Optional["Subtree"] = None  # everything from this node down as arrays; None after a change ...
+    at: int = 0  # ... and where the node is in them
 
     @property
     def reach(self) -> Reach:
@@ -70,12 +74,19 @@ class Decision(Reached):
 
     _: KW_ONLY
     column: int
-    children: list["Decision | Product"]
+    below: list["Decision | Product"] | None  # the children; None until somebody looks at them
     parts: list[States]  # the states of each child
     prior: Floats  # (ways to smooth, states of the column)
     line: int  # of its scores
     own: Ints  # (slots of the column,) its own part of its corrections
     counts: Floats = field(default_factory=lambda: np.zeros(0))  # (edges,)
+
+    @property
+    def children(self) -> list["Decision | Product"]:
+        """The nodes that it decides between."""
+        if self.below is None:
+            self.below = _unfold(self)
+        return self.below
 
 
 @dataclass(eq=False, slots=True)
@@ -83,7 +94,14 @@ class Product(Reached):
     """Independent factors."""
 
     _: KW_ONLY
-    children: list["Decision | Marginal"]
+    below: list["Decision | Marginal"] | None  # the children; None until somebody looks at them
+
+    @property
+    def children(self) -> list["Decision | Marginal"]:
+        """The factors."""
+        if self.below is None:
+            self.below = _unfold(self)
+        return self.below
 
 
 Sum: TypeAlias = Decision | Marginal
@@ -91,14 +109,41 @@ Inner: TypeAlias = Decision | Product
 Node: TypeAlias = Decision | Product | Marginal
 
 
+def _unfold(node: Inner) -> list:  # type: ignore[type-arg]  # of the kinds of node that may be below it
+    assert node.subtree is not None  # a change is below children that were looked at
+    return node.subtree.children(node)
+
+
 def walk(nodes: Sequence[Node]) -> Iterator[Node]:
     """The nodes and everything below them, parents first."""
+    return _walk(nodes, lambda node: () if isinstance(node, Marginal) else node.children)
+
+
+def walk_known(nodes: Sequence[Node], leave_out: Collection[int] = ()) -> Iterator[Node]:
+    """Those of the nodes and of everything below them that somebody has looked at, parents first.
+
+    `leave_out` are nodes, by their `id`, that are passed over with everything below them.
+    """
+    left = [node for node in nodes if id(node) not in leave_out]
+    return _walk(left, lambda node: [n for n in known_children(node) if id(n) not in leave_out])
+
+
+def _walk(nodes: Sequence[Node], children: Callable[[Node], Sequence[Node]]) -> Iterator[Node]:
     waiting: list[Node] = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, Marginal):
-            waiting.extend(reversed(node.children))
+        waiting.extend(reversed(children(node)))
+
+
+def is_folded(node: Node) -> bool:
+    """Whether a node has children that nobody has looked at yet."""
+    return not isinstance(node, Marginal) and node.below is None
+
+
+def known_children(node: Node) -> Sequence[Node]:
+    """The children of a node that somebody has looked at."""
+    return () if isinstance(node, Marginal) else node.below or ()
 
 
 def lines_of(node: Node) -> list[int]:
@@ -120,24 +165,3 @@ def joined_size(parent: Node | None, child: Node) -> int:
 def marginal_size(states: int) -> int:
     """The size of a marginal over so many states; a single one is an indicator without a sum."""
     return states * SUM_EDGE if states > 1 else 0
-
-
-def shape_of(nodes: Sequence[Node], states: int) -> Shape:
-    """The structure below some nodes as arrays, as the product of them. A column has at most `states`."""
-    column, first, child, entry = [-1], [0], list(range(1, len(nodes) + 1)), [0]
-    branch: list[int] = []
-    found = list(nodes)
-    for node in found:  # grows while it is read: breadth first, so that children are side by side
-        first.append(len(child))
-        if isinstance(node, Marginal):
-            column.append(node.column)
-            entry.append(0)
-            continue
-        column.append(node.column if isinstance(node, Decision) else -1)
-        entry.append(len(branch))
-        child.extend(range(len(found) + 1, len(found) + 1 + len(node.children)))
-        found.extend(node.children)
-        if isinstance(node, Decision):
-            branch.extend(branches(node.parts, states))
-    first.append(len(child))
-    return Shape(*(np.array(x, dtype=np.int32) for x in (column, first, child, entry, branch)))

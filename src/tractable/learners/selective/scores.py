@@ -19,26 +19,33 @@ class Lines:
         self.gain: Floats = np.zeros((64, slots))
         self.correction: Ints = np.zeros((64, slots), dtype=np.int64)
         self.size: Ints = np.zeros(64, dtype=np.int64)
-        self._free = list(range(63, 0, -1))
+        self._free: Ints = np.arange(64)[::-1].copy()  # the first so many lines ...
+        self._left = 63  # ... are free
 
     def take(self) -> int:
         """A line of zeros."""
-        if not self._free:
+        return int(self.take_many(1)[0])
+
+    def take_many(self, many: int) -> Ints:
+        """Several lines of zeros."""
+        while self._left < many:
             old = self.size.size
             self.gain = np.concatenate([self.gain, np.zeros_like(self.gain)])
             self.correction = np.concatenate([self.correction, np.zeros_like(self.correction)])
             self.size = np.concatenate([self.size, np.zeros_like(self.size)])
-            self._free = list(range(2 * old - 1, old - 1, -1))
-        return self._free.pop()
+            self._free = np.concatenate([self._free, np.zeros_like(self._free)])
+            self._put(np.arange(2 * old - 1, old - 1, -1))
+        self._left -= many
+        return self._free[self._left : self._left + many].copy()
 
-    def take_many(self, many: int) -> Ints:
-        """Several lines of zeros."""
-        return np.array([self.take() for _ in range(many)], dtype=np.int64)
+    def give_back(self, lines: Ints) -> None:
+        """Return lines that are no longer needed."""
+        self.gain[lines], self.correction[lines], self.size[lines] = 0.0, 0, 0
+        self._put(lines)
 
-    def give_back(self, line: int) -> None:
-        """Return a line that is no longer needed."""
-        self.gain[line], self.correction[line], self.size[line] = 0.0, 0, 0
-        self._free.append(line)
+    def _put(self, lines: Ints) -> None:
+        self._free[self._left : self._left + lines.size] = lines
+        self._left += lines.size
 
 
 def marginal_correction(states: tuple[int, ...], slot_states: Ints) -> Ints:

@@ -69,8 +69,8 @@ def log_likelihood(counts: Floats) -> float:
 
 
 def branches(parts: Iterable[Iterable[int]], states: int) -> npt.NDArray[np.int32]:
-    """The edge that each state of a column belongs to; 0 for states that no edge has."""
-    answer = np.zeros(states, dtype=np.int32)
+    """The edge that each state of a column belongs to; -1 for states that no edge has."""
+    answer = np.full(states, -1, dtype=np.int32)
     for edge, part in enumerate(parts):
         answer[list(part)] = edge
     return answer

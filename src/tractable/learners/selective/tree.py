@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tractable.learners.selective import shapes
 from tractable.learners.selective.copying import Revision, add_states, copy_tree, keep_states
 from tractable.learners.selective.forming import Forming, total_size
 from tractable.learners.selective.nodes import (
@@ -16,10 +17,13 @@ from tractable.learners.selective.nodes import (
     Reach,
     States,
     Sum,
-    walk,
+    is_folded,
+    known_children,
+    walk_known,
 )
 from tractable.learners.selective.rows import CodedRows
 from tractable.learners.selective.smoothing import Smoothing
+from tractable.learners.selective.subtrees import subtree_of
 
 
 class Swap(NamedTuple):
@@ -60,7 +64,7 @@ class SelectiveTree:
         sides = []
         for part in parts:
             reach = self.forming.reach_with(product.reach, column, part)
-            one = copy_tree(self.forming, first, reach, keep_states(column, part))
+            one = copy_tree(self.forming, first, reach, keep_states(self.forming, column, part))
             sides.append(self.forming.product([one, copy_tree(self.forming, second, reach, Revision())]))
         model = first.prior if first.column == column else None
         return self._swap(product, [first, second], self.forming.decision(column, sides, parts, model))
@@ -77,13 +81,14 @@ class SelectiveTree:
             raise ValueError("a decision below decides the same column")
         one, other = decision.children[kept], decision.children[dropped]
         reach = Reach(*(np.concatenate(pair) for pair in zip(one.reach, other.reach, strict=True)))
-        revision = add_states(decision.column, decision.parts[dropped])
+        revision = add_states(self.forming, decision.column, decision.parts[dropped])
         joint = copy_tree(self.forming, one, reach, revision)
         rest = [i for i in range(len(decision.children)) if i not in (kept, dropped)]
         if not rest:
             return self._swap(decision.parent, [decision], joint)
         children = [_inner(joint), *(decision.children[i] for i in rest)]
-        parts = [revision.revise(decision.parts[kept]), *(decision.parts[i] for i in rest)]
+        joint_part = tuple(sorted(decision.parts[kept] + decision.parts[dropped]))
+        parts = [joint_part, *(decision.parts[i] for i in rest)]
         new = self.forming.decision(decision.column, children, parts, decision.prior)
         return self._swap(decision.parent, [decision], new)
 
@@ -95,6 +100,9 @@ class SelectiveTree:
         """Return to the structure of the last commit. Afterwards the tree cannot be changed any more."""
         while self._undo:
             self._undo.pop()()
+        for node in walk_known([self.root]):
+            if not is_folded(node):
+                node.subtree = None  # it may be of a tree that came later
 
     # ---- replacing nodes ---------------------------------------------------------------------------
 
@@ -121,8 +129,8 @@ class SelectiveTree:
 
     def _set_children(self, node: Inner, children: list) -> None:  # type: ignore[type-arg]
         before = node.children
-        self._undo.append(lambda: setattr(node, "children", before))
-        node.children = children
+        self._undo.append(lambda: setattr(node, "below", before))
+        node.below = children
         for child in children:
             child.parent = node
 
@@ -142,6 +150,7 @@ class SelectiveTree:
         held_out = new.held_out - sum(node.held_out for node in old)
         node = swap.parent
         while node is not None:
+            node.subtree = None
             node.log_likelihood += log_likelihood
             node.held_out = node.held_out + held_out
             node.size = total_size(node)
@@ -155,25 +164,30 @@ class SelectiveTree:
     def _release(self, swap: Swap) -> None:
         """Give back the lines of nodes that are no longer in the tree."""
         for node in removed_nodes(swap):
-            if not isinstance(node, Product) and node.line:
-                self.forming.lines.give_back(node.line)
+            if is_folded(node):
+                self.forming.lines.give_back(subtree_of(node)[0].lines(node.at))
+            elif not isinstance(node, Product) and node.line:
+                self.forming.lines.give_back(np.array([node.line]))
 
 
 def states_below(node: Node, column: int) -> States:
     """The states of a column that some marginal below a node has."""
-    found = (n.states for n in walk([node]) if isinstance(n, Marginal) and n.column == column)
-    return tuple(sorted(set().union(*found)))
+    subtree, at = subtree_of(node)
+    return tuple(np.flatnonzero(shapes.states_below(subtree.shape, at, column)).tolist())
 
 
 def decides_again(decision: Decision) -> bool:
     """Whether a decision has another one of the same column below it."""
-    return any(isinstance(n, Decision) and n.column == decision.column for n in walk(decision.children))
+    below = (subtree_of(child) for child in decision.children)
+    return any(shapes.count_sums(subtree.shape, at, decision.column)[1] for subtree, at in below)
 
 
 def removed_nodes(swap: Swap) -> list[Node]:
-    """The nodes that a change has removed; some of the old nodes may have moved to the new one."""
-    kept = {id(node) for node in walk([swap.new])}
-    return [node for node in walk(swap.old) if id(node) not in kept]
+    """The nodes that a change has removed and that somebody has looked at, parents first.
+
+    Some of the old nodes may have moved to the new one.
+    """
+    return list(walk_known(swap.old, leave_out={id(child) for child in known_children(swap.new)}))
 
 
 def _inner(node: Node) -> Inner:
