@@ -47,6 +47,7 @@ class Climb:
         self._candidates = Candidates(tree, penalty, limits.max_edges, ties)
         self._weight = float(tree.forming.valid.weights.sum())
         self._since = 0  # changes since the best tree
+        self._has_gained = False  # whether the best tree was found with this penalty
         self.changes = 0
         self.best = self._current()
         self._report()
@@ -65,7 +66,7 @@ class Climb:
             self.changes += 1
             self._record()
             if self.is_validated and self._should_give_up():
-                return False
+                return self._has_gained
         self._report()
         return not self._watch.should_stop()
 
@@ -75,6 +76,7 @@ class Climb:
         if penalty < (LEAST_PENALTY if self.is_validated else LEAST_PENALTY_ALONE):
             return False
         self._candidates.lower_penalty(penalty)
+        self._since, self._has_gained = 0, False
         return True
 
     def result(self) -> Found:
@@ -88,7 +90,7 @@ class Climb:
         now = self._current()
         self._since += 1
         if now.score > self.best.score or not self.is_validated:
-            self.best, self._since = now, 0
+            self.best, self._since, self._has_gained = now, 0, True
             self._tree.commit()
         if self.changes % 20 == 0:
             self._report()
