@@ -69,7 +69,7 @@ class Candidates:
                 self._splits[node] = Splits(node, self.tree)
             return self._splits[node].best(price)
         if node not in self._merges:
-            self._merges[node] = Merges(node, self.tree.forming.rows)
+            self._merges[node] = Merges(node, self.tree.forming.cells)
         return self._merges[node].best(price)
 
     def make(self, change: Split | Merge) -> Swap:
@@ -124,7 +124,7 @@ class Candidates:
 
     def _follow(self, swap: Swap) -> None:
         """Let what is above a change be scored anew."""
-        change = Change(swap, self.tree.forming.rows)
+        change = Change(swap, self.tree.forming.cells)
         node: Inner | None = swap.parent
         below: Node = swap.new
         if isinstance(node, Product):

@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.learners.selective.kernels import SUM_EDGE, Codes, conditioning_gains, count_slots
+from tractable.learners.selective.likelihood import Cells
 from tractable.learners.selective.nodes import (
     PRODUCT_EDGE,
     Decision,
@@ -38,6 +39,7 @@ class Forming:
         self.slots, self.entries = make_slots(rows)
         self.lines = Lines(self.slots.column.size)
         self.states = rows.schema.cardinalities
+        self.cells = Cells(rows.codes, self.entries, self.slots.first, int(self.states.max()))
 
     def marginal(self, column: int, states: States, reach: Reach, model: Floats | None = None) -> Marginal:
         """A marginal, which is shrunk towards `model`: weights of all states of the column."""

@@ -8,9 +8,8 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.learners.selective import shapes
 from tractable.learners.selective.kernels import SUM_EDGE, Codes
+from tractable.learners.selective.likelihood import Cells, log_likelihood_below
 from tractable.learners.selective.nodes import Decision, Node, joined_size, marginal_size
-from tractable.learners.selective.rows import CodedRows
-from tractable.learners.selective.shapes import log_likelihood_below
 from tractable.learners.selective.smoothing import log_likelihood
 from tractable.learners.selective.splits import Price, cost_and_edges
 from tractable.learners.selective.subtrees import subtree_of
@@ -33,9 +32,9 @@ class Merges:
     Below a decision of the same column no merge is allowed, and gains are computed only when that is gone.
     """
 
-    def __init__(self, decision: Decision, rows: CodedRows) -> None:
+    def __init__(self, decision: Decision, cells: Cells) -> None:
         many = len(decision.children)
-        self._decision, self._rows = decision, rows
+        self._decision, self._cells = decision, cells
         self._gain: Floats = np.zeros((many, many))  # the child that is kept, the child that is dropped
         self._marginals: Ints = np.zeros(many, dtype=np.int64)  # of the decision's column below each child
         self._rivals = 0  # decisions of the same column below
@@ -78,7 +77,7 @@ class Merges:
             for j, dropped in enumerate(children):
                 if i != j:
                     both = np.concatenate([kept.rows, dropped.rows])
-                    joint = likelihood_of([kept], self._rows, both)
+                    joint = likelihood_of([kept], self._cells, both)
                     own = -log_likelihood(self._decision.counts[[i, j]])
                     self._gain[i, j] = joint + own - kept.log_likelihood - dropped.log_likelihood
 
@@ -95,8 +94,8 @@ class Merges:
 class Change:
     """A change of the tree as the decisions above it see it, which are passed one after another."""
 
-    def __init__(self, swap: Swap, rows: CodedRows) -> None:
-        self._swap, self._rows = swap, rows
+    def __init__(self, swap: Swap, cells: Cells) -> None:
+        self._swap, self._cells = swap, cells
         self.gain = swap.new.log_likelihood - sum(node.log_likelihood for node in swap.old)
         self._passed: list[tuple[int, Bools]] = []  # columns, and which of their states lead to the change
 
@@ -108,26 +107,24 @@ class Change:
     def extra_gain(self, rows: Codes) -> float:
         """What the change would gain in addition if other rows took part, as far as they would reach it."""
         for column, leads in reversed(self._passed):
-            rows = rows[leads[self._rows.codes[column][rows]]]
+            rows = rows[leads[self._cells.codes[column][rows]]]
         if not rows.size:
             return 0.0
         both = np.concatenate([self._swap.new.rows, rows])
-        after = likelihood_of([self._swap.new], self._rows, both)
-        return after - likelihood_of(self._swap.old, self._rows, both) - self.gain
+        after = likelihood_of([self._swap.new], self._cells, both)
+        return after - likelihood_of(self._swap.old, self._cells, both) - self.gain
 
     def pass_decision(self, decision: Decision, place: int) -> None:
         """Go up past a decision, whose child of that number the change is below."""
-        leads = np.zeros(self._rows.schema[decision.column].cardinality, dtype=np.bool_)
+        leads = np.zeros(self._cells.most_states, dtype=np.bool_)
         leads[list(decision.parts[place])] = True
         self._passed.append((decision.column, leads))
 
 
-def likelihood_of(nodes: Sequence[Node], rows: CodedRows, chosen: Codes) -> float:
+def likelihood_of(nodes: Sequence[Node], cells: Cells, chosen: Codes) -> float:
     """The log-likelihood of chosen rows under the product of some nodes, at maximum likelihood."""
-    tally, answer = np.zeros(2 * int(rows.schema.cardinalities.max())), 0.0
-    for subtree, at in map(subtree_of, nodes):
-        answer += log_likelihood_below(subtree.shape, at, rows.codes, rows.weights, chosen.copy(), tally)
-    return answer
+    parts = map(subtree_of, nodes)
+    return sum(log_likelihood_below(part.shape, at, cells, chosen.copy()) for part, at in parts)
 
 
 def count_sums(nodes: Sequence[Node], column: int) -> tuple[int, int]:

@@ -1,12 +1,12 @@
-"""Compiled loops over the structure of parts of a selective tree: copies, counts of nodes, likelihoods."""
+"""Compiled loops over the structure of parts of a selective tree: copies, and counts of nodes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.arrays import Bools, Ints
 from tractable.compiled import njit
-from tractable.learners.selective.kernels import Codes, x_log_x
+from tractable.learners.selective.kernels import Codes
 
 
 class Shape(NamedTuple):
@@ -170,68 +170,3 @@ def columns_below(shape: Shape, top: int, columns: Bools) -> None:
     for i in range(top, top + shape.many[top]):
         if shape.column[i] >= 0:
             columns[shape.column[i]] = True
-
-
-@njit(cache=True, nogil=True)
-def log_likelihood_below(
-    shape: Shape, top: int, codes: Codes, weight: Floats, rows: Codes, tally: Floats
-) -> float:
-    """The log-likelihood of rows from one node down, with the parameters of maximum likelihood for them.
-
-    `rows` are put into another order. `tally` is twice as long as the longest column has states.
-    """
-    stack = np.empty((shape.many[top] + 1, 3), dtype=np.int64)
-    room = np.empty_like(rows)
-    answer, height = 0.0, 1
-    stack[0, 0], stack[0, 1], stack[0, 2] = top, 0, rows.size
-    while height > 0:
-        height -= 1
-        node, low, high = stack[height]
-        if low == high:
-            continue
-        column = shape.column[node]
-        if column >= 0:
-            answer += _divide(shape, node, codes[column], weight, rows, room, tally, stack[height])
-        child, edge = node + 1, 0
-        while child < node + shape.many[node]:
-            if column >= 0:
-                low, high = high if edge else low, int(tally[edge])
-            stack[height, 0], stack[height, 1], stack[height, 2] = child, low, high
-            height += 1
-            child, edge = child + shape.many[child], edge + 1
-    return answer
-
-
-@njit(cache=True, nogil=True)
-def _divide(
-    shape: Shape,
-    node: int,
-    code: Codes,
-    weight: Floats,
-    rows: Codes,
-    room: Codes,
-    tally: Floats,
-    span: Ints,
-) -> float:
-    """Order the rows of a sum by its edges; where those of each edge end goes to `tally`."""
-    low, high, half = span[1], span[2], tally.size // 2
-    is_decision, base = shape.many[node] > 1, shape.state_start[node]
-    for c in range(tally.size):
-        tally[c] = 0.0
-    total = 0.0
-    for i in range(low, high):
-        c = max(shape.branch[base + code[rows[i]]], 0) if is_decision else code[rows[i]]
-        tally[c] += 1.0
-        tally[half + c] += weight[rows[i]]
-        total += weight[rows[i]]
-    answer, end = -x_log_x(total), float(low)
-    for c in range(half):
-        answer += x_log_x(tally[half + c])
-        tally[c], end = end, end + tally[c]  # where the rows of an edge begin
-    for i in range(low, high if is_decision else low):
-        c = max(shape.branch[base + code[rows[i]]], 0)
-        room[int(tally[c])] = rows[i]
-        tally[c] += 1.0
-    for i in range(low, high if is_decision else low):
-        rows[i] = room[i]
-    return answer
