@@ -7,7 +7,7 @@ size of the sum plus `correction`, since states that a copy cannot have are dism
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.arrays import AnyArray, Floats, Ints
 from tractable.learners.selective.kernels import SUM_EDGE
 from tractable.learners.selective.nodes import Decision, joined_size, marginal_size
 
@@ -30,11 +30,9 @@ class Lines:
         """Several lines of zeros."""
         while self._left < many:
             old = self.size.size
-            self.gain = np.concatenate([self.gain, np.zeros_like(self.gain)])
-            self.correction = np.concatenate([self.correction, np.zeros_like(self.correction)])
-            self.size = np.concatenate([self.size, np.zeros_like(self.size)])
-            self._free = np.concatenate([self._free, np.zeros_like(self._free)])
-            self._put(np.arange(2 * old - 1, old - 1, -1))
+            self.gain, self.correction = _grown(self.gain), _grown(self.correction)
+            self.size, self._free = _grown(self.size), _grown(self._free)
+            self._put(np.arange(self.size.size - 1, old - 1, -1))
         self._left -= many
         return self._free[self._left : self._left + many].copy()
 
@@ -46,6 +44,13 @@ class Lines:
     def _put(self, lines: Ints) -> None:
         self._free[self._left : self._left + lines.size] = lines
         self._left += lines.size
+
+
+def _grown(array: AnyArray) -> AnyArray:
+    """The array with half as much again of zeros at its end, which take no memory until they are written."""
+    answer = np.zeros((array.shape[0] * 3 // 2, *array.shape[1:]), dtype=array.dtype)
+    answer[: array.shape[0]] = array
+    return answer
 
 
 def marginal_correction(states: tuple[int, ...], slot_states: Ints) -> Ints:
