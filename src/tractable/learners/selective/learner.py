@@ -47,13 +47,13 @@ class SelectiveLearner(Learner):
 
     tuning: Literal["falling", "grid"] = setting(
         "falling",
-        "How the penalty is chosen: one search whose penalty is halved whenever no change gains, or a search"
-        " of its own for each of several penalties.",
+        "How the penalty is chosen: one search whose penalty is halved whenever no change gains or validation"
+        " rows gain no more, or a search of its own for each of several penalties.",
     )
     penalty: float = setting(
         100.0,
         "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first. It is"
-        " halved whenever no change gains.",
+        " halved whenever no change gains, or the validation rows gain no more.",
         at_least=1e-3,
     )
     penalties: tuple[float, ...] = setting(
@@ -76,7 +76,7 @@ class SelectiveLearner(Learner):
         search=OneOf(None, 0.0, 8.0),
     )
     starts: int = setting(
-        6,
+        3,
         "Number of searches, which differ in the order in which they make equally good changes. Validation"
         " rows choose the best tree.",
         at_least=1,
@@ -89,8 +89,8 @@ class SelectiveLearner(Learner):
     )
     patience: int = setting(
         100,
-        "Early stopping: the search may end after so many changes without a better score on the validation"
-        " rows, and the more follow, the smaller is the loss that ends it.",
+        "Early stopping: the search with one penalty may end after so many changes without a better score on"
+        " the validation rows, and the more follow, the smaller is the loss that ends it.",
         at_least=1,
     )
 
