@@ -22,12 +22,13 @@ from tractable.learners.selective.candidates import Candidates
 from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.kernels import conditioning_gains, count_slots
 from tractable.learners.selective.learner import SelectiveLearner
-from tractable.learners.selective.merges import Merge
-from tractable.learners.selective.nodes import Decision, walk
+from tractable.learners.selective.merges import Merge, likelihood_of
+from tractable.learners.selective.nodes import Decision, Product, walk
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
 from tractable.learners.selective.search import Climb, Limits, finish_climb
-from tractable.learners.selective.smoothing import Smoothing, all_ways
+from tractable.learners.selective.smoothing import Smoothing, all_ways, branches
 from tractable.learners.selective.splits import Split, Ties, cost_and_edges
+from tractable.learners.selective.subtrees import subtree_of
 from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
 
@@ -194,6 +195,49 @@ def test_an_undone_change_leaves_the_tree_of_the_last_commit() -> None:
     assert twin.form_of(tree.root) == kept
 
 
+@settings(max_examples=20)
+@given(trees(), st.data())
+def test_a_changed_tree_as_arrays_is_the_tree_node_by_node(tree: SelectiveTree, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(0, 6))):
+        possible = list(twin.moves(tree))
+        if possible:
+            twin.make_move(tree, possible[data.draw(st.integers(0, len(possible) - 1))])
+    subtree, top = subtree_of(tree.root)
+    nodes = list(walk([tree.root]))
+    starts, edges = subtree.shape.state_start, subtree.weights.edge_start
+    assert top == 0
+    assert subtree.shape.column.tolist() == [getattr(node, "column", -1) for node in nodes]
+    assert subtree.shape.many.tolist() == [len(list(walk([node]))) for node in nodes]
+    for i, node in enumerate(nodes):
+        if isinstance(node, Product):
+            assert starts[i] == starts[i + 1]
+            continue
+        branch = subtree.shape.branch[starts[i] : starts[i + 1]].tolist()
+        assert branch == branches(node.parts, tree.forming.states[node.column]).tolist()
+        np.testing.assert_array_equal(subtree.weights.counts[edges[i] : edges[i + 1]], node.counts)
+        ways = tree.forming.smoothing.ways
+        np.testing.assert_array_equal(
+            subtree.weights.prior[ways * starts[i] : ways * starts[i + 1]], node.prior.ravel()
+        )
+
+
+@settings(max_examples=20)
+@given(trees(), st.sampled_from([1, 5, 40]), st.data())
+def test_the_likelihood_of_other_rows_is_that_of_passing_them_one_after_another(
+    tree: SelectiveTree, many: int, data: st.DataObject
+) -> None:
+    for _ in range(data.draw(st.integers(0, 4))):
+        possible = list(twin.moves(tree))
+        if possible:
+            twin.make_move(tree, possible[data.draw(st.integers(0, len(possible) - 1))])
+    rows = tree.forming.rows
+    chosen = np.arange(rows.weights.size, dtype=np.int32)[:many]
+    part = CodedRows(rows.schema, rows.codes[:, chosen], rows.weights[chosen])
+    expected = twin.log_likelihood(tree.root, part)
+    found = likelihood_of([tree.root], tree.forming.cells, chosen)
+    assert found == pytest.approx(expected, abs=1e-9 * max(1.0, float(part.weights.sum())))
+
+
 def test_changes_that_are_not_defined_are_refused() -> None:
     tree = twin.make_tree([3, 2, 2], np.zeros((4, 3)))
     first, second, third = tree.root.children  # type: ignore[union-attr]
@@ -321,6 +365,25 @@ def test_the_search_ends_when_the_loss_is_above_what_is_left_of_five_percent() -
         assert climb._should_give_up() is stops
 
 
+def test_early_stopping_ends_one_penalty_and_the_search_if_that_one_brought_no_better_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, valid = noisy_tables()
+    smoothing = SelectiveLearner()._smoothing(is_validated=True)
+    tree = SelectiveTree(coded_rows(table), coded_rows(valid), smoothing)
+    climb = Climb(tree, 100.0, Limits(1000, 0), Watch())
+    monkeypatch.setattr(Climb, "_should_give_up", lambda self: True)
+    gained: list[bool] = []
+    while False not in gained:
+        score, changes = climb.best.score, climb.changes
+        goes_on = climb.run()
+        if climb.changes > changes:
+            gained.append(climb.best.score > score)
+            assert goes_on is gained[-1]
+        assert climb.lower_penalty()
+    assert gained[:2] == [True, True]
+
+
 def test_the_score_of_the_best_tree_is_that_of_its_circuit() -> None:
     table, valid = categorical_table(400), categorical_table(200, seed=8)
     smoothing = SelectiveLearner()._smoothing(is_validated=True)
@@ -363,11 +426,17 @@ def test_columns_of_many_states_are_divided_into_parts() -> None:
     assert is_deterministic(graph)
 
 
-def test_more_searches_never_score_worse_on_the_validation_rows() -> None:
+def noisy_tables() -> tuple[Table, Table]:
+    """Training and validation rows of six columns that often equal a hidden one."""
     rng = np.random.default_rng(4)
     base = rng.integers(0, 2, (300, 1))
     values = np.where(rng.random((300, 6)) < 0.7, base, rng.integers(0, 2, (300, 6))).astype(np.float64)
-    table, valid = (Table(discrete_schema([2] * 6), part) for part in (values[:200], values[200:]))
+    schema = discrete_schema([2] * 6)
+    return Table(schema, values[:200]), Table(schema, values[200:])
+
+
+def test_more_searches_never_score_worse_on_the_validation_rows() -> None:
+    table, valid = noisy_tables()
     scores = []
     for starts in (1, 2, 4):
         graph = SelectiveLearner(starts=starts).learn(table, np.random.default_rng(0), valid=valid)
