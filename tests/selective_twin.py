@@ -82,7 +82,7 @@ def moves(tree: SelectiveTree) -> Iterator[tuple[Any, ...]]:
             for first, second in product(node.children, repeat=2):
                 if first is not second:
                     for column in range(tree.forming.states.size):
-                        states = states_below(first, column)
+                        states = states_below(first, column, int(tree.forming.states[column]))
                         if len(states) > 1:
                             yield from ((node, first, second, column, k) for k in states)
         elif isinstance(node, Decision):

@@ -41,7 +41,8 @@ def log_likelihood_below(shape: Shape, top: int, cells: Cells, rows: Codes) -> f
             answer += _divide(shape, node, cells, rows, room, tally, stack[height])
         counts_slots = column < 0 and shape.many[node] * many > 2 * (listed * many + slots.size)
         if counts_slots:
-            slots[:] = 0.0
+            for s in range(slots.size):
+                slots[s, 0] = 0.0
             count_slots(rows[low:high], cells.codes[0], together, cells.entries, slots)
         child, edge = node + 1, 0
         while child < node + shape.many[node]:

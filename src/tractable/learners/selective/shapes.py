@@ -70,8 +70,10 @@ def copy_shape(shape: Shape, top: int, column: int, kept: Bools, more: Bools) ->
     many = np.ones(made, dtype=np.int32)
     for i in range(made - 1, 0, -1):
         many[parent[i]] += many[i]
+    for i in range(made):
+        edges[i + 1] += edges[i]
     copied = Shape(new_column[:made].copy(), many, start[: made + 1].copy(), branch[: start[made]].copy())
-    return Copied(copied, parent[:made].copy(), origin[:made].copy(), edges[: made + 1].cumsum())
+    return Copied(copied, parent[:made].copy(), origin[:made].copy(), edges[: made + 1].copy())
 
 
 @njit(cache=True, nogil=True)
@@ -87,8 +89,10 @@ def _put_children(
             waiting[height, 2], waiting[height, 3] = node if about >= 0 else -1, number
             height += 1
         child, number = child + shape.many[child], number + 1
-    if height > first + 1:
-        waiting[first:height] = waiting[first:height][::-1].copy()
+    for i in range((height - first) // 2):
+        for j in range(4):
+            low, high = waiting[first + i, j], waiting[height - 1 - i, j]
+            waiting[first + i, j], waiting[height - 1 - i, j] = high, low
     return height
 
 
@@ -154,18 +158,16 @@ def count_sums(shape: Shape, top: int, column: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def states_below(shape: Shape, top: int, column: int) -> Bools:
-    """Which states of a column some marginal has, from one node down; empty if there is no such marginal."""
-    answer = np.zeros(0, dtype=np.bool_)
+def mark_states(shape: Shape, top: int, column: int, states: Bools) -> None:
+    """Mark the states of a column that some marginal has, from one node down."""
     for i in range(top, top + shape.many[top]):
         if shape.column[i] == column and shape.many[i] == 1:
-            has = shape.branch[shape.state_start[i] : shape.state_start[i + 1]] >= 0
-            answer = answer | has if answer.size else has
-    return answer
+            for s in range(states.size):
+                states[s] = states[s] or shape.branch[shape.state_start[i] + s] >= 0
 
 
 @njit(cache=True, nogil=True)
-def columns_below(shape: Shape, top: int, columns: Bools) -> None:
+def mark_columns(shape: Shape, top: int, columns: Bools) -> None:
     """Mark the columns that a node is about."""
     for i in range(top, top + shape.many[top]):
         if shape.column[i] >= 0:

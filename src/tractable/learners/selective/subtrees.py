@@ -9,7 +9,7 @@ from tractable.arrays import Floats, Ints
 from tractable.learners.selective.kernels import Codes
 from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product
 from tractable.learners.selective.rows import Slots
-from tractable.learners.selective.shapes import Shape, columns_below
+from tractable.learners.selective.shapes import Shape, mark_columns
 from tractable.learners.selective.smoothing import branches
 
 
@@ -105,7 +105,7 @@ class Subtree:
     def _slots(self, at: int, slots: Slots) -> Ints:
         """The slots of the columns that an inner node is about."""
         columns = np.zeros(slots.first.size - 1, dtype=np.bool_)
-        columns_below(self.shape, at, columns)
+        mark_columns(self.shape, at, columns)
         return np.flatnonzero(columns[slots.column])
 
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.learners.selective import shapes
 from tractable.learners.selective.copying import Revision, add_states, copy_tree, keep_states
 from tractable.learners.selective.forming import Forming, total_size
 from tractable.learners.selective.nodes import (
@@ -22,6 +21,7 @@ from tractable.learners.selective.nodes import (
     walk_known,
 )
 from tractable.learners.selective.rows import CodedRows
+from tractable.learners.selective.shapes import count_sums, mark_states
 from tractable.learners.selective.smoothing import Smoothing
 from tractable.learners.selective.subtrees import subtree_of
 
@@ -57,7 +57,7 @@ class SelectiveTree:
         Raises:
             ValueError: if the first factor has no such state, or no other.
         """
-        states = states_below(first, column)
+        states = states_below(first, column, int(self.forming.states[column]))
         parts = [(state,), tuple(k for k in states if k != state)]
         if state not in states or not parts[1]:
             raise ValueError(f"state {state} of column {column} does not divide the factor")
@@ -170,16 +170,18 @@ class SelectiveTree:
                 self.forming.lines.give_back(np.array([node.line]))
 
 
-def states_below(node: Node, column: int) -> States:
-    """The states of a column that some marginal below a node has."""
+def states_below(node: Node, column: int, states: int) -> States:
+    """The states of a column, which has so many, that some marginal below a node has."""
     subtree, at = subtree_of(node)
-    return tuple(np.flatnonzero(shapes.states_below(subtree.shape, at, column)).tolist())
+    found = np.zeros(states, dtype=np.bool_)
+    mark_states(subtree.shape, at, column, found)
+    return tuple(np.flatnonzero(found).tolist())
 
 
 def decides_again(decision: Decision) -> bool:
     """Whether a decision has another one of the same column below it."""
     below = (subtree_of(child) for child in decision.children)
-    return any(shapes.count_sums(subtree.shape, at, decision.column)[1] for subtree, at in below)
+    return any(count_sums(subtree.shape, at, decision.column)[1] for subtree, at in below)
 
 
 def removed_nodes(swap: Swap) -> list[Node]:
