@@ -7,7 +7,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.learners.selective.kernels import Codes
-from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product
+from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, States
 from tractable.learners.selective.rows import Slots
 from tractable.learners.selective.shapes import Shape, mark_columns
 from tractable.learners.selective.smoothing import branches
@@ -61,52 +61,49 @@ class Subtree:
     def node(self, at: int, parent: Inner | None) -> Node:
         """A node of its own."""
         assert self.known is not None
-        known, column = self.known, int(self.shape.column[at])
+        node = self._structure(at, self.known)
+        node.log_likelihood, node.size = float(self.known.log_likelihood[at]), int(self.known.size[at])
+        node.parent, node.subtree, node.at = parent, self, at
+        return node
+
+    def _structure(self, at: int, known: Known) -> Node:
+        column, held_out = int(self.shape.column[at]), known.held_out[at]
         (low, high), (first, last) = known.row_bounds[at].tolist(), known.valid_bounds[at].tolist()
-        return self._kind(at)(
-            known.rows[low:high],
-            known.valid[first:last],
-            slots=known.slots.of(column) if self.shape.many[at] == 1 else self._slots(at, known.slots),
-            held_out=known.held_out[at],
-            log_likelihood=float(known.log_likelihood[at]),
-            size=int(known.size[at]),
-            parent=parent,
-            subtree=self,
-            at=at,
-            **({"below": None} if column < 0 else self._about_sum(at, column, known)),
-        )
-
-    def _kind(self, at: int) -> type[Node]:
-        if self.shape.column[at] < 0:
-            return Product
-        return Marginal if self.shape.many[at] == 1 else Decision
-
-    def _about_sum(self, at: int, column: int, known: Known) -> dict[str, Any]:
-        """What only sums have."""
+        reach = known.rows[low:high], known.valid[first:last]
+        if column < 0:
+            return Product(*reach, slots=self._slots(at, known.slots), held_out=held_out, below=None)
         low, high = self.shape.state_start[at : at + 2].tolist()
         first, last = self.weights.edge_start[at : at + 2].tolist()
-        branch = self.shape.branch[low:high].tolist()
-        ways = known.held_out.shape[1]
-        answer: dict[str, Any] = {
-            "column": column,
-            "prior": self.weights.prior[ways * low : ways * high].reshape(ways, -1),
-            "line": int(known.line[at]),
-            "counts": self.weights.counts[first:last],
-        }
+        counts, line, ways = self.weights.counts[first:last], int(known.line[at]), held_out.size
+        prior = self.weights.prior[ways * low : ways * high].reshape(ways, -1)
+        edges = self.shape.branch[low:high].tolist()
         if self.shape.many[at] == 1:
-            return {**answer, "states": tuple(s for s, edge in enumerate(branch) if edge >= 0)}
-        parts: list[list[int]] = [[] for _ in range(last - first)]
-        for state, edge in enumerate(branch):
-            if edge >= 0:
-                parts[edge].append(state)
+            slots, states = known.slots.of(column), tuple(s for s, edge in enumerate(edges) if edge >= 0)
+            return Marginal(
+                *reach, slots=slots, held_out=held_out,
+                column=column, states=states, prior=prior, line=line, counts=counts,
+            )  # fmt: skip
         own = known.own[low : low + known.slots.of(column).size]
-        return {**answer, "below": None, "parts": [tuple(part) for part in parts], "own": own}
+        return Decision(
+            *reach, slots=self._slots(at, known.slots), held_out=held_out,
+            column=column, below=None, parts=_parts(edges, last - first), prior=prior, line=line,
+            own=own, counts=counts,
+        )  # fmt: skip
 
     def _slots(self, at: int, slots: Slots) -> Ints:
         """The slots of the columns that an inner node is about."""
         columns = np.zeros(slots.first.size - 1, dtype=np.bool_)
         mark_columns(self.shape, at, columns)
         return np.flatnonzero(columns[slots.column])
+
+
+def _parts(edges: list[int], many: int) -> list[States]:
+    """The states of each edge of a decision, from the edge of each state."""
+    answer: list[list[int]] = [[] for _ in range(many)]
+    for state, edge in enumerate(edges):
+        if edge >= 0:
+            answer[edge].append(state)
+    return [tuple(part) for part in answer]
 
 
 def subtree_of(node: Node) -> tuple[Subtree, int]:
