@@ -1,6 +1,6 @@
 """The changes that could be made next to a selective tree, with what each would gain."""
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
@@ -84,6 +84,7 @@ class Candidates:
         else:
             self._enter(swap.new)
         self._follow(swap)
+        self._drop_old_entries()
         return swap
 
     def lower_penalty(self, penalty: float) -> None:
@@ -113,6 +114,11 @@ class Candidates:
         """Let a node wait to be scored. Of equally good changes that which has waited longest is made."""
         self._newest[node] = number = next(self._numbers)
         heappush(self._queue, _Entry(-self._bound(node), number, node, None))
+
+    def _drop_old_entries(self) -> None:
+        """Forget entries that are out of date: a removed node keeps the arrays of its subtree in memory."""
+        self._queue = [entry for entry in self._queue if self._newest.get(entry.node) == entry.number]
+        heapify(self._queue)
 
     def _forget(self, node: Node) -> None:
         if isinstance(node, Product):
