@@ -1,7 +1,7 @@
 """Slow and obvious twins of what the search for selective trees counts incrementally."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any, TypeAlias
 
@@ -9,12 +9,21 @@ import numpy as np
 
 from tractable.data import Table, discrete_schema
 from tractable.learners.selective.candidates import Candidates
-from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach, walk
+from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach
 from tractable.learners.selective.rows import CodedRows, coded_rows
 from tractable.learners.selective.smoothing import all_ways
 from tractable.learners.selective.tree import SelectiveTree, states_below
 
 Form: TypeAlias = tuple[Any, ...]  # the structure of a tree: equal forms are equal trees
+
+
+def walk(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes and everything below them, parents first."""
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(() if isinstance(node, Marginal) else reversed(node.children))
 
 
 def make_tree(states: list[int], values: Any, weights: Any = None, valid: Any = None) -> SelectiveTree:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import selective_twin as twin
 import strategies  # noqa: F401 - registers the profile of Hypothesis
 import tractable as tr
+from selective_twin import walk
 from test_learners import categorical_table, every_row, is_normalised, mixed_table
 from tractable.arrays import Bools, Floats
 from tractable.circuit import is_deterministic, is_regular_selective
@@ -23,7 +24,7 @@ from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.kernels import conditioning_gains, count_slots
 from tractable.learners.selective.learner import SelectiveLearner
 from tractable.learners.selective.merges import Merge, likelihood_of
-from tractable.learners.selective.nodes import Decision, Product, walk
+from tractable.learners.selective.nodes import Decision, Product
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
 from tractable.learners.selective.search import Climb, Limits, finish_climb
 from tractable.learners.selective.smoothing import Smoothing, all_ways, branches

@@ -5,7 +5,7 @@ regular selective with respect to one of them: each child has a part of that col
 product is never a product, and a child of a decision never decides the same column.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Optional, TypeAlias
 
@@ -114,26 +114,17 @@ def _unfold(node: Inner) -> list:  # type: ignore[type-arg]  # of the kinds of n
     return node.subtree.children(node)
 
 
-def walk(nodes: Sequence[Node]) -> Iterator[Node]:
-    """The nodes and everything below them, parents first."""
-    return _walk(nodes, lambda node: () if isinstance(node, Marginal) else node.children)
-
-
 def walk_known(nodes: Sequence[Node], leave_out: Collection[int] = ()) -> Iterator[Node]:
     """Those of the nodes and of everything below them that somebody has looked at, parents first.
 
     `leave_out` are nodes, by their `id`, that are passed over with everything below them.
     """
-    left = [node for node in nodes if id(node) not in leave_out]
-    return _walk(left, lambda node: [n for n in known_children(node) if id(n) not in leave_out])
-
-
-def _walk(nodes: Sequence[Node], children: Callable[[Node], Sequence[Node]]) -> Iterator[Node]:
-    waiting: list[Node] = list(reversed(nodes))
+    waiting = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
-        yield node
-        waiting.extend(reversed(children(node)))
+        if id(node) not in leave_out:
+            yield node
+            waiting.extend(reversed(known_children(node)))
 
 
 def is_folded(node: Node) -> bool:
