@@ -92,7 +92,8 @@ def test_each_step_of_the_search_gains_what_was_foretold(
         gain = tree.root.log_likelihood - before - penalty * more[0]
         assert found.score == pytest.approx(gain, abs=1e-8 * scale)
         assert found.edges == more[1]
-        assert {entry.node for entry in candidates._queue} <= set(walk([tree.root]))
+        waiting = {place.node for place in candidates._waiting.values()}
+        assert waiting == set(candidates._places) <= set(walk([tree.root]))
     assert_is_known(tree)
     fresh = twin.gains(Candidates(tree, penalty, 10**6))
     assert twin.gains(candidates) == pytest.approx(fresh, abs=1e-8 * scale)

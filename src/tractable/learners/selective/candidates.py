@@ -1,6 +1,6 @@
 """The changes that could be made next to a selective tree, with what each would gain."""
 
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
@@ -15,13 +15,11 @@ from tractable.learners.selective.tree import SelectiveTree, Swap, removed_nodes
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
-class _Entry(NamedTuple):
-    """A place in the queue; the entries of a node but its newest one are out of date."""
+class _Waiting(NamedTuple):
+    """A node in the queue."""
 
-    loss: float  # minus what the change gains or, while no change is known, could gain at most
-    number: int  # no two entries have the same
     node: Inner
-    change: Split | Merge | None
+    change: Split | Merge | None  # its best one; None until it is scored
 
 
 class Candidates:
@@ -39,8 +37,9 @@ class Candidates:
         self._least = ROUNDING * max(1.0, float(tree.forming.rows.weights.sum()))
         self._splits: dict[Product, Splits] = {}  # of the products that were scored
         self._merges: dict[Decision, Merges] = {}
-        self._newest: dict[Inner, int] = {}  # the number of each node's entry that counts
-        self._queue: list[_Entry] = []
+        self._queue: list[tuple[float, int]] = []  # minus what could be gained, and the number of a place
+        self._waiting: dict[int, _Waiting] = {}  # by the number of its place; others are out of date
+        self._places: dict[Inner, int] = {}
         self._numbers = count()
         self._enter(tree.root)
 
@@ -48,17 +47,13 @@ class Candidates:
         """The change that gains most, if any gains at all."""
         room = self._price().edges
         while self._queue:
-            _, number, node, change = self._queue[0]
-            is_newest = self._newest.get(node) == number
-            if is_newest and change is not None and change.edges <= room:
-                return change
+            place = self._queue[0][1]
+            first = self._waiting.get(place)
+            if first is not None and first.change is not None and first.change.edges <= room:
+                return first.change
             heappop(self._queue)
-            if is_newest:  # not scored yet, or when more edges were allowed
-                for child in node.children:
-                    self._enter(child)
-                found = self.best_of(node)
-                if found is not None:
-                    heappush(self._queue, _Entry(-found.score, number, node, found))
+            if first is not None:  # not scored yet, or when more edges were allowed
+                self._score(first.node, place)
         return None
 
     def best_of(self, node: Inner) -> Split | Merge | None:
@@ -84,14 +79,14 @@ class Candidates:
         else:
             self._enter(swap.new)
         self._follow(swap)
-        self._drop_old_entries()
         return swap
 
     def lower_penalty(self, penalty: float) -> None:
         """Let all changes be scored anew with another penalty."""
         self.penalty = penalty
         self._queue.clear()
-        self._newest.clear()
+        self._waiting.clear()
+        self._places.clear()
         self._enter(self.tree.root)
 
     def _price(self) -> Price:
@@ -107,26 +102,37 @@ class Candidates:
 
     def _enter(self, node: Node) -> None:
         """Let a node wait to be scored, unless it does already."""
-        if not isinstance(node, Marginal) and node not in self._newest:
+        if not isinstance(node, Marginal) and node not in self._places:
             self._enqueue(node)
 
     def _enqueue(self, node: Inner) -> None:
         """Let a node wait to be scored. Of equally good changes that which has waited longest is made."""
-        self._newest[node] = number = next(self._numbers)
-        heappush(self._queue, _Entry(-self._bound(node), number, node, None))
+        self._leave(node)
+        self._places[node] = place = next(self._numbers)
+        self._waiting[place] = _Waiting(node, None)
+        heappush(self._queue, (-self._bound(node), place))
 
-    def _drop_old_entries(self) -> None:
-        """Forget entries that are out of date: a removed node keeps the arrays of its subtree in memory."""
-        self._queue = [entry for entry in self._queue if self._newest.get(entry.node) == entry.number]
-        heapify(self._queue)
+    def _score(self, node: Inner, place: int) -> None:
+        """Let a node wait with its best change in its place, and its children to be scored."""
+        for child in node.children:
+            self._enter(child)
+        found = self.best_of(node)
+        self._waiting[place] = _Waiting(node, found)
+        if found is not None:
+            heappush(self._queue, (-found.score, place))
+
+    def _leave(self, node: Inner) -> None:
+        """Let the place of a node be out of date; a node must not be kept in memory by its place."""
+        self._waiting.pop(self._places.pop(node, -1), None)
 
     def _forget(self, node: Node) -> None:
+        if isinstance(node, Marginal):
+            return
+        self._leave(node)
         if isinstance(node, Product):
             self._splits.pop(node, None)
-            self._newest.pop(node, None)
-        elif isinstance(node, Decision):
+        else:
             self._merges.pop(node, None)
-            self._newest.pop(node, None)
 
     def _follow(self, swap: Swap) -> None:
         """Let what is above a change be scored anew."""
