@@ -37,6 +37,7 @@ THROUGH_PIECES = [
     "mixture-of-trees",
     "cutset",
 ]
+LIMITED = ["acbn", "acmn", "eacmn"]  # by the setting `max_edges`
 DETERMINISTIC = ["chow-liu", "acbn", "acmn", "eacmn", "bayesian-network"]
 
 
@@ -102,6 +103,15 @@ def test_deterministic_circuits_stay_deterministic(name: str) -> None:
     assert best.exact
     drawn = samples(circuit.graph, np.full(5, np.nan), 2000, 1)
     assert log_values(circuit.graph, drawn).max() <= best.log_prob + 1e-9
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_tails_count_among_the_edges_of_a_limit(name: str) -> None:
+    table = mixed_table(missing=0.0)
+    least = LEARNERS[name](max_edges=0).learn(table, np.random.default_rng(0)).edges  # type: ignore[call-arg]
+    for more in (10, 40):
+        graph = LEARNERS[name](max_edges=least + more).learn(table, np.random.default_rng(0))  # type: ignore[call-arg]
+        assert graph.edges <= least + more
 
 
 def test_overlapping_leaves_over_numbers_are_not_deterministic() -> None:

@@ -33,6 +33,12 @@ class Pieces(NamedTuple):
     log_share: Floats  # (pieces + 2,) of each leaf in its piece; tails belong to the pieces beside them
     owner: Ints  # (pieces + 2,) the piece that each leaf belongs to
 
+    @property
+    def tail_edges(self) -> int:
+        """The edges of sums over a piece and its tails."""
+        leaves = np.bincount(self.owner)
+        return int(leaves[leaves > 1].sum())
+
     def code(self, x: Floats) -> Floats:
         """The piece of each value; missing ones stay missing."""
         piece = np.searchsorted(self.edges[1:-1], x, side="right").astype(np.float64)
@@ -71,18 +77,31 @@ class PieceView:
         """A circuit over pieces as one over the numbers."""
         return replace_states(graph, self.schema, self.pieces)
 
+    @property
+    def added_edges(self) -> int:
+        """The edges that `decode` adds to a circuit of indicators.
+
+        They belong to sums over a piece and the tails beside it, each of which a circuit has once.
+        """
+        return sum(each.tail_edges for each in self.pieces.values())
+
+    def learn(
+        self, table: Table, valid: Table | None, learn: Callable[[Table, Table | None], Graph]
+    ) -> Graph:
+        """The circuit that `learn` makes of the table with pieces as states, over the numbers themselves.
+
+        A table without numeric columns is learned as it is.
+        """
+        if not self.pieces:
+            return learn(table, valid)
+        return self.decode(learn(self.code(table), None if valid is None else self.code(valid)))
+
 
 def learn_through_pieces(
     table: Table, valid: Table | None, learn: Callable[[Table, Table | None], Graph]
 ) -> Graph:
-    """The circuit that `learn` makes of the table with pieces as states, over the numbers themselves.
-
-    A table without numeric columns is learned as it is.
-    """
-    view = view_pieces(table)
-    if not view.pieces:
-        return learn(table, valid)
-    return view.decode(learn(view.code(table), None if valid is None else view.code(valid)))
+    """The circuit that `learn` makes of the table with pieces as states; see `PieceView.learn`."""
+    return view_pieces(table).learn(table, valid, learn)
 
 
 def view_pieces(table: Table) -> PieceView:

@@ -13,7 +13,7 @@ from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import State, Watch
 from tractable.settings import Between, setting
-from tractable.statistics.pieces import learn_through_pieces
+from tractable.statistics.pieces import view_pieces
 
 
 @final
@@ -55,16 +55,19 @@ class ACBNLearner(Learner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+        most_edges = max(self.max_edges - view.added_edges, 0)
+
         def learn(part: Table, held_out: Table | None) -> Graph:
             trees = TreeSearch(
                 part, smoothing=self.smoothing, split_penalty=self.split_cost, held_out=held_out
             )
             objective = TreeLikelihood(TreeStructure(trees), is_validated=held_out is not None)
-            costs = SplitCosts(split=0.0, edge=self.edge_cost, max_edges=self.max_edges)
+            costs = SplitCosts(split=0.0, edge=self.edge_cost, max_edges=most_edges)
             search_splits(objective, costs, self.patience, watch)
             return objective.structure.freeze(part.schema, objective.weights)
 
-        return Learned(learn_through_pieces(table, valid, learn))
+        return Learned(view.learn(table, valid, learn))
 
 
 @final

@@ -1,7 +1,7 @@
 """What the learners of Markov networks share: tables with numbers, and the way from a search to a circuit."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
@@ -14,7 +14,7 @@ from tractable.growing.search import model_form
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
-from tractable.statistics.pieces import learn_through_pieces
+from tractable.statistics.pieces import view_pieces
 
 FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 
@@ -67,6 +67,9 @@ class MarkovLearner(Learner):
 
     @final
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+        costs = replace(self._costs(), max_edges=max(self.max_edges - view.added_edges, 0))
+
         def learn(part: Table, held_out: Table | None) -> Graph:
             rows, _ = collapse(part if part.row_weights.all() else part.take(part.row_weights > 0))
             structure = FeatureStructure(rows.schema.cardinalities)
@@ -80,11 +83,11 @@ class MarkovLearner(Learner):
             )
             self._plant(objective, rows)
             watch.remember("first fit", partial(self._fit_first, objective), model_form(objective))
-            search_splits(objective, self._costs(), self.patience, watch)
+            search_splits(objective, costs, self.patience, watch)
             objective.fit(FINAL_EFFORT, watch.part("last fit"))
             return structure.freeze(rows.schema, objective.weights, -objective.log_partition)
 
-        return Learned(learn_through_pieces(table, valid, learn))
+        return Learned(view.learn(table, valid, learn))
 
     @abstractmethod
     def _plant(self, objective: JointLikelihood, table: Table) -> None:
