@@ -11,7 +11,7 @@ import pytest
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph, is_decomposable, is_smooth
-from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.data import Schema, Table, TableWarning, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learners import LEARNERS, Learned, Learner
 from tractable.progress import Progress, Watch
@@ -178,6 +178,17 @@ def test_a_column_may_have_a_thousand_states(name: str) -> None:
 def test_validation_rows_are_taken(name: str) -> None:
     graph = learned(name, mixed_table(), valid=mixed_table(50, seed=9))
     assert is_normalised(graph)
+
+
+@pytest.mark.parametrize("name", ["chow-liu", "naive-bayes", "selective"])
+def test_validation_rows_that_tell_nothing_are_not_used(name: str) -> None:
+    table = mixed_table()
+    nothing = [table.take(slice(0, 0)), table.reweight(np.zeros(len(table)))]
+    nothing.append(Table(table.schema, np.full((3, 4), np.nan)))
+    for valid in nothing:
+        with pytest.warns(TableWarning, match="validation table is not used"):
+            graph = learned(name, table, valid=valid)
+        assert_same(graph, learned(name, table))
 
 
 @every_learner

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from tractable.circuit import Graph
-from tractable.data import Table
+from tractable.data import Table, caution
 from tractable.progress import Watch
 from tractable.settings import Configurable
 
@@ -60,6 +60,7 @@ class CircuitLearner(Configurable, ABC):
             ValueError: as `learn` does.
         """
         self._check_tables(table, valid)
+        valid = _usable(valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:
@@ -85,6 +86,14 @@ class Learner(CircuitLearner):
     @final
     def _check_tables(self, table: Table, valid: Table | None) -> None:
         check_tables(table, valid)
+
+
+def _usable(valid: Table | None) -> Table | None:
+    """The validation table, if any of its rows tells anything."""
+    if valid is None or ((valid.row_weights > 0) & ~valid.missing.all(axis=1)).any():
+        return valid
+    caution("the validation table is not used: none of its rows has both a weight and a known cell")
+    return None
 
 
 def check_tables(table: Table, valid: Table | None) -> None:
