@@ -37,7 +37,7 @@ THROUGH_PIECES = [
     "mixture-of-trees",
     "cutset",
 ]
-LIMITED = ["acbn", "acmn", "eacmn"]  # by the setting `max_edges`
+LIMITED = ["acbn", "acmn", "eacmn", "selective"]  # by the setting `max_edges`
 DETERMINISTIC = ["chow-liu", "acbn", "acmn", "eacmn", "bayesian-network"]
 
 

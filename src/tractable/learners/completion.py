@@ -19,16 +19,17 @@ def complete(table: Table, valid: Table | None, rng: np.random.Generator) -> tup
     Missing cells are drawn given the other cells of their row, from a Chow-Liu tree of the table. A row
     without any cell is left out.
     """
-    distinct = _distinct_rows(table)
+    distinct = distinct_rows(table)
     seed = int(rng.integers(2**31))
     if not distinct.missing.any() and (valid is None or not valid.missing.any()):
         return distinct, valid
     tree = ChowLiuLearner().learn(distinct, rng)
     filled = _fill(distinct, tree, seed)
-    return filled, None if valid is None else _fill(_distinct_rows(valid), tree, seed + 1)
+    return filled, None if valid is None else _fill(distinct_rows(valid), tree, seed + 1)
 
 
-def _distinct_rows(table: Table) -> Table:
+def distinct_rows(table: Table) -> Table:
+    """The distinct rows that have a weight and a known cell."""
     known = (table.row_weights > 0) & ~table.missing.all(axis=1)
     distinct, _ = collapse(table if known.all() else table.take(known))
     return distinct

@@ -10,7 +10,7 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.circuit.states import scored_form
 from tractable.data import Schema, Table
-from tractable.learners.completion import complete, hold_out
+from tractable.learners.completion import complete, distinct_rows, hold_out
 from tractable.learners.learner import Learned, Learner
 from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
@@ -21,7 +21,7 @@ from tractable.learners.selective.tree import SelectiveTree
 from tractable.progress import Watch
 from tractable.settings import OneOf, setting
 from tractable.statistics.estimates import LEAST_SMOOTHING
-from tractable.statistics.pieces import learn_through_pieces
+from tractable.statistics.pieces import view_pieces
 
 SMOOTHING = (0.0001, 0.01, 0.1, 0.5, 1.0, 2.0)  # that validation rows choose from ...
 SHRINKAGE = (0.0, 2.0, 8.0, 32.0, 128.0)
@@ -95,41 +95,41 @@ class SelectiveLearner(Learner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+        limits = Limits(max(self.max_edges - view.added_edges, 0), self.patience)
+
         def learn(part: Table, held_out: Table | None) -> Graph:
-            rows, validation = complete(part, held_out, rng)
-            training = rows
-            if validation is None:
-                training, validation = hold_out(rows, rng)
-            smoothing = self._smoothing(is_validated=validation is not None)
-            held_out = training.take(slice(0, 0)) if validation is None else validation
-            every = _Rows(coded_rows(training), coded_rows(held_out), coded_rows(rows), smoothing)
-            return self._search(every, part.schema, rng, watch)
+            rows = self._prepare(part, held_out, rng)
+            return self._search(rows, limits, part.schema, rng, watch)
 
-        return Learned(learn_through_pieces(table, valid, learn))
+        return Learned(view.learn(table, valid, learn))
 
-    def _search(self, rows: "_Rows", schema: Schema, rng: np.random.Generator, watch: Watch) -> Graph:
+    def _prepare(self, table: Table, valid: Table | None, rng: np.random.Generator) -> "_Rows":
+        """Complete rows; rows that are held out say nothing about the missing cells of others."""
+        rows, held_out = (table, valid) if valid is not None else hold_out(distinct_rows(table), rng)
+        training, validation = complete(rows, held_out, rng)
+        if validation is None:
+            validation = training.take(slice(0, 0))
+        every = training if valid is not None else _joined(training, validation)
+        smoothing = self._smoothing(is_validated=bool(validation.row_weights.any()))
+        return _Rows(coded_rows(training), coded_rows(validation), coded_rows(every), smoothing)
+
+    def _search(
+        self, rows: "_Rows", limits: Limits, schema: Schema, rng: np.random.Generator, watch: Watch
+    ) -> Graph:
         """The best circuit of several searches. A checkpoint has the circuits of those that are finished."""
         falls = self.tuning == "falling" or not rows.is_validated
         starts = self.starts if rows.is_validated else 1
         rules = tie_rules(make_slots(rows.training)[0].column.size, starts, rng)
         best: tuple[Graph, float] | None = None
         for number, how in enumerate(product((self.penalty,) if falls else self.penalties, rules)):
-            search = partial(self._climb, rows, *how, falls)
+            search = partial(_climb, rows, limits, *how, falls)
             found = watch.remember(f"search {number}", search, scored_form(schema))
             best = found if best is None or found[1] > best[1] else best
             if watch.should_stop():
                 break
         assert best is not None
         return best[0]
-
-    def _climb(
-        self, rows: "_Rows", penalty: float, ties: Ties, falls: bool, watch: Watch
-    ) -> tuple[Graph, float]:
-        """The circuit of one search, and the log-likelihood of its validation rows."""
-        tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
-        climb = Climb(tree, penalty, Limits(self.max_edges, self.patience), watch, ties)
-        found = finish_climb(climb, falls=falls)
-        return freeze(found.root, rows.every, rows.smoothing, found.way), found.score
 
     def _smoothing(self, *, is_validated: bool) -> Smoothing:
         """The ways to smooth among which validation rows choose."""
@@ -152,3 +152,18 @@ class _Rows(NamedTuple):
     def is_validated(self) -> bool:
         """Whether there are validation rows."""
         return bool(self.valid.weights.size)
+
+
+def _climb(
+    rows: _Rows, limits: Limits, penalty: float, ties: Ties, falls: bool, watch: Watch
+) -> tuple[Graph, float]:
+    """The circuit of one search, and the log-likelihood of its validation rows."""
+    tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
+    found = finish_climb(Climb(tree, penalty, limits, watch, ties), falls=falls)
+    return freeze(found.root, rows.every, rows.smoothing, found.way), found.score
+
+
+def _joined(one: Table, other: Table) -> Table:
+    """The rows of both tables."""
+    weights = np.concatenate([one.row_weights, other.row_weights])
+    return Table(one.schema, np.concatenate([one.values, other.values]), weights)
