@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from tractable.learners.selective.candidates import Candidates
 from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.kernels import conditioning_gains, count_slots
 from tractable.learners.selective.learner import SelectiveLearner
-from tractable.learners.selective.merges import Merge, likelihood_of
+from tractable.learners.selective.merges import Merge, likelihood_added_to
 from tractable.learners.selective.nodes import Decision, Product
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
 from tractable.learners.selective.search import Climb, Limits, finish_climb
@@ -147,6 +148,25 @@ def test_candidates_of_random_changes_equal_those_scored_afresh() -> None:
     assert any(isinstance(node, Decision) for node in walk([tree.root]))
 
 
+def test_changes_that_had_too_many_edges_are_found_again_when_edges_are_free() -> None:
+    for seed, most in ((123, 32), (193, 36)):  # where a merge makes room for a split
+        rng = np.random.default_rng(seed)
+        states = [int(rng.integers(2, 5)) for _ in range(int(rng.integers(3, 6)))]
+        hidden = rng.integers(0, 4, 60)
+        values = np.column_stack(
+            [np.where(rng.random(60) < 0.7, hidden % k, rng.integers(0, k, 60)) for k in states]
+        )
+        tree = twin.make_tree(states, values)
+        candidates = Candidates(tree, 0.3, most)
+        while (found := candidates.best()) is not None:
+            fresh = Candidates(tree, 0.3, most).best()
+            assert fresh is not None
+            assert found.score == pytest.approx(fresh.score, abs=1e-7)
+            candidates.make(found)
+            assert cost_and_edges(tree.root.size)[1] <= most
+        assert Candidates(tree, 0.3, most).best() is None
+
+
 @pytest.mark.parametrize(
     "states",
     [
@@ -226,7 +246,7 @@ def test_a_changed_tree_as_arrays_is_the_tree_node_by_node(tree: SelectiveTree, 
 
 @settings(max_examples=20)
 @given(trees(), st.sampled_from([1, 5, 40]), st.data())
-def test_the_likelihood_of_other_rows_is_that_of_passing_them_one_after_another(
+def test_what_more_rows_add_is_what_all_rows_have_without_those_that_were_there(
     tree: SelectiveTree, many: int, data: st.DataObject
 ) -> None:
     for _ in range(data.draw(st.integers(0, 4))):
@@ -235,10 +255,13 @@ def test_the_likelihood_of_other_rows_is_that_of_passing_them_one_after_another(
             twin.make_move(tree, possible[data.draw(st.integers(0, len(possible) - 1))])
     rows = tree.forming.rows
     chosen = np.arange(rows.weights.size, dtype=np.int32)[:many]
-    part = CodedRows(rows.schema, rows.codes[:, chosen], rows.weights[chosen])
-    expected = twin.log_likelihood(tree.root, part)
-    found = likelihood_of([tree.root], tree.forming.cells, chosen)
-    assert found == pytest.approx(expected, abs=1e-9 * max(1.0, float(part.weights.sum())))
+    weights = rows.weights.copy()
+    weights[chosen] *= 2
+    before, after = (
+        twin.log_likelihood(tree.root, replace(rows, weights=w)) for w in (rows.weights, weights)
+    )
+    found = likelihood_added_to([tree.root], tree.forming.cells, chosen)
+    assert found == pytest.approx(after - before, abs=1e-9 * max(1.0, float(weights.sum())))
 
 
 def test_changes_that_are_not_defined_are_refused() -> None:
@@ -250,6 +273,18 @@ def test_changes_that_are_not_defined_are_refused() -> None:
     tree.split(tree.root, third, swap.new, 2, 0)  # type: ignore[arg-type]
     inner = [n for n in walk([tree.root]) if isinstance(n, Decision) and n.column == 0]
     assert len(inner) == 2
+
+
+def test_what_is_drawn_for_missing_cells_of_a_row_is_held_out_with_the_row() -> None:
+    rng = np.random.default_rng(1)
+    values = np.column_stack([np.arange(60), rng.integers(0, 2, (60, 4))]).astype(np.float64)
+    values[:, 1:][rng.random((60, 4)) < 0.3] = np.nan  # no cell of the first column, which tells rows apart
+    rows = SelectiveLearner()._prepare(Table(discrete_schema([60, 2, 2, 2, 2]), values), None, rng)
+    training, valid = set(rows.training.codes[0].tolist()), set(rows.valid.codes[0].tolist())
+    assert training
+    assert valid
+    assert training.isdisjoint(valid)
+    assert rows.every.weights.sum() == pytest.approx(60)
 
 
 # ---- counting -------------------------------------------------------------------------------------------

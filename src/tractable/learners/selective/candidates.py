@@ -13,6 +13,7 @@ from tractable.learners.selective.splits import Price, Split, Splits, Ties, cost
 from tractable.learners.selective.tree import SelectiveTree, Swap, removed_nodes
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
+SPLIT_EDGES = 5  # that a split adds beside its copies, at most: two of a decision and three of products
 
 
 class _Waiting(NamedTuple):
@@ -28,7 +29,8 @@ class Candidates:
     No change gains more than the whole log-likelihood and cost of its node. Nodes wait in a queue with that
     bound, which is not below that of any node under them. Their changes are scored, and their children enter
     the queue, only when they come first: most nodes of a large tree have few rows and never do. Scores are
-    kept, and a change makes those of the nodes above it out of date and no others.
+    kept, and a change makes those of the nodes above it out of date and no others. Nodes that were scored
+    while few edges were left wait again when more are.
     """
 
     def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int, ties: Ties | None = None) -> None:
@@ -40,12 +42,18 @@ class Candidates:
         self._queue: list[tuple[float, int]] = []  # minus what could be gained, and the number of a place
         self._waiting: dict[int, _Waiting] = {}  # by the number of its place; others are out of date
         self._places: dict[Inner, int] = {}
+        self._cramped: set[Inner] = set()  # nodes of which some change may have needed too many edges
+        self._room = 0.0  # the edges that were left at the last look
         self._numbers = count()
         self._enter(tree.root)
 
     def best(self) -> Split | Merge | None:
         """The change that gains most, if any gains at all."""
         room = self._price().edges
+        if room > self._room:
+            for node in tuple(self._cramped):
+                self._enqueue(node)
+        self._room = room
         while self._queue:
             place = self._queue[0][1]
             first = self._waiting.get(place)
@@ -71,6 +79,7 @@ class Candidates:
         """Change the tree, and let the scores that this concerns be computed anew."""
         what = change[:-2]
         swap = self.tree.split(*what) if isinstance(change, Split) else self.tree.merge(*what)
+        self._keep_gains(swap)
         for node in removed_nodes(swap):
             self._forget(node)
         if isinstance(swap.parent, Product) and isinstance(swap.new, Product):
@@ -87,6 +96,7 @@ class Candidates:
         self._queue.clear()
         self._waiting.clear()
         self._places.clear()
+        self._cramped.clear()
         self._enter(self.tree.root)
 
     def _price(self) -> Price:
@@ -120,10 +130,20 @@ class Candidates:
         self._waiting[place] = _Waiting(node, found)
         if found is not None:
             heappush(self._queue, (-found.score, place))
+        if cost_and_edges(node.size)[1] + SPLIT_EDGES > self._room:
+            self._cramped.add(node)
 
     def _leave(self, node: Inner) -> None:
         """Let the place of a node be out of date; a node must not be kept in memory by its place."""
         self._waiting.pop(self._places.pop(node, -1), None)
+        self._cramped.discard(node)
+
+    def _keep_gains(self, swap: Swap) -> None:
+        """Score the merges of a decision in the place of another one, whose children it may have kept."""
+        old, new = swap.old[0], swap.new
+        if isinstance(old, Decision) and isinstance(new, Decision) and old in self._merges:
+            former = self._merges[old] if old.column == new.column else None
+            self._merges[new] = Merges(new, self.tree.forming.cells, former)
 
     def _forget(self, node: Node) -> None:
         if isinstance(node, Marginal):

@@ -39,7 +39,8 @@ class Forming:
         self.slots, self.entries = make_slots(rows)
         self.lines = Lines(self.slots.column.size)
         self.states = rows.schema.cardinalities
-        self.cells = Cells(rows.codes, self.entries, self.slots.first, int(self.states.max()))
+        slots = self.slots.state, self.slots.first
+        self.cells = Cells(rows.codes, self.entries, *slots, int(self.states.max()))
 
     def marginal(self, column: int, states: States, reach: Reach, model: Floats | None = None) -> Marginal:
         """A marginal, which is shrunk towards `model`: weights of all states of the column."""

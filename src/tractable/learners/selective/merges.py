@@ -8,8 +8,8 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.learners.selective import shapes
 from tractable.learners.selective.kernels import SUM_EDGE, Codes
-from tractable.learners.selective.likelihood import Cells, log_likelihood_below
-from tractable.learners.selective.nodes import Decision, Node, joined_size, marginal_size
+from tractable.learners.selective.likelihood import Cells, Counted, added_likelihood
+from tractable.learners.selective.nodes import Decision, Node, joined_size
 from tractable.learners.selective.smoothing import log_likelihood
 from tractable.learners.selective.splits import Price, cost_and_edges
 from tractable.learners.selective.subtrees import subtree_of
@@ -29,13 +29,15 @@ class Merge(NamedTuple):
 class Merges:
     """The merges of one decision: what the log-likelihood gains when one child takes over another one's rows.
 
-    Below a decision of the same column no merge is allowed, and gains are computed only when that is gone.
+    Above a decision of the same column no merge is allowed, and gains are computed only when that is gone.
+    `former` are the merges of a decision that this one has replaced, and that had some of its children.
     """
 
-    def __init__(self, decision: Decision, cells: Cells) -> None:
+    def __init__(self, decision: Decision, cells: Cells, former: "Merges | None" = None) -> None:
         many = len(decision.children)
         self._decision, self._cells = decision, cells
         self._gain: Floats = np.zeros((many, many))  # the child that is kept, the child that is dropped
+        np.fill_diagonal(self._gain, -np.inf)
         self._marginals: Ints = np.zeros(many, dtype=np.int64)  # of the decision's column below each child
         self._rivals = 0  # decisions of the same column below
         for i, child in enumerate(decision.children):
@@ -43,7 +45,7 @@ class Merges:
             self._rivals += rivals
         self._is_known = not self._rivals
         if self._is_known:
-            self._fill()
+            self._fill(former)
 
     def follow(self, change: "Change", place: int) -> None:
         """Take note of a change below the child of that number."""
@@ -54,41 +56,57 @@ class Merges:
         if self._is_known and not was_known:
             self._fill()
         elif self._is_known:
+            self._gain[:, place] -= change.gain
             for j, sibling in enumerate(self._decision.children):
                 if j != place:
-                    self._gain[j, place] -= change.gain
                     self._gain[place, j] += change.extra_gain(sibling.rows)
 
     def best(self, price: Price) -> Merge | None:
         """The merge that gains most, if one gains at all."""
-        answer, most = None, price.least
-        many = range(len(self._decision.children)) if self._is_known else range(0)
-        for i, j in ((i, j) for i in many for j in many if i != j):
-            cost, edges = cost_and_edges(self._size(i, j))
-            score = float(self._gain[i, j]) - price.penalty * cost
-            if score > most and edges <= price.edges:
-                answer, most = Merge(self._decision, i, j, score, edges), score
-        return answer
+        if not self._is_known:
+            return None
+        cost, edges = cost_and_edges(self._sizes())
+        score = self._gain - price.penalty * cost
+        score[edges > price.edges] = -np.inf
+        kept, dropped = (int(i) for i in np.unravel_index(score.argmax(), score.shape))
+        most = float(score[kept, dropped])
+        if most <= price.least:
+            return None
+        return Merge(self._decision, kept, dropped, most, int(edges[kept, dropped]))
 
-    def _fill(self) -> None:
-        """Compute all gains from counts of all rows."""
+    def _fill(self, former: "Merges | None" = None) -> None:
+        """Compute all gains from counts of rows, but those of children that `former` had already."""
         children = self._decision.children
-        for i, kept in enumerate(children):
-            for j, dropped in enumerate(children):
+        before = np.full(len(children), -1)
+        if former is not None and former._is_known:
+            places = {id(child): place for place, child in enumerate(former._decision.children)}
+            before[:] = [places.get(id(child), -1) for child in children]
+            had = np.flatnonzero(before >= 0)
+            self._gain[np.ix_(had, had)] = former._gain[np.ix_(before[had], before[had])]
+        for i in np.flatnonzero(before < 0).tolist():
+            for j in range(len(children)):
                 if i != j:
-                    both = np.concatenate([kept.rows, dropped.rows])
-                    joint = likelihood_of([kept], self._cells, both)
-                    own = -log_likelihood(self._decision.counts[[i, j]])
-                    self._gain[i, j] = joint + own - kept.log_likelihood - dropped.log_likelihood
+                    self._gain[i, j], self._gain[j, i] = self._gain_of(i, j), self._gain_of(j, i)
 
-    def _size(self, kept: int, dropped: int) -> int:
-        """By how much a merge changes the packed size; usually less than zero."""
-        decision, parts = self._decision, self._decision.parts
-        size = -decision.children[dropped].size - SUM_EDGE
-        if len(decision.children) == 2:
-            size -= SUM_EDGE + joined_size(decision.parent, decision.children[kept])
-        many, more = len(parts[kept]), len(parts[dropped])
-        return size + int(self._marginals[kept]) * (marginal_size(many + more) - marginal_size(many))
+    def _gain_of(self, kept: int, dropped: int) -> float:
+        """What one merge gains, from counts of rows."""
+        children = self._decision.children
+        added = likelihood_added_to([children[kept]], self._cells, children[dropped].rows)
+        return (
+            added - log_likelihood(self._decision.counts[[kept, dropped]]) - children[dropped].log_likelihood
+        )
+
+    def _sizes(self) -> Ints:
+        """By how much merges change the packed size, usually less than zero. Shape as that of the gains."""
+        decision = self._decision
+        many = np.array([len(part) for part in decision.parts])
+        own, joint = (np.where(states > 1, states * SUM_EDGE, 0) for states in (many, many[:, None] + many))
+        sizes = np.array([child.size for child in decision.children])
+        more: Ints = self._marginals[:, None] * (joint - own[:, None]) - sizes - SUM_EDGE
+        if many.size == 2:
+            joined = [joined_size(decision.parent, child) for child in decision.children]
+            more -= SUM_EDGE + np.array(joined)[:, None]
+        return more
 
 
 class Change:
@@ -110,9 +128,8 @@ class Change:
             rows = rows[leads[self._cells.codes[column][rows]]]
         if not rows.size:
             return 0.0
-        both = np.concatenate([self._swap.new.rows, rows])
-        after = likelihood_of([self._swap.new], self._cells, both)
-        return after - likelihood_of(self._swap.old, self._cells, both) - self.gain
+        new = likelihood_added_to([self._swap.new], self._cells, rows)
+        return new - likelihood_added_to(self._swap.old, self._cells, rows)
 
     def pass_decision(self, decision: Decision, place: int) -> None:
         """Go up past a decision, whose child of that number the change is below."""
@@ -121,10 +138,15 @@ class Change:
         self._passed.append((decision.column, leads))
 
 
-def likelihood_of(nodes: Sequence[Node], cells: Cells, chosen: Codes) -> float:
-    """The log-likelihood of chosen rows under the product of some nodes, at maximum likelihood."""
-    parts = map(subtree_of, nodes)
-    return sum(log_likelihood_below(part.shape, at, cells, chosen.copy()) for part, at in parts)
+def likelihood_added_to(nodes: Sequence[Node], cells: Cells, rows: Codes) -> float:
+    """What rows add to the log-likelihood of some nodes, each of which they reach."""
+    answer = 0.0
+    for node in nodes:
+        whole, at = subtree_of(node)
+        part = Counted(whole.shape, whole.weights.edge_start, whole.weights.counts)
+        reaching = float(cells.entries.weight[node.rows].sum())
+        answer += added_likelihood(part, at, reaching, cells, rows.copy())
+    return answer
 
 
 def count_sums(nodes: Sequence[Node], column: int) -> tuple[int, int]:

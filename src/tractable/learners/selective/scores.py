@@ -10,6 +10,7 @@ import numpy as np
 from tractable.arrays import AnyArray, Floats, Ints
 from tractable.learners.selective.kernels import SUM_EDGE
 from tractable.learners.selective.nodes import Decision, joined_size, marginal_size
+from tractable.learners.selective.smoothing import branches
 
 
 class Lines:
@@ -67,19 +68,12 @@ def decision_correction(decision: Decision, slot_states: Ints) -> Ints:
     The copy that keeps the slot's state has a single child left and is replaced by it. The other copy loses
     that child if it has no other state.
     """
-    many, sizes = len(decision.children), [child.size for child in decision.children]
-    whole = sum(sizes) + many * SUM_EDGE
-    answer = np.zeros(slot_states.size, dtype=np.int64)
-    for slot, state in enumerate(slot_states.tolist()):
-        where = [i for i, part in enumerate(decision.parts) if state in part]
-        if not where:
-            continue
-        (i,) = where
-        keeping = sizes[i] - joined_size(decision.parent, decision.children[i])
-        dropping = whole
-        if len(decision.parts[i]) == 1:
-            dropping -= sizes[i] + SUM_EDGE
-            if many == 2:
-                dropping -= SUM_EDGE + joined_size(decision.parent, decision.children[1 - i])
-        answer[slot] = keeping + dropping - 2 * whole
-    return answer
+    sizes = np.array([child.size for child in decision.children])
+    joined = np.array([joined_size(decision.parent, child) for child in decision.children])
+    whole = sizes.sum() + sizes.size * SUM_EDGE
+    dropped = np.where([len(part) == 1 for part in decision.parts], sizes + SUM_EDGE, 0)
+    if sizes.size == 2:
+        dropped[dropped > 0] += SUM_EDGE + joined[::-1][dropped > 0]
+    change = sizes - joined - dropped - whole  # of the two copies together, for a state of each child
+    edge = branches(decision.parts, decision.prior.shape[1])[slot_states]
+    return np.where(edge >= 0, change[edge], 0)

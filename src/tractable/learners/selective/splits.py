@@ -1,13 +1,15 @@
 """The best split of each product of a selective tree."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.learners.selective.kernels import HALF, SUM_EDGE, Factors, Scores, best_split
 from tractable.learners.selective.nodes import PRODUCT_EDGE, Decision, Product, Sum
 from tractable.learners.selective.tree import SelectiveTree
+
+Size = TypeVar("Size", int, Ints)
 
 
 class Split(NamedTuple):
@@ -38,8 +40,8 @@ class Price(NamedTuple):
     ties: Ties
 
 
-def cost_and_edges(size: int) -> tuple[int, int]:
-    """The inference cost of a packed size, and the number of edges."""
+def cost_and_edges(size: Size) -> tuple[Size, Size]:
+    """The inference cost of a packed size, and the number of edges; of one or of many."""
     sums = (size + HALF) >> 32
     products = size - (sums << 32)
     return 2 * sums + products, sums + products
