@@ -6,10 +6,10 @@
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.learners.selective.corrections import Slotted, own_corrections
 from tractable.learners.selective.filling_kernels import (
     Old,
     Passed,
-    Slotted,
     Smoothed,
     add_up,
     add_up_lines,
@@ -19,7 +19,7 @@ from tractable.learners.selective.filling_kernels import (
     score_sums,
 )
 from tractable.learners.selective.forming import Forming
-from tractable.learners.selective.kernels import Codes, Scores
+from tractable.learners.selective.kernels import Codes
 from tractable.learners.selective.nodes import Reach
 from tractable.learners.selective.rows import CodedRows
 from tractable.learners.selective.shapes import Copied, Shape
@@ -47,7 +47,8 @@ def fill(
     old = Old(original.shape, before.prior, before.counts, before.edge_start, inherits_counts)
     score_sums(copied, old, np.stack([smoothing.even, smoothing.inherited]), counts, held, scored)
     add_up(copied, scored)
-    line, own = _lines(forming, copied, rows, scored)
+    line = _lines(forming, copied, rows, scored)
+    own = own_corrections(copied, scored.size, Slotted(forming.slots.state, forming.slots.first))
     known = Known(
         rows.pool, valid.pool, rows.bounds, valid.bounds,
         scored.held_out, scored.log_likelihood, scored.size, line, own, forming.slots,
@@ -67,14 +68,13 @@ def edge_counts(shape: Shape, edge_start: Ints, rows: CodedRows, passed: Passed)
     return counts
 
 
-def _lines(forming: Forming, copied: Copied, rows: Passed, scored: Smoothed) -> tuple[Ints, Ints]:
-    """Take lines for the sums and fill them; each sum's line, and its own part of the corrections."""
-    lines, slots = forming.lines, forming.slots
+def _lines(forming: Forming, copied: Copied, rows: Passed, scored: Smoothed) -> Ints:
+    """Take lines for the sums and fill them; each sum's line."""
+    lines = forming.lines
     line: Ints = np.zeros(scored.size.size, dtype=np.int64)
     has_line = np.diff(copied.edge_start) > 0
     line[has_line] = lines.take_many(int(has_line.sum()))
-    own: Ints = np.zeros(copied.shape.branch.size, dtype=np.int64)
-    scores = Scores(lines.gain, lines.correction, lines.size, np.zeros(0))
     gain_lines(copied, lines.gain, line, rows, forming.entries)
-    add_up_lines(copied, scores, line, Slotted(slots.state, slots.first), scored.size, own)
-    return line, own
+    add_up_lines(copied, lines.gain, line)
+    lines.size[line[has_line]] = scored.size[has_line]
+    return line

@@ -10,7 +10,6 @@ from tractable.learners.selective.kernels import (
     SUM_EDGE,
     Codes,
     Entries,
-    Scores,
     conditioning_gains,
     count_slots,
     x_log_x,
@@ -35,13 +34,6 @@ class Smoothed(NamedTuple):
     held_out: Floats  # (nodes, ways)
     log_likelihood: Floats  # (nodes,)
     size: Ints  # (nodes,)
-
-
-class Slotted(NamedTuple):
-    """The slots as arrays; see `rows.Slots`."""
-
-    state: Ints
-    first: Ints
 
 
 class Passed(NamedTuple):
@@ -231,89 +223,26 @@ def gain_lines(copied: Copied, gain: Floats, line: Ints, rows: Passed, entries: 
 
 
 @njit(cache=True, nogil=True)
-def add_up_lines(copied: Copied, scores: Scores, line: Ints, slots: Slotted, size: Ints, own: Ints) -> None:
-    """Corrections and sizes of sums, and everything of the sums below them.
-
-    `own` is what decisions themselves add to their corrections.
-    """
+def add_up_lines(copied: Copied, gain: Floats, line: Ints) -> None:
+    """Add the gains of everything below each decision to its own."""
     shape = copied.shape
     for i in range(line.size - 1, -1, -1):
-        edges = copied.edge_start[i + 1] - copied.edge_start[i]
-        if edges == 0:
-            continue
-        scores.size[line[i]] = size[i]
-        base, first = shape.state_start[i], slots.first[shape.column[i]]
-        last = slots.first[shape.column[i] + 1]
-        if shape.many[i] == 1:
-            change = ((edges - 1 if edges > 2 else 0) - 2 * edges) * SUM_EDGE
-            for s in range(first, last):
-                if shape.branch[base + slots.state[s]] >= 0:
-                    scores.correction[line[i], s] = change
+        if shape.column[i] < 0:
             continue
         child = i + 1
         while child < i + shape.many[i]:
-            _add_lines(shape, scores, line, line[i], child)
+            if shape.column[child] >= 0:
+                _add_line(gain, line[child], line[i])
+            else:
+                factor = child + 1
+                while factor < child + shape.many[child]:
+                    if line[factor] > 0:
+                        _add_line(gain, line[factor], line[i])
+                    factor += shape.many[factor]
             child += shape.many[child]
-        for s in range(first, last):
-            own[base + s - first] = _own_correction(copied, size, i, slots.state[s])
-            scores.correction[line[i], s] += own[base + s - first]
 
 
 @njit(cache=True, nogil=True)
-def _add_lines(shape: Shape, scores: Scores, line: Ints, into: int, child: int) -> None:
-    """Add the scores of a child, which are those of its factors if it is a product."""
-    if shape.column[child] >= 0:
-        _add_line(scores, line[child], into)
-        return
-    factor = child + 1
-    while factor < child + shape.many[child]:
-        if line[factor] > 0:
-            _add_line(scores, line[factor], into)
-        factor += shape.many[factor]
-
-
-@njit(cache=True, nogil=True)
-def _add_line(scores: Scores, one: int, into: int) -> None:
-    for s in range(scores.gain.shape[1]):
-        scores.gain[into, s] += scores.gain[one, s]
-        scores.correction[into, s] += scores.correction[one, s]
-
-
-@njit(cache=True, nogil=True)
-def _own_correction(copied: Copied, size: Ints, i: int, state: int) -> int:
-    """What `scores.decision_correction` finds for one state."""
-    shape = copied.shape
-    base, e = shape.state_start[i], shape.branch[shape.state_start[i] + state]
-    if e < 0:
-        return 0
-    states = 0
-    for s in range(base, shape.state_start[i + 1]):
-        states += shape.branch[s] == e
-    child = _child(shape, i, e)
-    keeping = size[child] - _joined_size(copied, i, child)
-    dropping = size[i]
-    if states == 1:
-        dropping -= size[child] + SUM_EDGE
-        if copied.edge_start[i + 1] - copied.edge_start[i] == 2:
-            dropping -= SUM_EDGE + _joined_size(copied, i, _child(shape, i, 1 - e))
-    return keeping + dropping - 2 * size[i]
-
-
-@njit(cache=True, nogil=True)
-def _child(shape: Shape, i: int, edge: int) -> int:
-    """The child below an edge of a decision."""
-    child = i + 1
-    for _ in range(edge):
-        child += shape.many[child]
-    return child
-
-
-@njit(cache=True, nogil=True)
-def _joined_size(copied: Copied, i: int, child: int) -> int:
-    """What is saved when a child takes the place of node i below its parent; see `nodes.joined_size`."""
-    parent, shape = copied.parent[i], copied.shape
-    if parent < 0 or shape.column[parent] != shape.column[child]:
-        return 0
-    if shape.column[child] < 0:
-        return 1
-    return SUM_EDGE if shape.many[child] > 1 else 0
+def _add_line(gain: Floats, one: int, into: int) -> None:
+    for s in range(gain.shape[1]):
+        gain[into, s] += gain[one, s]

@@ -1,7 +1,6 @@
 """Making the nodes of a selective tree, with everything that is known of them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -44,21 +43,21 @@ class Forming:
 
     def marginal(self, column: int, states: States, reach: Reach, model: Floats | None = None) -> Marginal:
         """A marginal, which is shrunk towards `model`: weights of all states of the column."""
+        slots = self.slots.of(column)
         node = Marginal(
             *reach,
-            slots=self.slots.of(column),
+            slots=slots,
             held_out=np.zeros(self.smoothing.ways),
             column=column,
             states=states,
             prior=self.smoothing.prior_mean(states, self.states[column], model),
+            own=marginal_correction(states, self.slots.state[slots]),
         )
         if len(states) > 1:
             node.line = self.lines.take()
             node.size = marginal_size(len(states))
             self._score_weights(node)
             self._fill_line(node)
-            correction = marginal_correction(states, self.slots.state[node.slots])
-            self.lines.correction[node.line, node.slots] = correction
         return node
 
     def product(self, children: Iterable[Node]) -> Product:
@@ -90,13 +89,13 @@ class Forming:
             parts=states,
             line=self.lines.take(),
             own=np.zeros(self.slots.of(column).size, dtype=np.int64),
+            correction=self.total_correction(below),
             prior=self.smoothing.prior_mean([k for p in states for k in p], self.states[column], model),
         )
         self._score_weights(node)
         self._add_up(node)
         self._fill_line(node)
-        self.lines.gain[node.line] += self.total(self.lines.gain, below)
-        self.lines.correction[node.line] += self.total(self.lines.correction, below)
+        self.lines.gain[node.line] += self.total_gain(below)
         return node
 
     def reach_with(self, reach: Reach, column: int, states: States) -> Reach:
@@ -119,12 +118,24 @@ class Forming:
         own = decision_correction(node, self.slots.state[slots])
         change: Ints = own - node.own
         node.own = own
-        self.lines.correction[node.line, slots] += change
+        node.correction[slots] += change
         return change
 
-    def total(self, scores: Any, nodes: Sequence[Node]) -> Any:
-        """The scores of several nodes together. Shape (slots,)."""
-        return scores[[line for node in nodes for line in lines_of(node)]].sum(axis=0)
+    def total_gain(self, nodes: Sequence[Node]) -> Floats:
+        """The gains of several nodes together. Shape (slots,)."""
+        gain: Floats = self.lines.gain[[line for node in nodes for line in lines_of(node)]].sum(axis=0)
+        return gain
+
+    def total_correction(self, nodes: Sequence[Node]) -> Ints:
+        """The corrections of several nodes together. Shape (slots,)."""
+        answer: Ints = np.zeros(self.slots.column.size, dtype=np.int64)
+        for node in nodes:
+            for factor in node.children if isinstance(node, Product) else (node,):
+                if isinstance(factor, Marginal):
+                    answer[factor.slots] += factor.own
+                else:
+                    answer += factor.correction
+        return answer
 
     def _join_decisions(
         self, column: int, children: Sequence[Inner], parts: Sequence[States]

@@ -34,7 +34,6 @@ class Scores(NamedTuple):
     """A line for each sum; see `scores.Lines`."""
 
     gain: Floats  # (lines, slots)
-    correction: Ints  # (lines, slots)
     size: Ints  # (lines,)
     preference: Floats  # (slots,) of slots that gain the same
 
@@ -45,6 +44,7 @@ class Factors(NamedTuple):
     lines: Ints  # (factors,) the last one is zero if there are factors with a single state
     slots: Ints  # of the columns of all factors
     own: Ints  # (slots,) the line of the factor that each belongs to
+    correction: Ints  # (slots,) that of this factor; see `scores`
     held: Floats  # (slots + 1,) the weight of the rows with each slot, and of all rows
     overhead: Ints  # (slots,) the size that a split adds beside its copies
 
@@ -117,7 +117,7 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
     cost, edges = np.empty(many), np.empty(many)
     for i in range(many):
         s, mine, x = factors.slots[i], factors.own[i], factors.held[i]
-        grown = factors.overhead[i] + scores.size[mine] + scores.correction[mine, s]
+        grown = factors.overhead[i] + scores.size[mine] + factors.correction[i]
         sums = (grown + HALF) >> 32
         edges[i] = grown - (sums << 32) + sums
         cost[i] = edges[i] + sums

@@ -59,7 +59,8 @@ class Marginal(Reached):
     column: int
     states: States
     prior: Floats  # (ways to smooth, states of the column) what the weights are shrunk towards
-    line: int = 0  # of its scores; zero if there is only one state
+    line: int = 0  # of its gains; zero if there is only one state
+    own: Ints  # (slots of the column,) its corrections
     counts: Floats = field(default_factory=lambda: np.zeros(0))  # (edges,) of the training rows
 
     @property
@@ -77,8 +78,9 @@ class Decision(Reached):
     below: list["Decision | Product"] | None  # the children; None until somebody looks at them
     parts: list[States]  # the states of each child
     prior: Floats  # (ways to smooth, states of the column)
-    line: int  # of its scores
+    line: int  # of its gains
     own: Ints  # (slots of the column,) its own part of its corrections
+    correction: Ints  # (slots,) its corrections, zero for columns that are not in its scope
     counts: Floats = field(default_factory=lambda: np.zeros(0))  # (edges,)
 
     @property
@@ -138,7 +140,7 @@ def known_children(node: Node) -> Sequence[Node]:
 
 
 def lines_of(node: Node) -> list[int]:
-    """The lines whose scores add up to those of a node."""
+    """The lines whose gains add up to those of a node."""
     if isinstance(node, Product):
         return [child.line for child in node.children if child.line]
     return [node.line] if node.line else []

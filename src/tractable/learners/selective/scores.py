@@ -1,24 +1,24 @@
-"""Scores of the sums of a selective tree, one line for each sum and one entry for each slot.
+"""Scores of the sums of a selective tree, one entry for each slot.
 
 For a sum and a slot, `gain` is what the log-likelihood of the rows in everything from that sum down would
 gain if the rows were divided by the slot and each side had a copy. Both copies together would have twice the
-size of the sum plus `correction`, since states that a copy cannot have are dismissed from it.
+size of the sum plus a correction, since states that a copy cannot have are dismissed from it. Corrections
+concern the slots of columns in the scope only, and decisions keep theirs.
 """
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats, Ints
+from tractable.arrays import Floats, Ints
 from tractable.learners.selective.kernels import SUM_EDGE
 from tractable.learners.selective.nodes import Decision, joined_size, marginal_size
 from tractable.learners.selective.smoothing import branches
 
 
 class Lines:
-    """Lines of scores that are taken and returned; line 0 is always zero."""
+    """Gains of sums and their sizes in lines that are taken and returned; line 0 is always zero."""
 
     def __init__(self, slots: int) -> None:
         self.gain: Floats = np.zeros((64, slots))
-        self.correction: Ints = np.zeros((64, slots), dtype=np.int64)
         self.size: Ints = np.zeros(64, dtype=np.int64)
         self._free: Ints = np.arange(64)[::-1].copy()  # the first so many lines ...
         self._left = 63  # ... are free
@@ -31,27 +31,24 @@ class Lines:
         """Several lines of zeros."""
         while self._left < many:
             old = self.size.size
-            self.gain, self.correction = _grown(self.gain), _grown(self.correction)
-            self.size, self._free = _grown(self.size), _grown(self._free)
+            for array in (
+                self.gain,
+                self.size,
+                self._free,
+            ):  # in place: no second copy
+                array.resize((old * 5 // 4, *array.shape[1:]), refcheck=False)
             self._put(np.arange(self.size.size - 1, old - 1, -1))
         self._left -= many
         return self._free[self._left : self._left + many].copy()
 
     def give_back(self, lines: Ints) -> None:
         """Return lines that are no longer needed."""
-        self.gain[lines], self.correction[lines], self.size[lines] = 0.0, 0, 0
+        self.gain[lines], self.size[lines] = 0.0, 0
         self._put(lines)
 
     def _put(self, lines: Ints) -> None:
         self._free[self._left : self._left + lines.size] = lines
         self._left += lines.size
-
-
-def _grown(array: AnyArray) -> AnyArray:
-    """The array with half as much again of zeros at its end, which take no memory until they are written."""
-    answer = np.zeros((array.shape[0] * 3 // 2, *array.shape[1:]), dtype=array.dtype)
-    answer[: array.shape[0]] = array
-    return answer
 
 
 def marginal_correction(states: tuple[int, ...], slot_states: Ints) -> Ints:

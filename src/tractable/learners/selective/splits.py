@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.learners.selective.kernels import HALF, SUM_EDGE, Factors, Scores, best_split
-from tractable.learners.selective.nodes import PRODUCT_EDGE, Decision, Product, Sum
+from tractable.learners.selective.nodes import PRODUCT_EDGE, Decision, Marginal, Product, Sum
 from tractable.learners.selective.tree import SelectiveTree
 
 Size = TypeVar("Size", int, Ints)
@@ -58,10 +58,12 @@ class Splits:
         counts = tree.forming.slot_counts(product.rows)
         self._product, self._tree = product, tree
         self._of_line = {child.line: child for child in several + single}
+        self._several = several
         self._factors = Factors(
             lines,
             slots,
             np.repeat(lines[: len(several)], [child.slots.size for child in several]),
+            np.zeros(slots.size, dtype=np.int64),
             np.append(counts[slots], counts[-1]),
             np.zeros(slots.size, dtype=np.int64),
         )
@@ -71,9 +73,10 @@ class Splits:
         factors, lines = self._factors, self._tree.forming.lines
         if factors.lines.size < 2:
             return None
+        self._find_corrections()
         self._find_overhead()
         answer = np.array([price.least, -1.0, -1.0, 0.0])
-        scores = Scores(lines.gain, lines.correction, lines.size, price.ties.preference)
+        scores = Scores(lines.gain, lines.size, price.ties.preference)
         numbers = np.array([price.penalty, price.edges, price.ties.promise])
         best_split(scores, factors, numbers, answer)
         place = int(answer[1])
@@ -83,6 +86,13 @@ class Splits:
         first, second = self._of_line[int(factors.own[place])], self._of_line[int(answer[2])]
         column, state = int(slots.column[slot]), int(slots.state[slot])
         return Split(self._product, first, second, column, state, float(answer[0]), int(answer[3]))
+
+    def _find_corrections(self) -> None:
+        place, found = 0, self._factors.correction
+        for child in self._several:
+            own = child.own if isinstance(child, Marginal) else child.correction[child.slots]
+            found[place : place + own.size] = own
+            place += own.size
 
     def _find_overhead(self) -> None:
         """The size that a split adds beside its copies: a decision between two products of two factors."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats, Ints
+from tractable.learners.selective.corrections import add_up_corrections
 from tractable.learners.selective.kernels import Codes
 from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, States
 from tractable.learners.selective.rows import Slots
@@ -32,7 +33,7 @@ class Known(NamedTuple):
     log_likelihood: Floats  # (nodes,)
     size: Ints  # (nodes,)
     line: Ints  # (nodes,)
-    own: Ints  # (states,) that of a decision begins at its `state_start`
+    own: Ints  # (states,) that of a sum begins at its `state_start`
     slots: Slots
 
 
@@ -77,17 +78,19 @@ class Subtree:
         counts, line, ways = self.weights.counts[first:last], int(known.line[at]), held_out.size
         prior = self.weights.prior[ways * low : ways * high].reshape(ways, -1)
         edges = self.shape.branch[low:high].tolist()
+        own = known.own[low : low + int(known.slots.first[column + 1] - known.slots.first[column])]
         if self.shape.many[at] == 1:
             slots, states = known.slots.of(column), tuple(s for s, edge in enumerate(edges) if edge >= 0)
             return Marginal(
                 *reach, slots=slots, held_out=held_out,
-                column=column, states=states, prior=prior, line=line, counts=counts,
+                column=column, states=states, prior=prior, line=line, own=own, counts=counts,
             )  # fmt: skip
-        own = known.own[low : low + known.slots.of(column).size]
+        correction: Ints = np.zeros(known.slots.column.size, dtype=np.int64)
+        add_up_corrections(self.shape, known.own, known.slots.first, at, correction)
         return Decision(
             *reach, slots=self._slots(at, known.slots), held_out=held_out,
             column=column, below=None, parts=_parts(edges, last - first), prior=prior, line=line,
-            own=own, counts=counts,
+            own=own, correction=correction, counts=counts,
         )  # fmt: skip
 
     def _slots(self, at: int, slots: Slots) -> Ints:

@@ -144,8 +144,8 @@ class SelectiveTree:
         forming, lines, new, old = self.forming, self.forming.lines, swap.new, swap.old
         if isinstance(new, Decision):
             forming.settle(new)
-        gain = forming.total(lines.gain, [new]) - forming.total(lines.gain, old)
-        correction = forming.total(lines.correction, [new]) - forming.total(lines.correction, old)
+        gain = forming.total_gain([new]) - forming.total_gain(old)
+        correction = forming.total_correction([new]) - forming.total_correction(old)
         log_likelihood = new.log_likelihood - sum(node.log_likelihood for node in old)
         held_out = new.held_out - sum(node.held_out for node in old)
         node = swap.parent
@@ -156,7 +156,7 @@ class SelectiveTree:
             node.size = total_size(node)
             if isinstance(node, Decision):
                 lines.gain[node.line] += gain
-                lines.correction[node.line] += correction
+                node.correction += correction
                 lines.size[node.line] = node.size
                 correction[forming.slots.of(node.column)] += forming.settle(node)
             node = node.parent

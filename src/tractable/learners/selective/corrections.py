@@ -1,0 +1,86 @@
+"""Compiled loops that find by how much the copies of a sum are smaller than the sum; see `scores`."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Ints
+from tractable.compiled import njit
+from tractable.learners.selective.kernels import SUM_EDGE
+from tractable.learners.selective.shapes import Copied, Shape
+
+
+class Slotted(NamedTuple):
+    """The slots as arrays; see `rows.Slots`."""
+
+    state: Ints
+    first: Ints
+
+
+@njit(cache=True, nogil=True)
+def own_corrections(copied: Copied, size: Ints, slots: Slotted) -> Ints:
+    """What each sum itself adds to corrections: of the slots of its column, from its `state_start` on."""
+    shape = copied.shape
+    own = np.zeros(shape.branch.size, dtype=np.int64)
+    for i in range(size.size):
+        edges, base = copied.edge_start[i + 1] - copied.edge_start[i], shape.state_start[i]
+        if edges == 0:
+            continue
+        first, last = slots.first[shape.column[i]], slots.first[shape.column[i] + 1]
+        change = ((edges - 1 if edges > 2 else 0) - 2 * edges) * SUM_EDGE  # of a marginal
+        for s in range(first, last):
+            if shape.many[i] > 1:
+                change = _own_correction(copied, size, i, slots.state[s])
+            if shape.branch[base + slots.state[s]] >= 0:
+                own[base + s - first] = change
+    return own
+
+
+@njit(cache=True, nogil=True)
+def add_up_corrections(shape: Shape, own: Ints, first: Ints, top: int, answer: Ints) -> None:
+    """Add the corrections of all sums from one node down."""
+    for i in range(top, top + shape.many[top]):
+        column = shape.column[i]
+        if column >= 0:
+            for s in range(first[column], first[column + 1]):
+                answer[s] += own[shape.state_start[i] + s - first[column]]
+
+
+@njit(cache=True, nogil=True)
+def _own_correction(copied: Copied, size: Ints, i: int, state: int) -> int:
+    """What `scores.decision_correction` finds for one state."""
+    shape = copied.shape
+    base, e = shape.state_start[i], shape.branch[shape.state_start[i] + state]
+    if e < 0:
+        return 0
+    states = 0
+    for s in range(base, shape.state_start[i + 1]):
+        states += shape.branch[s] == e
+    child = _child(shape, i, e)
+    keeping = size[child] - _joined_size(copied, i, child)
+    dropping = size[i]
+    if states == 1:
+        dropping -= size[child] + SUM_EDGE
+        if copied.edge_start[i + 1] - copied.edge_start[i] == 2:
+            dropping -= SUM_EDGE + _joined_size(copied, i, _child(shape, i, 1 - e))
+    return keeping + dropping - 2 * size[i]
+
+
+@njit(cache=True, nogil=True)
+def _child(shape: Shape, i: int, edge: int) -> int:
+    """The child below an edge of a decision."""
+    child = i + 1
+    for _ in range(edge):
+        child += shape.many[child]
+    return child
+
+
+@njit(cache=True, nogil=True)
+def _joined_size(copied: Copied, i: int, child: int) -> int:
+    """What is saved when a child takes the place of node i below its parent; see `nodes.joined_size`."""
+    parent, shape = copied.parent[i], copied.shape
+    if parent < 0 or shape.column[parent] != shape.column[child]:
+        return 0
+    if shape.column[child] < 0:
+        return 1
+    return SUM_EDGE if shape.many[child] > 1 else 0
