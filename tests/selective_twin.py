@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -175,6 +175,37 @@ def all_products(scope: dict[int, tuple[int, ...]]) -> set[Form]:
             below = [all_sums({column: scope[column] for column in group}) for group in groups]
             answer.update(("product", frozenset(children)) for children in product(*below))
     return answer
+
+
+def classes(forms: set[Form], states: list[int]) -> dict[Form, Form]:
+    """One tree for each, the same for all that differ in the numbers of columns and of states only."""
+    answer: dict[Form, Form] = {}
+    for form in forms:
+        if form not in answer:
+            answer.update((renumbered(form, *numbers), form) for numbers in numberings(states))
+    return answer
+
+
+def numberings(states: list[int]) -> Iterator[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]]:
+    """All ways to number columns, and the states of each, anew."""
+    for columns in permutations(range(len(states))):
+        if all(states[new] == states[old] for old, new in enumerate(columns)):
+            for each in product(*(permutations(range(k)) for k in states)):
+                yield columns, each
+
+
+def renumbered(form: Form, columns: tuple[int, ...], states: tuple[tuple[int, ...], ...]) -> Form:
+    """The tree with other numbers of columns, and of the states of each old column."""
+
+    def part(old: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(states[form[1]][state] for state in old))
+
+    if form[0] == "marginal":
+        return ("marginal", columns[form[1]], part(form[2]))
+    if form[0] == "product":
+        return ("product", frozenset(renumbered(child, columns, states) for child in form[1]))
+    edges = ((part(old), renumbered(child, columns, states)) for old, child in form[2])
+    return ("decision", columns[form[1]], frozenset(edges))
 
 
 def partitions(items: tuple[int, ...]) -> list[list[tuple[int, ...]]]:
