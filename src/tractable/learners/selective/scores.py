@@ -31,11 +31,7 @@ class Lines:
         """Several lines of zeros."""
         while self._left < many:
             old = self.size.size
-            for array in (
-                self.gain,
-                self.size,
-                self._free,
-            ):  # in place: no second copy
+            for array in (self.gain, self.size, self._free):  # in place: memory never holds two copies
                 array.resize((old * 5 // 4, *array.shape[1:]), refcheck=False)
             self._put(np.arange(self.size.size - 1, old - 1, -1))
         self._left -= many
