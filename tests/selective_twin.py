@@ -7,8 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tractable.arrays import Ints
 from tractable.data import Table, discrete_schema
 from tractable.learners.selective.candidates import Candidates
+from tractable.learners.selective.corrections import decision_correction, marginal_correction
+from tractable.learners.selective.kernels import Slots
 from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach
 from tractable.learners.selective.rows import CodedRows, coded_rows
 from tractable.learners.selective.smoothing import all_ways
@@ -66,6 +69,20 @@ def cost_and_edges(root: Node) -> tuple[int, int]:
         elif len(node.parts) > 1:
             sums += len(node.parts)
     return 2 * sums + products, sums + products
+
+
+def corrections(decision: Decision, slots: Slots) -> Ints:
+    """What `Decision.correction` is, from all sums from the decision down."""
+    answer = np.zeros(slots.column.size, dtype=np.int64)
+    for node in walk([decision]):
+        if not isinstance(node, Product):
+            states = slots.state[slots.of(node.column)]
+            if isinstance(node, Marginal):
+                own = marginal_correction(node.states, states)
+            else:
+                own = decision_correction(node, states)
+            answer[slots.of(node.column)] += own
+    return answer
 
 
 def is_reduced(root: Node) -> bool:
@@ -143,6 +160,8 @@ def tree_of(form: Form, states: list[int]) -> SelectiveTree:
         return tree.forming.decision(part[1], [build(child) for child in children], parts, None)
 
     tree.root = build(form)
+    if isinstance(tree.root, Decision):
+        tree.forming.settle(tree.root)
     return tree
 
 

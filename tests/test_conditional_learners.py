@@ -12,7 +12,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, is_valid_over
 from tractable.cli import run
 from tractable.conditional import CONDITIONAL
-from tractable.data import Schema, Table, Variable
+from tractable.data import Schema, Table, TableWarning, Variable
 from tractable.progress import Progress, Watch
 from tractable.queries import log_prob, marginals
 from tractable.settings import search_space, settings_of
@@ -123,6 +123,14 @@ def test_missing_targets_are_summed_out(name: str) -> None:
 @every_learner
 def test_validation_rows_are_taken(name: str) -> None:
     assert_conditional(name, learned(name, table(name), valid=table(name, 60, seed=4)))
+
+
+@every_learner
+def test_validation_rows_without_any_target_are_not_used(name: str) -> None:
+    inputs_only = table(name, 40, seed=4, missing=1.0)
+    with pytest.warns(TableWarning, match="both a weight and a known target"):
+        graph = learned(name, table(name), valid=inputs_only)
+    assert mean(graph, table(name)) == mean(learned(name, table(name)), table(name))
 
 
 @every_learner

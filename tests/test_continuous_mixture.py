@@ -21,7 +21,7 @@ from tractable.learners.continuous.components import Components
 from tractable.learners.continuous.course import Course, Schedule
 from tractable.learners.continuous.decoder import Decoder, initial_decoder
 from tractable.learners.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
-from tractable.learners.continuous.learner import ContinuousMixtureLearner, useful_rows
+from tractable.learners.continuous.learner import ContinuousMixtureLearner
 from tractable.learners.continuous.likelihood import mean_score, row_logs
 from tractable.learners.continuous.members import best_members, mixed_trees, train_members
 from tractable.learners.continuous.points import golden_ratio, latent_points
@@ -69,7 +69,7 @@ def binary_rows(rows: int, columns: int, seed: int, missing: float = 0.0) -> Tab
 
 def prepared(table: Table) -> tuple[Encoding, TreeShape, TreeRows]:
     """An encoding, the shape of its Chow-Liu tree, and the rows as doubles."""
-    encoding = encode(useful_rows(table))
+    encoding = encode(table.useful_rows())
     shape = tree_shape(encoding, chow_liu_forest(encoding, 1.0))
     rows = tree_rows(shape, encoding, encoding.table)
     return encoding, shape, replace(rows, matrix=rows.matrix.astype(np.float64))
@@ -146,7 +146,7 @@ def component_trainer(table: Table, dropout: float = 0.2) -> tuple[ComponentTrai
     rng = np.random.default_rng(0)
     decoder = initial_decoder(shape, rng.normal(size=shape.statistics), 2, rng)
     strength = replace(STRENGTHS["medium"], dropout=dropout)
-    start = tree_outputs(shape, encode(useful_rows(table)), 1.0)
+    start = tree_outputs(shape, encode(table.useful_rows()), 1.0)
     trainer = ComponentTrainer(TrainingData(shape, start, rows, rows), strength, batch=8)
     return trainer, Components.begin(decoder, 5)
 
@@ -310,7 +310,7 @@ def test_missing_cells_are_summed_out_of_every_tree(
     columns: int, rows: int, missing: float, seed: int
 ) -> None:
     table = binary_rows(rows, columns, seed, missing)
-    if not len(useful_rows(table)):
+    if not len(table.useful_rows()):
         return
     encoding, shape, data = prepared(table)
     rng = np.random.default_rng(seed)

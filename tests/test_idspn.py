@@ -440,6 +440,23 @@ def mixed(rows: int = 400, seed: int = 0, missing: float = 0.1) -> Table:
     return Table(Schema(columns), values)
 
 
+@pytest.mark.filterwarnings("error::tractable.data.TableWarning")
+@pytest.mark.parametrize("seed", [0, 3, 6])
+def test_no_warning_tells_of_validation_rows_that_have_no_cell_of_some_leaf(seed: int) -> None:
+    """In each cluster of rows half of the columns are alone, whose validation cells are missing here."""
+    draw = rng(seed)
+
+    def halves(rows: int) -> Table:
+        cluster, one, other = draw.integers(0, 2, (3, rows, 1))
+        left = np.where(draw.random((rows, 5)) < 0.9, np.where(cluster, one, 1), 1 - one)
+        right = np.where(draw.random((rows, 5)) < 0.9, np.where(cluster, 0, other), other)
+        return Table(discrete_schema([2] * 10), np.hstack([left, right]).astype(np.float64))
+
+    table, valid = halves(400), halves(100)
+    valid.values[:, 5:] = np.nan
+    learned(table, valid)
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("leaf", ["eacmn", "acmn"])
 def test_numbers_states_and_missing_cells_make_a_distribution(leaf: str, missing: float) -> None:

@@ -54,12 +54,27 @@ def assert_is_known(tree: SelectiveTree) -> None:
     assert twin.is_reduced(tree.root)
     assert tree.root.log_likelihood == pytest.approx(twin.log_likelihood(tree.root, rows), abs=1e-9 * scale)
     assert cost_and_edges(tree.root.size) == twin.cost_and_edges(tree.root)
+    assert_lines_are_known(tree)
     for way in range(smoothing.ways):
         graph = freeze(tree.root, rows, smoothing, way)
         assert is_normalised(graph)
         assert is_regular_selective(graph)
         held_out = log_values(graph, valid.codes.T.astype(np.float64)) @ valid.weights
         assert tree.root.held_out[way] == pytest.approx(held_out)
+
+
+def assert_lines_are_known(tree: SelectiveTree) -> None:
+    """Each line belongs to one sum, or to none and is zero; corrections are those of all sums below."""
+    lines, slots = tree.forming.lines, tree.forming.slots
+    sums = [node for node in walk([tree.root]) if not isinstance(node, Product)]
+    free = lines._free[: lines._left].tolist()
+    assert sorted([*free, *(node.line for node in sums if node.line)]) == list(range(1, lines.size.size))
+    assert not lines.gain[[0, *free]].any()
+    assert not lines.size[[0, *free]].any()
+    for node in sums:
+        assert not node.line or lines.size[node.line] == node.size
+        if isinstance(node, Decision):
+            np.testing.assert_array_equal(node.correction, twin.corrections(node, slots))
 
 
 @settings(max_examples=25)
@@ -166,6 +181,40 @@ def test_changes_that_had_too_many_edges_are_found_again_when_edges_are_free() -
         assert Candidates(tree, 0.3, most).best() is None
 
 
+def test_a_merge_may_add_more_edges_than_its_decision_has() -> None:
+    """A child that has a column in many places gets all states of the other child in each of them."""
+    states, rest = [30, 2, 2], tuple(range(1, 30))
+    ends = [("product", frozenset({("marginal", 0, (0,)), ("marginal", 2, (k,))})) for k in (0, 1)]
+    by_z = ("decision", 2, frozenset({((k,), end) for k, end in enumerate(ends)}))
+    parts = [((k,), ("product", frozenset({("marginal", 1, (k,)), by_z}))) for k in (0, 1)]
+    by_y = ("decision", 1, frozenset(parts))
+    even = ("product", frozenset({("marginal", 0, rest), ("marginal", 1, (0, 1)), ("marginal", 2, (0, 1))}))
+    form = ("decision", 0, frozenset({((0,), by_y), (rest, even)}))
+    tree = twin.tree_of(form, states)
+    before = cost_and_edges(tree.root.size)[1]
+    kept = [part == (0,) for part in tree.root.parts].index(True)  # type: ignore[union-attr]
+    candidates = Candidates(tree, 0.1, 10**6)
+    candidates.best_of(tree.root)  # type: ignore[arg-type]
+    most = candidates._most_edges(tree.root)  # type: ignore[arg-type]
+    tree.merge(tree.root, kept, 1 - kept)  # type: ignore[arg-type]
+    added = cost_and_edges(tree.root.size)[1] - before
+    assert before < added <= most
+
+
+def test_nodes_that_had_too_many_edges_wait_again_in_their_order() -> None:
+    """The order decides between equal gains, and must not be that of addresses in memory."""
+    rng = np.random.default_rng(0)
+    tree = twin.make_tree([2] * 9, rng.integers(0, 2, (60, 9)))
+    candidates = Candidates(tree, 0.01, 80)
+    while (found := candidates.best()) is not None:
+        candidates.make(found)
+    cramped = sorted(candidates._cramped, key=candidates._places.__getitem__)
+    assert len(cramped) > 3
+    candidates._max_edges = 200
+    candidates.best()
+    assert sorted(cramped, key=candidates._places.__getitem__) == cramped
+
+
 @pytest.mark.parametrize(("states", "is_symmetric"), [([1, 2, 2], False), ([3, 2], False), ([2, 2, 2], True)])
 def test_every_small_tree_can_be_reached_from_every_other(states: list[int], is_symmetric: bool) -> None:
     """Theorem 1 of Peharz, Gens and Domingos, by searching the space of trees in both directions.
@@ -255,7 +304,7 @@ def test_what_more_rows_add_is_what_all_rows_have_without_those_that_were_there(
     before, after = (
         twin.log_likelihood(tree.root, replace(rows, weights=w)) for w in (rows.weights, weights)
     )
-    found = likelihood_added_to([tree.root], tree.forming.cells, chosen)
+    found = likelihood_added_to([tree.root], rows.weights.sum(), tree.forming.cells, chosen)
     assert found == pytest.approx(after - before, abs=1e-9 * max(1.0, float(weights.sum())))
 
 

@@ -60,6 +60,11 @@ class Table:
         table = Table(self.schema, self.values[rows], weights, unseen)
         return mark_distinct(table) if self.has_distinct_rows and _never_repeats(rows) else table
 
+    def useful_rows(self) -> "Table":
+        """The rows that have a weight and a known target; others tell nothing."""
+        useful = (self.row_weights > 0) & ~self.missing[:, self.schema.targets].all(axis=1)
+        return self if useful.all() else self.take(useful)
+
     def select(self, columns: list[int] | Ints) -> "Table":
         """The chosen columns. Rows that differ in others only become equal, but stay apart."""
         chosen = np.asarray(columns, dtype=np.int64)

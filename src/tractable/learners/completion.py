@@ -30,9 +30,7 @@ def complete(table: Table, valid: Table | None, rng: np.random.Generator) -> tup
 
 def distinct_rows(table: Table) -> Table:
     """The distinct rows that have a weight and a known cell."""
-    known = (table.row_weights > 0) & ~table.missing.all(axis=1)
-    distinct, _ = collapse(table if known.all() else table.take(known))
-    return distinct
+    return collapse(table.useful_rows())[0]
 
 
 def _fill(table: Table, tree: Graph, seed: int) -> Table:

@@ -60,7 +60,7 @@ class CircuitLearner(Configurable, ABC):
             ValueError: as `learn` does.
         """
         self._check_tables(table, valid)
-        valid = _usable(valid)
+        valid = _useful_or_none(valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:
@@ -88,11 +88,12 @@ class Learner(CircuitLearner):
         check_tables(table, valid)
 
 
-def _usable(valid: Table | None) -> Table | None:
-    """The validation table, if any of its rows tells anything."""
-    if valid is None or ((valid.row_weights > 0) & ~valid.missing.all(axis=1)).any():
+def _useful_or_none(valid: Table | None) -> Table | None:
+    """The validation table, if any of its rows tells anything; otherwise a warning."""
+    if valid is None or len(valid.useful_rows()):
         return valid
-    caution("the validation table is not used: none of its rows has both a weight and a known cell")
+    columns = "cell" if valid.schema.targets.size == len(valid.schema) else "target"
+    caution(f"the validation table is not used: none of its rows has both a weight and a known {columns}")
     return None
 
 

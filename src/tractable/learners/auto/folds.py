@@ -29,8 +29,8 @@ def make_folds(table: Table, valid: Table | None, rng: np.random.Generator) -> l
     Of few rows each is held out once, and a member of the mixture is then itself a mixture of one model for
     each fold, so that all rows are used for both purposes. Empty if there are hardly any rows.
     """
-    rows = collapse(useful_rows(table))[0]
-    if valid is not None and len(useful := useful_rows(valid)):
+    rows = collapse(table.useful_rows())[0]
+    if valid is not None and len(useful := valid.useful_rows()):
         return [_fold(rows, collapse(useful)[0], rng)]
     if len(rows) < 2 or rows.total_weight < LEAST_ROWS:
         return []
@@ -53,13 +53,8 @@ def divide_weights(weights: Floats, parts: int, rng: np.random.Generator) -> Flo
     return np.floor((whole + turn) / parts) + rest
 
 
-def useful_rows(table: Table) -> Table:
-    """The rows that weigh something and have a cell."""
-    return table.take((table.row_weights > 0) & ~table.missing.all(axis=1))
-
-
 def _fold(train: Table, held: Table, rng: np.random.Generator) -> Fold:
-    train, held = useful_rows(train), useful_rows(held)
+    train, held = train.useful_rows(), held.useful_rows()
     scored = held
     if len(held) > MOST_SCORED:
         scored = held.take(np.sort(rng.permutation(len(held))[:MOST_SCORED]))

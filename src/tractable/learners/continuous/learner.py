@@ -112,7 +112,7 @@ class ContinuousMixtureLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-            rows = useful_rows(table)
+            rows = table.useful_rows()
             order = frequent_first(rows)
             held_out = None if valid is None else order.code(valid)
             return Learned(order.decode(self._mixture(order.code(rows), rng, held_out, watch)))
@@ -142,7 +142,7 @@ class ContinuousMixtureLearner(Learner):
     def _parts(self, table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table]:
         """The rows for the gradients, and those by which models are compared."""
         held_out = table if len(table) < FEW_ROWS else None
-        if valid is not None and len(useful := useful_rows(valid)):
+        if valid is not None and len(useful := valid.useful_rows()):
             held_out = collapse(useful)[0]
         if held_out is None:
             held = rng.permutation(len(table)) < self.held_out * len(table)
@@ -173,8 +173,3 @@ class ContinuousMixtureLearner(Learner):
 def some_rows(table: Table, most: int, rng: np.random.Generator) -> Table:
     """So many rows of a table, drawn at random; all if there are no more."""
     return table if len(table) <= most else table.take(rng.permutation(len(table)) < most)
-
-
-def useful_rows(table: Table) -> Table:
-    """The rows that weigh something and have a cell."""
-    return table.take((table.row_weights > 0) & ~table.missing.all(axis=1))

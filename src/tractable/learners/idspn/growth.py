@@ -234,11 +234,10 @@ class ExtensionSearch:
         cells = float(weights[task.rows].sum()) * task.columns.size
         cell_share = cells / max(float(weights.sum()) * len(self._table.schema), 1e-300)
         valid = None
-        if self._valid is not None and task.valid_rows.size:
-            valid = self._valid.take(task.valid_rows).select(task.columns)
-        rows, _ = collapse(
-            self._with_parent_rows(task)
-        )  # here, so that nothing in the learner has to do it again
+        if self._valid is not None:
+            part = self._valid.take(task.valid_rows).select(task.columns)
+            valid = part if len(part.useful_rows()) else None
+        rows, _ = collapse(self._with_parent_rows(task))  # so that the learner need not do it again and again
         return _Job(name, self._leaf_learner(cell_share), rows, valid)
 
     def _with_parent_rows(self, task: _Task) -> Table:

@@ -20,7 +20,7 @@ class _Waiting(NamedTuple):
     """A node in the queue."""
 
     node: Inner
-    change: Split | Merge | None  # its best one; None until it is scored
+    change: Split | Merge | None  # its best one; None if none gains, or until it is scored
 
 
 class Candidates:
@@ -41,7 +41,7 @@ class Candidates:
         self._merges: dict[Decision, Merges] = {}
         self._queue: list[tuple[float, int]] = []  # minus what could be gained, and the number of a place
         self._waiting: dict[int, _Waiting] = {}  # by the number of its place; others are out of date
-        self._places: dict[Inner, int] = {}
+        self._places: dict[Inner, int] = {}  # the newest place of each node that has entered the queue
         self._cramped: set[Inner] = set()  # nodes of which some change may have needed too many edges
         self._room = 0.0  # the edges that were left at the last look
         self._numbers = count()
@@ -51,7 +51,7 @@ class Candidates:
         """The change that gains most, if any gains at all."""
         room = self._price().edges
         if room > self._room:
-            for node in tuple(self._cramped):
+            for node in sorted(self._cramped, key=self._places.__getitem__):  # in the order of their places
                 self._enqueue(node)
         self._room = room
         while self._queue:
@@ -130,8 +130,14 @@ class Candidates:
         self._waiting[place] = _Waiting(node, found)
         if found is not None:
             heappush(self._queue, (-found.score, place))
-        if cost_and_edges(node.size)[1] + SPLIT_EDGES > self._room:
+        if self._most_edges(node) > self._room:
             self._cramped.add(node)
+
+    def _most_edges(self, node: Inner) -> int:
+        """The most edges that any change of a node, which has been scored, would add."""
+        if isinstance(node, Product):
+            return cost_and_edges(node.size)[1] + SPLIT_EDGES
+        return self._merges[node].most_edges
 
     def _leave(self, node: Inner) -> None:
         """Let the place of a node be out of date; a node must not be kept in memory by its place."""
@@ -141,9 +147,10 @@ class Candidates:
     def _keep_gains(self, swap: Swap) -> None:
         """Score the merges of a decision in the place of another one, whose children it may have kept."""
         old, new = swap.old[0], swap.new
-        if isinstance(old, Decision) and isinstance(new, Decision) and old in self._merges:
-            former = self._merges[old] if old.column == new.column else None
-            self._merges[new] = Merges(new, self.tree.forming.cells, former)
+        if isinstance(old, Decision) and isinstance(new, Decision) and old.column == new.column:
+            former = self._merges.get(old)
+            if former is not None and len(swap.old) == 1:
+                self._merges[new] = Merges(new, self.tree.forming.cells, former)
 
     def _forget(self, node: Node) -> None:
         if isinstance(node, Marginal):

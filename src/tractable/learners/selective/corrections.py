@@ -1,24 +1,48 @@
-"""Compiled loops that find by how much the copies of a sum are smaller than the sum; see `scores`."""
+"""By how much the two copies of a sum, whose rows are divided by a slot, differ from twice its size.
 
-from typing import NamedTuple
+A copy is smaller than the sum where states that it cannot have are dismissed from it. Only slots of columns
+in the scope have a correction. Each sum keeps its own part, which concerns the slots of its column, and
+decisions keep the total of everything below them, too. The first two functions find the part of one node,
+the compiled ones those of all sums of a copy.
+"""
 
 import numpy as np
 
 from tractable.arrays import Ints
 from tractable.compiled import njit
-from tractable.learners.selective.kernels import SUM_EDGE
+from tractable.learners.selective.kernels import SUM_EDGE, Slots
+from tractable.learners.selective.nodes import Decision, States, joined_size, marginal_size
 from tractable.learners.selective.shapes import Copied, Shape
+from tractable.learners.selective.smoothing import branches
 
 
-class Slotted(NamedTuple):
-    """The slots as arrays; see `rows.Slots`."""
+def marginal_correction(states: States, slot_states: Ints) -> Ints:
+    """What a marginal over some states adds to its corrections, for each slot of its column."""
+    many = len(states)
+    change = marginal_size(many - 1) - 2 * marginal_size(many) if many > 1 else 0
+    kept = set(states)
+    return np.array([change if state in kept else 0 for state in slot_states.tolist()], dtype=np.int64)
 
-    state: Ints
-    first: Ints
+
+def decision_correction(decision: Decision, slot_states: Ints) -> Ints:
+    """What a decision itself adds to its corrections, for each slot of its column.
+
+    The copy that keeps the slot's state has a single child left and is replaced by it. The other copy loses
+    that child if it has no other state.
+    """
+    sizes = np.array([child.size for child in decision.children])
+    joined = np.array([joined_size(decision.parent, child) for child in decision.children])
+    whole = sizes.sum() + sizes.size * SUM_EDGE
+    dropped = np.where([len(part) == 1 for part in decision.parts], sizes + SUM_EDGE, 0)
+    if sizes.size == 2:
+        dropped[dropped > 0] += SUM_EDGE + joined[::-1][dropped > 0]
+    change = sizes - joined - dropped - whole  # of the two copies together, for a state of each child
+    edge = branches(decision.parts, decision.prior.shape[1])[slot_states]
+    return np.where(edge >= 0, change[edge], 0)
 
 
 @njit(cache=True, nogil=True)
-def own_corrections(copied: Copied, size: Ints, slots: Slotted) -> Ints:
+def own_corrections(copied: Copied, size: Ints, slots: Slots) -> Ints:
     """What each sum itself adds to corrections: of the slots of its column, from its `state_start` on."""
     shape = copied.shape
     own = np.zeros(shape.branch.size, dtype=np.int64)
@@ -48,7 +72,7 @@ def add_up_corrections(shape: Shape, own: Ints, first: Ints, top: int, answer: I
 
 @njit(cache=True, nogil=True)
 def _own_correction(copied: Copied, size: Ints, i: int, state: int) -> int:
-    """What `scores.decision_correction` finds for one state."""
+    """What `decision_correction` finds for one state."""
     shape = copied.shape
     base, e = shape.state_start[i], shape.branch[shape.state_start[i] + state]
     if e < 0:

@@ -6,7 +6,7 @@
 import numpy as np
 
 from tractable.arrays import Floats, Ints
-from tractable.learners.selective.corrections import Slotted, own_corrections
+from tractable.learners.selective.corrections import own_corrections
 from tractable.learners.selective.filling_kernels import (
     Old,
     Passed,
@@ -48,7 +48,7 @@ def fill(
     score_sums(copied, old, np.stack([smoothing.even, smoothing.inherited]), counts, held, scored)
     add_up(copied, scored)
     line = _lines(forming, copied, rows, scored)
-    own = own_corrections(copied, scored.size, Slotted(forming.slots.state, forming.slots.first))
+    own = own_corrections(copied, scored.size, forming.slots)
     known = Known(
         rows.pool, valid.pool, rows.bounds, valid.bounds,
         scored.held_out, scored.log_likelihood, scored.size, line, own, forming.slots,

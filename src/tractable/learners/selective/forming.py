@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.learners.selective.corrections import decision_correction, marginal_correction
 from tractable.learners.selective.kernels import SUM_EDGE, Codes, conditioning_gains, count_slots
 from tractable.learners.selective.likelihood import Cells
+from tractable.learners.selective.lines import Lines
 from tractable.learners.selective.nodes import (
     PRODUCT_EDGE,
     Decision,
@@ -21,7 +23,6 @@ from tractable.learners.selective.nodes import (
     marginal_size,
 )
 from tractable.learners.selective.rows import CodedRows, make_slots
-from tractable.learners.selective.scores import Lines, decision_correction, marginal_correction
 from tractable.learners.selective.smoothing import (
     Smoothing,
     branches,
@@ -38,11 +39,10 @@ class Forming:
         self.slots, self.entries = make_slots(rows)
         self.lines = Lines(self.slots.column.size)
         self.states = rows.schema.cardinalities
-        slots = self.slots.state, self.slots.first
-        self.cells = Cells(rows.codes, self.entries, *slots, int(self.states.max()))
+        self.cells = Cells(rows.codes, self.entries, self.slots, int(self.states.max()))
 
-    def marginal(self, column: int, states: States, reach: Reach, model: Floats | None = None) -> Marginal:
-        """A marginal, which is shrunk towards `model`: weights of all states of the column."""
+    def marginal(self, column: int, states: States, reach: Reach) -> Marginal:
+        """A marginal, whose weights are shrunk to even ones."""
         slots = self.slots.of(column)
         node = Marginal(
             *reach,
@@ -50,7 +50,7 @@ class Forming:
             held_out=np.zeros(self.smoothing.ways),
             column=column,
             states=states,
-            prior=self.smoothing.prior_mean(states, self.states[column], model),
+            prior=self.smoothing.prior_mean(states, self.states[column], None),
             own=marginal_correction(states, self.slots.state[slots]),
         )
         if len(states) > 1:
@@ -89,11 +89,12 @@ class Forming:
             parts=states,
             line=self.lines.take(),
             own=np.zeros(self.slots.of(column).size, dtype=np.int64),
-            correction=self.total_correction(below),
+            correction=np.zeros(self.slots.column.size, dtype=np.int64),
             prior=self.smoothing.prior_mean([k for p in states for k in p], self.states[column], model),
         )
         self._score_weights(node)
-        self._add_up(node)
+        self._add_up(node)  # which settles the corrections of children
+        node.correction = self.total_correction(below)
         self._fill_line(node)
         self.lines.gain[node.line] += self.total_gain(below)
         return node

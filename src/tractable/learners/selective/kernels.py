@@ -19,19 +19,33 @@ HALF = 1 << 31
 TIE = 1e-10  # relative difference below which two scores are equal
 
 
+class Slots(NamedTuple):
+    """The ways to divide rows in two by one state of one column; each is numbered.
+
+    A column of one state has no slot and a column of two states has one, for both states divide rows in the
+    same way. A column of more states has one for each.
+    """
+
+    column: Ints  # (slots,)
+    state: Ints  # (slots,)
+    first: Ints  # (columns + 1,) the slots of column c are first[c]:first[c + 1]
+
+    def of(self, column: int) -> Ints:
+        """The slots of a column."""
+        return np.arange(self.first[column], self.first[column + 1])
+
+
 class Entries(NamedTuple):
-    """Weighted rows, each a list of the slots that it has; see `rows.Slots`."""
+    """Weighted rows, each a list of the slots that it has; see `Slots`."""
 
     weight: Floats  # (rows,)
     start: Ints  # (rows + 1,) row r's slots are start[r]:start[r + 1]
     slot: Codes  # (entries,) the usual state of a column is not listed
-    usual: (
-        Ints  # (columns of three or more states, 3) first slot, slot after the last, slot that is not listed
-    )
+    usual: Ints  # (columns of three or more states, 3) first slot, one after the last, one that is not listed
 
 
 class Scores(NamedTuple):
-    """A line for each sum; see `scores.Lines`."""
+    """A line for each sum; see `lines.Lines`."""
 
     gain: Floats  # (lines, slots)
     size: Ints  # (lines,)
@@ -43,8 +57,8 @@ class Factors(NamedTuple):
 
     lines: Ints  # (factors,) the last one is zero if there are factors with a single state
     slots: Ints  # of the columns of all factors
-    own: Ints  # (slots,) the line of the factor that each belongs to
-    correction: Ints  # (slots,) that of this factor; see `scores`
+    line_of_slot: Ints  # (slots,) that of the factor that each belongs to
+    correction: Ints  # (slots,) that of this factor; see `corrections`
     held: Floats  # (slots + 1,) the weight of the rows with each slot, and of all rows
     overhead: Ints  # (slots,) the size that a split adds beside its copies
 
@@ -116,7 +130,7 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
     promise = np.empty(many)  # two columns often gain the same by each other, and then this decides
     cost, edges = np.empty(many), np.empty(many)
     for i in range(many):
-        s, mine, x = factors.slots[i], factors.own[i], factors.held[i]
+        s, mine, x = factors.slots[i], factors.line_of_slot[i], factors.held[i]
         grown = factors.overhead[i] + scores.size[mine] + factors.correction[i]
         sums = (grown + HALF) >> 32
         edges[i] = grown - (sums << 32) + sums
@@ -135,7 +149,7 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
         for i in range(many):
             score = fixed[i] + scores.gain[other, factors.slots[i]] - price[0] * (cost[i] + more + sums)
             close = TIE * abs(answer[0])
-            if score < answer[0] - close or factors.own[i] == other or edges[i] + more > price[1]:
+            if score < answer[0] - close or factors.line_of_slot[i] == other or edges[i] + more > price[1]:
                 continue
             if score > answer[0] + close or (best >= 0 and promise[i] > promise[best]):
                 best = i

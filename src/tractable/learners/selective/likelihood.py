@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.compiled import njit
-from tractable.learners.selective.kernels import Codes, Entries, count_slots, x_log_x
+from tractable.learners.selective.kernels import Codes, Entries, Slots, count_slots, x_log_x
 from tractable.learners.selective.shapes import Shape
 
 
@@ -15,8 +15,7 @@ class Cells(NamedTuple):
 
     codes: Codes  # (columns, rows)
     entries: Entries
-    state: Ints  # (slots,) see `rows.Slots`, as the next one
-    first: Ints  # (columns + 1,)
+    slots: Slots
     most_states: int  # of any column
 
 
@@ -33,12 +32,12 @@ def added_likelihood(part: Counted, top: int, reaching: float, cells: Cells, row
     """What more rows add to the log-likelihood from one node down, at maximum likelihood before and after.
 
     Only nodes that these rows reach are looked at. The weight of the rows that reach the top without them is
-    `reaching`. `rows` are put into another order.
+    `reaching`. `rows` are put into another order. Every row has an edge of each sum that it reaches.
     """
     shape = part.shape
     stack, before = np.empty((shape.many[top] + 1, 3), dtype=np.int64), np.empty(shape.many[top] + 1)
     room, tally = np.empty_like(rows), np.empty(2 * cells.most_states)
-    slots, together = np.empty((cells.first[-1] + 2, 1)), np.zeros(cells.most_states, dtype=np.int32)
+    slots, together = np.empty((cells.slots.first[-1] + 2, 1)), np.zeros(cells.most_states, dtype=np.int32)
     listed = cells.entries.slot.size / max(cells.entries.weight.size, 1)  # slots of a row
     answer, shared, height = 0.0, 0.0, 1
     stack[0, 0], stack[0, 1], stack[0, 2], before[0] = top, 0, rows.size, reaching
@@ -53,12 +52,12 @@ def added_likelihood(part: Counted, top: int, reaching: float, cells: Cells, row
             for s in range(slots.size):
                 slots[s, 0] = 0.0
             count_slots(rows[low:high], cells.codes[0], together, cells.entries, slots)
-            more = slots[cells.first[-1], 0]
+            more = slots[cells.slots.first[-1], 0]
             shared = x_log_x(total) - x_log_x(total + more)
         child, edge = node + 1, 0
         while child < node + shape.many[node]:
             if counts_slots and shape.many[child] == 1:
-                if cells.first[shape.column[child]] < cells.first[shape.column[child] + 1]:
+                if cells.slots.first[shape.column[child]] < cells.slots.first[shape.column[child] + 1]:
                     answer += shared + _score_slots(part, child, total, cells, slots)
             else:
                 if column >= 0:
@@ -85,14 +84,14 @@ def _counted(part: Counted, node: int, state: int, total: float) -> float:
 def _score_slots(part: Counted, node: int, total: float, cells: Cells, slots: Floats) -> float:
     """What the states of a marginal add, from counts of slots and of all rows."""
     column = part.shape.column[node]
-    low, high = cells.first[column], cells.first[column + 1]
-    answer, more = 0.0, slots[cells.first[-1], 0]
+    low, high = cells.slots.first[column], cells.slots.first[column + 1]
+    answer, more = 0.0, slots[cells.slots.first[-1], 0]
     if high - low == 1:  # the other one of two states has no slot
-        other = _counted(part, node, 1 - cells.state[low], total)
+        other = _counted(part, node, 1 - cells.slots.state[low], total)
         answer = x_log_x(other + more - slots[low, 0]) - x_log_x(other)
     for s in range(low, high):
         if slots[s, 0] > 0.0:
-            was = _counted(part, node, cells.state[s], total)
+            was = _counted(part, node, cells.slots.state[s], total)
             answer += x_log_x(was + slots[s, 0]) - x_log_x(was)
     return answer
 

@@ -74,6 +74,11 @@ class Merges:
             return None
         return Merge(self._decision, kept, dropped, most, int(edges[kept, dropped]))
 
+    @property
+    def most_edges(self) -> int:
+        """The most edges that any merge adds. It may be many: the kept child gets the other one's states."""
+        return int(cost_and_edges(self._sizes())[1].max())
+
     def _fill(self, former: "Merges | None" = None) -> None:
         """Compute all gains from counts of rows, but those of children that `former` had already."""
         children = self._decision.children
@@ -85,24 +90,23 @@ class Merges:
             self._gain[np.ix_(had, had)] = former._gain[np.ix_(before[had], before[had])]
         for i in np.flatnonzero(before < 0).tolist():
             for j in range(len(children)):
-                if i != j:
+                if before[j] >= 0 or j < i:  # each pair once
                     self._gain[i, j], self._gain[j, i] = self._gain_of(i, j), self._gain_of(j, i)
 
     def _gain_of(self, kept: int, dropped: int) -> float:
         """What one merge gains, from counts of rows."""
         children = self._decision.children
-        added = likelihood_added_to([children[kept]], self._cells, children[dropped].rows)
-        return (
-            added - log_likelihood(self._decision.counts[[kept, dropped]]) - children[dropped].log_likelihood
-        )
+        counts, rows = self._decision.counts, children[dropped].rows
+        added = likelihood_added_to([children[kept]], float(counts[kept]), self._cells, rows)
+        return added - log_likelihood(counts[[kept, dropped]]) - children[dropped].log_likelihood
 
     def _sizes(self) -> Ints:
         """By how much merges change the packed size, usually less than zero. Shape as that of the gains."""
         decision = self._decision
         many = np.array([len(part) for part in decision.parts])
-        own, joint = (np.where(states > 1, states * SUM_EDGE, 0) for states in (many, many[:, None] + many))
+        alone, joint = (np.where(k > 1, k * SUM_EDGE, 0) for k in (many, many[:, None] + many))
         sizes = np.array([child.size for child in decision.children])
-        more: Ints = self._marginals[:, None] * (joint - own[:, None]) - sizes - SUM_EDGE
+        more: Ints = self._marginals[:, None] * (joint - alone[:, None]) - sizes - SUM_EDGE
         if many.size == 2:
             joined = [joined_size(decision.parent, child) for child in decision.children]
             more -= SUM_EDGE + np.array(joined)[:, None]
@@ -114,6 +118,7 @@ class Change:
 
     def __init__(self, swap: Swap, cells: Cells) -> None:
         self._swap, self._cells = swap, cells
+        self._reaching = float(cells.entries.weight[swap.new.rows].sum())
         self.gain = swap.new.log_likelihood - sum(node.log_likelihood for node in swap.old)
         self._passed: list[tuple[int, Bools]] = []  # columns, and which of their states lead to the change
 
@@ -128,8 +133,8 @@ class Change:
             rows = rows[leads[self._cells.codes[column][rows]]]
         if not rows.size:
             return 0.0
-        new = likelihood_added_to([self._swap.new], self._cells, rows)
-        return new - likelihood_added_to(self._swap.old, self._cells, rows)
+        new = likelihood_added_to([self._swap.new], self._reaching, self._cells, rows)
+        return new - likelihood_added_to(self._swap.old, self._reaching, self._cells, rows)
 
     def pass_decision(self, decision: Decision, place: int) -> None:
         """Go up past a decision, whose child of that number the change is below."""
@@ -138,13 +143,12 @@ class Change:
         self._passed.append((decision.column, leads))
 
 
-def likelihood_added_to(nodes: Sequence[Node], cells: Cells, rows: Codes) -> float:
-    """What rows add to the log-likelihood of some nodes, each of which they reach."""
+def likelihood_added_to(nodes: Sequence[Node], reaching: float, cells: Cells, rows: Codes) -> float:
+    """What rows add to the log-likelihood of nodes, each of which other rows of weight `reaching` reach."""
     answer = 0.0
     for node in nodes:
         whole, at = subtree_of(node)
         part = Counted(whole.shape, whole.weights.edge_start, whole.weights.counts)
-        reaching = float(cells.entries.weight[node.rows].sum())
         answer += added_likelihood(part, at, reaching, cells, rows.copy())
     return answer
 

@@ -6,24 +6,7 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data import Schema, Table, collapse
-from tractable.learners.selective.kernels import Codes, Entries
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Slots:
-    """The ways to divide rows in two by one state of one column; each is numbered.
-
-    A column of one state has no slot and a column of two states has one, for both states divide rows in the
-    same way. A column of more states has one for each.
-    """
-
-    column: Ints  # (slots,)
-    state: Ints  # (slots,)
-    first: Ints  # (columns + 1,) the slots of column c are first[c]:first[c + 1]
-
-    def of(self, column: int) -> Ints:
-        """The slots of a column."""
-        return np.arange(self.first[column], self.first[column + 1])
+from tractable.learners.selective.kernels import Codes, Entries, Slots
 
 
 @dataclass(frozen=True, slots=True, eq=False)

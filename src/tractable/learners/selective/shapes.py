@@ -44,9 +44,7 @@ def copy_shape(shape: Shape, top: int, column: int, kept: Bools, more: Bools) ->
     new_column, parent = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
     origin, edges = np.empty(nodes, dtype=np.int32), np.zeros(nodes + 1, dtype=np.int64)
     start, branch = np.zeros(nodes + 1, dtype=np.int64), np.full(every_state, -1, dtype=np.int32)
-    waiting = np.empty(
-        (nodes + 1, 4), dtype=np.int64
-    )  # node, new parent, old decision above it, edge of that
+    waiting = np.empty((nodes + 1, 4), dtype=np.int64)  # node, its new parent, old decision above it, edge
     waiting[0, 0], waiting[0, 1], waiting[0, 2] = top, -1, -1
     made, height = 0, 1
     while height > 0:

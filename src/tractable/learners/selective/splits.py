@@ -83,7 +83,7 @@ class Splits:
         if place < 0:
             return None
         slots, slot = self._tree.forming.slots, factors.slots[place]
-        first, second = self._of_line[int(factors.own[place])], self._of_line[int(answer[2])]
+        first, second = self._of_line[int(factors.line_of_slot[place])], self._of_line[int(answer[2])]
         column, state = int(slots.column[slot]), int(slots.state[slot])
         return Split(self._product, first, second, column, state, float(answer[0]), int(answer[3]))
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.learners.selective.corrections import add_up_corrections
-from tractable.learners.selective.kernels import Codes
+from tractable.learners.selective.kernels import Codes, Slots
 from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, States
-from tractable.learners.selective.rows import Slots
 from tractable.learners.selective.shapes import Shape, mark_columns
 from tractable.learners.selective.smoothing import branches
 
