@@ -133,7 +133,7 @@ def make_move(tree: SelectiveTree, move: tuple[Any, ...]) -> None:
 def gains(candidates: Candidates) -> dict[Inner, float]:
     """What the best change of each node gains."""
     inner = [node for node in walk([candidates.tree.root]) if not isinstance(node, Marginal)]
-    return {node: found.score for node in inner if (found := candidates.best_of(node))}
+    return {node: found.score for node in inner if (found := candidates.best_of(node)[0])}
 
 
 def form_of(node: Node) -> Form:

@@ -13,7 +13,6 @@ from tractable.learners.selective.splits import Price, Split, Splits, Ties, cost
 from tractable.learners.selective.tree import SelectiveTree, Swap, removed_nodes
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
-SPLIT_EDGES = 5  # that a split adds beside its copies, at most: two of a decision and three of products
 
 
 class _Waiting(NamedTuple):
@@ -29,8 +28,8 @@ class Candidates:
     No change gains more than the whole log-likelihood and cost of its node. Nodes wait in a queue with that
     bound, which is not below that of any node under them. Their changes are scored, and their children enter
     the queue, only when they come first: most nodes of a large tree have few rows and never do. Scores are
-    kept, and a change makes those of the nodes above it out of date and no others. Nodes that were scored
-    while few edges were left wait again when more are.
+    kept, and a change makes those of the nodes above it out of date and no others. A node that has a better
+    change, for which too few edges are left, waits again when enough are.
     """
 
     def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int, ties: Ties | None = None) -> None:
@@ -42,7 +41,7 @@ class Candidates:
         self._queue: list[tuple[float, int]] = []  # minus what could be gained, and the number of a place
         self._waiting: dict[int, _Waiting] = {}  # by the number of its place; others are out of date
         self._places: dict[Inner, int] = {}  # the newest place of each node that has entered the queue
-        self._cramped: set[Inner] = set()  # nodes of which some change may have needed too many edges
+        self._needed: dict[Inner, float] = {}  # the edges that the better change of a node needs
         self._room = 0.0  # the edges that were left at the last look
         self._numbers = count()
         self._enter(tree.root)
@@ -51,7 +50,8 @@ class Candidates:
         """The change that gains most, if any gains at all."""
         room = self._price().edges
         if room > self._room:
-            for node in sorted(self._cramped, key=self._places.__getitem__):  # in the order of their places
+            again = [node for node, needed in self._needed.items() if needed <= room]
+            for node in sorted(again, key=self._places.__getitem__):
                 self._enqueue(node)
         self._room = room
         while self._queue:
@@ -64,8 +64,8 @@ class Candidates:
                 self._score(first.node, place)
         return None
 
-    def best_of(self, node: Inner) -> Split | Merge | None:
-        """The best change of one node, if any gains."""
+    def best_of(self, node: Inner) -> tuple[Split | Merge | None, float]:
+        """The best change of one node, if any gains, and how many edges a better one would need."""
         price = self._price()
         if isinstance(node, Product):
             if node not in self._splits:
@@ -96,7 +96,7 @@ class Candidates:
         self._queue.clear()
         self._waiting.clear()
         self._places.clear()
-        self._cramped.clear()
+        self._needed.clear()
         self._enter(self.tree.root)
 
     def _price(self) -> Price:
@@ -126,23 +126,18 @@ class Candidates:
         """Let a node wait with its best change in its place, and its children to be scored."""
         for child in node.children:
             self._enter(child)
-        found = self.best_of(node)
+        found, needed = self.best_of(node)
         self._waiting[place] = _Waiting(node, found)
         if found is not None:
             heappush(self._queue, (-found.score, place))
-        if self._most_edges(node) > self._room:
-            self._cramped.add(node)
-
-    def _most_edges(self, node: Inner) -> int:
-        """The most edges that any change of a node, which has been scored, would add."""
-        if isinstance(node, Product):
-            return cost_and_edges(node.size)[1] + SPLIT_EDGES
-        return self._merges[node].most_edges
+        self._needed.pop(node, None)
+        if needed < np.inf:
+            self._needed[node] = needed
 
     def _leave(self, node: Inner) -> None:
         """Let the place of a node be out of date; a node must not be kept in memory by its place."""
         self._waiting.pop(self._places.pop(node, -1), None)
-        self._cramped.discard(node)
+        self._needed.pop(node, None)
 
     def _keep_gains(self, swap: Swap) -> None:
         """Score the merges of a decision in the place of another one, whose children it may have kept."""

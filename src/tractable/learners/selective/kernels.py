@@ -122,7 +122,8 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
 
     `price` is the penalty of a unit of inference cost, how many edges may be added, and what the gain of all
     factors counts where two slots gain the same. `answer` is what the score must gain at least, and becomes
-    what it gains, the place of the slot, the line of the other factor, and the edges that are added.
+    what it gains, the place of the slot, the line of the other factor, the edges that are added, and the
+    fewest edges of those splits that are as good or better, but add too many.
     """
     many = factors.slots.size
     total = factors.held[many]
@@ -149,7 +150,10 @@ def best_split(scores: Scores, factors: Factors, price: Floats, answer: Floats) 
         for i in range(many):
             score = fixed[i] + scores.gain[other, factors.slots[i]] - price[0] * (cost[i] + more + sums)
             close = TIE * abs(answer[0])
-            if score < answer[0] - close or factors.line_of_slot[i] == other or edges[i] + more > price[1]:
+            if score < answer[0] - close or factors.line_of_slot[i] == other:
+                continue
+            if edges[i] + more > price[1]:
+                answer[4] = min(answer[4], edges[i] + more)
                 continue
             if score > answer[0] + close or (best >= 0 and promise[i] > promise[best]):
                 best = i

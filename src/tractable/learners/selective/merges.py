@@ -61,23 +61,23 @@ class Merges:
                 if j != place:
                     self._gain[place, j] += change.extra_gain(sibling.rows)
 
-    def best(self, price: Price) -> Merge | None:
-        """The merge that gains most, if one gains at all."""
+    def best(self, price: Price) -> tuple[Merge | None, float]:
+        """The merge that gains most, if one gains at all, and the fewest edges of a better one.
+
+        A merge may add many edges: the kept child gets the other one's states wherever it has the column.
+        """
         if not self._is_known:
-            return None
+            return None, np.inf
         cost, edges = cost_and_edges(self._sizes())
         score = self._gain - price.penalty * cost
-        score[edges > price.edges] = -np.inf
-        kept, dropped = (int(i) for i in np.unravel_index(score.argmax(), score.shape))
-        most = float(score[kept, dropped])
+        allowed = np.where(edges <= price.edges, score, -np.inf)
+        kept, dropped = (int(i) for i in np.unravel_index(allowed.argmax(), allowed.shape))
+        most = float(allowed[kept, dropped])
+        better = edges[(edges > price.edges) & (score > price.least) & (score >= most)]
+        needed = float(better.min()) if better.size else np.inf
         if most <= price.least:
-            return None
-        return Merge(self._decision, kept, dropped, most, int(edges[kept, dropped]))
-
-    @property
-    def most_edges(self) -> int:
-        """The most edges that any merge adds. It may be many: the kept child gets the other one's states."""
-        return int(cost_and_edges(self._sizes())[1].max())
+            return None, needed
+        return Merge(self._decision, kept, dropped, most, int(edges[kept, dropped])), needed
 
     def _fill(self, former: "Merges | None" = None) -> None:
         """Compute all gains from counts of rows, but those of children that `former` had already."""

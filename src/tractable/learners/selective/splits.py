@@ -68,24 +68,24 @@ class Splits:
             np.zeros(slots.size, dtype=np.int64),
         )
 
-    def best(self, price: Price) -> Split | None:
-        """The split of the product that gains most, if one gains at all."""
+    def best(self, price: Price) -> tuple[Split | None, float]:
+        """The split that gains most, if one gains at all, and the fewest edges of a better one."""
         factors, lines = self._factors, self._tree.forming.lines
         if factors.lines.size < 2:
-            return None
+            return None, np.inf
         self._find_corrections()
         self._find_overhead()
-        answer = np.array([price.least, -1.0, -1.0, 0.0])
+        answer = np.array([price.least, -1.0, -1.0, 0.0, np.inf])
         scores = Scores(lines.gain, lines.size, price.ties.preference)
         numbers = np.array([price.penalty, price.edges, price.ties.promise])
         best_split(scores, factors, numbers, answer)
-        place = int(answer[1])
+        place, needed = int(answer[1]), float(answer[4])
         if place < 0:
-            return None
+            return None, needed
         slots, slot = self._tree.forming.slots, factors.slots[place]
         first, second = self._of_line[int(factors.line_of_slot[place])], self._of_line[int(answer[2])]
         column, state = int(slots.column[slot]), int(slots.state[slot])
-        return Split(self._product, first, second, column, state, float(answer[0]), int(answer[3]))
+        return Split(self._product, first, second, column, state, float(answer[0]), int(answer[3])), needed
 
     def _find_corrections(self) -> None:
         place, found = 0, self._factors.correction
