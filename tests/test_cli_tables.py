@@ -139,6 +139,18 @@ def test_validation_rows_may_have_other_states(here: Path, capsys: Shell) -> Non
     told(capsys, "score", "m.tract", "strange.csv", code=2)
 
 
+@pytest.mark.parametrize("algorithm", ["chow-liu", "l1-markov"])
+def test_validation_rows_that_tell_nothing_are_left_out_with_a_warning(
+    here: Path, capsys: Shell, algorithm: str
+) -> None:
+    Path("plain.csv").write_text("a,b,w\n" + "x,y,1\nx,z,1\nu,z,1\n" * 10)
+    Path("nothing.csv").write_text("a,b,w\nx,y,0\nu,z,0\n")
+    tables = ["plain.csv", "--weight", "w", "--valid", "nothing.csv"]
+    output, errors = told(capsys, "learn", algorithm, *tables, "--json")
+    assert errors.count("the validation table is not used") == 1
+    assert all(value is None for name, value in json.loads(output).items() if name.startswith("valid"))
+
+
 def test_standard_input_is_a_table(here: Path, capsys: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = Path("t.csv").read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))

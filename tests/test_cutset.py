@@ -25,6 +25,7 @@ from tractable.learners.cutset.mixtures import (
     best_step,
     boost,
     boosting_weights,
+    draw_weights,
     iterate_em,
     mix_evenly,
 )
@@ -316,7 +317,8 @@ def test_the_circuit_says_what_the_networks_say_of_rows_with_missing_cells(table
     graph = cutset_circuit(table.schema, mixture.networks, mixture.weights)
     expected = log_values(graph, table.values)
     np.testing.assert_allclose(mixture.log_probs(code_table(table)), expected, atol=1e-9)
-    assert graph.edges == sum(map(count_edges, mixture.networks)) + 3
+    no_edges = np.zeros(len(table.schema), dtype=np.int64)
+    assert graph.edges == sum(count_edges(network, no_edges) for network in mixture.networks) + 3
 
 
 def test_determinism_is_that_of_the_definition() -> None:
@@ -408,6 +410,22 @@ def test_the_limit_of_edges_is_kept(most: int) -> None:
     for components in (1, 4):
         graph = learned(dependent_table(2000), components=components, max_edges=most, min_rows=2)
         assert graph.edges <= max(most, len(STATES))
+
+
+@pytest.mark.parametrize("most", range(4, 40, 4))
+def test_the_limit_of_edges_is_kept_where_states_were_never_seen(most: int) -> None:
+    """Pseudo-counts of states without rows make links that the rows alone would not."""
+    values = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 0, 1]], dtype=np.float64)
+    graph = learned(Table(discrete_schema([4, 2, 3, 3]), values), components=1, max_edges=most)
+    assert graph.edges <= most
+
+
+@pytest.mark.parametrize("weight", [1e-300, 0.25, 1.0, 1e17, 1e300])
+def test_bagged_rows_have_the_weight_of_all_rows(weight: float) -> None:
+    weights = np.full(50, weight)
+    drawn = draw_weights(weights, np.random.default_rng(0))
+    assert drawn.sum() == pytest.approx(weights.sum())
+    assert (drawn >= 0).all()
 
 
 def test_the_number_of_jobs_changes_nothing() -> None:

@@ -191,6 +191,12 @@ def test_validation_rows_that_tell_nothing_are_not_used(name: str) -> None:
         assert_same(graph, learned(name, table))
 
 
+def test_settings_that_are_lists_hold_finite_numbers() -> None:
+    for items in ((5.0, np.inf), (np.inf,)):
+        with pytest.raises(ValueError, match="setting shrinkage of cutset are finite numbers, not"):
+            LEARNERS["cutset"](shrinkage=items)  # type: ignore[call-arg]
+
+
 @every_learner
 def test_validation_rows_of_another_schema_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="another schema"):

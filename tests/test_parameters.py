@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracle
 from strategies import circuits, deterministic_circuits, rows
 from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
-from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.data import Schema, Table, TableWarning, Variable, discrete_schema
 from tractable.engine import log_partition_function, log_values
 from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
@@ -79,6 +79,14 @@ def test_the_best_circuit_on_validation_rows_is_handed_back(name: str) -> None:
     held_out = table(rows=80, seed=9)
     found = fit(start(), table(rows=40), METHODS[name](iterations=15), rng(), valid=held_out)
     assert mean(found.graph, held_out) == pytest.approx(max(found.valid), abs=1e-6)
+
+
+def test_validation_rows_without_a_known_cell_are_not_used() -> None:
+    nothing = Table(table().schema, np.full((5, len(table().schema)), np.nan))
+    with pytest.warns(TableWarning, match="validation table is not used"):
+        found = fit(start(), table(), METHODS["cccp"](iterations=3), rng(), valid=nothing)
+    assert not found.valid
+    assert mean(found.graph, table()) > mean(start(), table())
 
 
 def test_a_watch_that_is_out_of_time_ends_the_run_with_a_circuit() -> None:

@@ -18,7 +18,7 @@ from joblib import parallel_config
 
 import tractable as tr
 from tractable.circuit import Builder, Graph
-from tractable.data import Table, clinic, discrete_schema, to_frame
+from tractable.data import Table, TableWarning, clinic, discrete_schema, to_frame
 from tractable.formats.locks import lock
 from tractable.learners import LEARNERS, Learned, Learner
 from tractable.progress import Progress, Watch, seconds_in
@@ -204,6 +204,8 @@ def test_validation_rows_must_fit_and_weigh_something() -> None:
         tr.tune("chow-liu", TRAIN, {"other": ["a", "b"]})
     with pytest.raises(ValueError, match="no rows that weigh anything"):
         tr.tune("chow-liu", TRAIN, Table(VALID.schema, VALID.values, np.zeros(len(VALID))))
+    with pytest.warns(TableWarning, match="all trials score the same"):
+        tr.tune("chow-liu", TRAIN, Table(VALID.schema, np.full_like(VALID.values, np.nan)), trials=1)
 
 
 def test_progress_tells_of_the_trial_and_of_all_trials() -> None:

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from tractable.data import Schema, Table
+from tractable.data import Schema, Table, useful_validation
 from tractable.learners.learner import check_tables
 from tractable.networks import Network
 from tractable.progress import Watch
@@ -40,6 +40,7 @@ class NetworkLearner(Configurable, ABC):
         """
         check_tables(table, valid)
         self._check_columns(table.schema)
+        valid = useful_validation(valid)
         if watch is None:  # nobody asked for the best network so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:

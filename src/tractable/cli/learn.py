@@ -75,6 +75,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     Example: tractable learn auto train.csv --valid valid.csv -o clinic.tract --budget 1m
     """
+    from tractable.data import useful_validation
     from tractable.training import make_learner
 
     limit = [] if max_edges is None else [f"max_edges={max_edges}"]
@@ -83,7 +84,10 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     model = _model_place(output, train, learner)
     if resume:
         check_place(model.with_name(f"{model.name}.checkpoint"))
-    tables = training.give_roles(training.read_tables(train, valid, weight, reading), learner, targets)
+    table, held_out = training.give_roles(
+        training.read_tables(train, valid, weight, reading), learner, targets
+    )
+    tables = table, useful_validation(held_out)  # left out here, so that nobody scores it
     run = _make_run(learner, tables, seed, model, reading)
     with training.cores(jobs), progress_bar(quiet) as tell:
         facts = run.facts(seconds, tell, resume)

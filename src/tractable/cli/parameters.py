@@ -45,6 +45,7 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
 
     Example: tractable parameters clinic.tract train.csv --method cccp --valid valid.csv -o better.tract
     """
+    from tractable.data import useful_validation
     from tractable.formats.rescue import save_or_rescue
     from tractable.model import load
     from tractable.parameters import METHODS
@@ -61,7 +62,7 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
         check_curve_place(plot)
     before = load(model)
     table = reading.rows_for(before, train, weight)
-    held_out = None if valid is None else reading.rows_for(before, valid, weight)
+    held_out = useful_validation(None if valid is None else reading.rows_for(before, valid, weight))
     started = time.perf_counter()
     with training.cores(jobs), progress_bar(quiet) as tell:
         watch = Watch(tell, seconds=seconds)

@@ -14,6 +14,7 @@ from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Kind, Role, Schema, State, Variable, discrete_schema
 from tractable.data.table import Table
 from tractable.data.unseen import unseen_share, warn_of_unseen
+from tractable.data.validation import useful_validation
 
 if TYPE_CHECKING:
     from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
@@ -67,6 +68,7 @@ __all__ = [
     "schema_text",
     "to_frame",
     "unseen_share",
+    "useful_validation",
     "warn_of_unseen",
     "with_grid",
 ]

@@ -11,6 +11,8 @@ from tractable.data import Schema
 from tractable.growing.circuit import GrowingCircuit
 from tractable.growing.store import edge_slots
 
+FACTOR_EDGES = 2  # of the root of a frozen circuit: to the constant factor, and to the circuit that has grown
+
 
 def freeze_circuit(
     circuit: GrowingCircuit,

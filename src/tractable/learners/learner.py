@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from tractable.circuit import Graph
-from tractable.data import Table, caution
+from tractable.data import Table, useful_validation
 from tractable.progress import Watch
 from tractable.settings import Configurable
 
@@ -60,7 +60,7 @@ class CircuitLearner(Configurable, ABC):
             ValueError: as `learn` does.
         """
         self._check_tables(table, valid)
-        valid = _useful_or_none(valid)
+        valid = useful_validation(valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
             return self._learn(table, rng, valid, Watch())
         with watch:
@@ -86,15 +86,6 @@ class Learner(CircuitLearner):
     @final
     def _check_tables(self, table: Table, valid: Table | None) -> None:
         check_tables(table, valid)
-
-
-def _useful_or_none(valid: Table | None) -> Table | None:
-    """The validation table, if any of its rows tells anything; otherwise a warning."""
-    if valid is None or len(valid.useful_rows()):
-        return valid
-    columns = "cell" if valid.schema.targets.size == len(valid.schema) else "target"
-    caution(f"the validation table is not used: none of its rows has both a weight and a known {columns}")
-    return None
 
 
 def check_tables(table: Table, valid: Table | None) -> None:

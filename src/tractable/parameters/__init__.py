@@ -11,7 +11,7 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.circuit.check import check_graph
-from tractable.data import Table, collapse
+from tractable.data import Table, collapse, useful_validation
 from tractable.parameters.method import Course, Fitted, Method, WeightedRows, is_over
 from tractable.parameters.start import randomise
 from tractable.progress import Stopped, Watch
@@ -50,6 +50,7 @@ def fit(
     for name, some in (("training", table), ("validation", valid)):
         if some is not None and some.schema != graph.schema:
             raise ValueError(f"the {name} table has another schema than the circuit")
+    valid = useful_validation(valid)
     rows, held_out = weighted_rows(table), None if valid is None else weighted_rows(valid)
     start = how.prepare(graph, table)
     with watch or Watch() as watching:

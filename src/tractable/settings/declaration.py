@@ -109,12 +109,13 @@ class Configurable:
 
     def _check_tuple(self, name: str, constraint: Constraint) -> None:
         items, bound = getattr(self, name), constraint.at_least
+        values = items[0] if len(items) == 1 else items
+        start = f"setting {name} of {self.name} are"
         missing = not items and not constraint.optional
         if missing or (bound is not None and not all(item >= bound for item in items)):
-            values = items[0] if len(items) == 1 else items
-            raise ValueError(
-                f"setting {name} of {self.name} are numbers from {bound or 0:g} up, not {values}"
-            )
+            raise ValueError(f"{start} numbers from {bound or 0:g} up, not {values}")
+        if inf in items:
+            raise ValueError(f"{start} finite numbers, not {values}")
 
 
 def _constraints(kind: type[Configurable]) -> Iterator[tuple[str, Constraint]]:

@@ -85,6 +85,12 @@ class PieceView:
         """
         return sum(each.tail_edges for each in self.pieces.values())
 
+    @property
+    def leaf_edges(self) -> Ints:
+        """The edges that `decode` gives a leaf over each column: one for each piece. Shape (columns,)."""
+        pieces = [self.pieces[c].edges.size - 1 if c in self.pieces else 0 for c in range(len(self.schema))]
+        return np.array(pieces, dtype=np.int64)
+
     def learn(
         self, table: Table, valid: Table | None, learn: Callable[[Table, Table | None], Graph]
     ) -> Graph:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from joblib import effective_n_jobs
 
 from tractable.conditional import ConditionalLearner
-from tractable.data import Table, as_table, frame_kind, warn_of_unseen
+from tractable.data import Table, as_table, caution, frame_kind, warn_of_unseen
 from tractable.learners.learner import CircuitLearner
 from tractable.model import Circuit
 from tractable.progress import Progress, Watch, seconds_in
@@ -114,6 +114,8 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     warn_of_unseen(held_out, "such a cell counts as missing")
     if not held_out.total_weight:
         raise ValueError("the validation table has no rows that weigh anything")
+    if not len(held_out.useful_rows()):
+        caution("all trials score the same: no validation row has both a weight and a known target")
     problem = Problem(
         kind=kind,
         fixed=fixed,

@@ -9,6 +9,7 @@ from tractable.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.growing import Objective, Snapshot, SplitCosts, Structure, search_splits
+from tractable.growing.freeze import FACTOR_EDGES
 from tractable.learners.bayesian.search import TreeSearch
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import State, Watch
@@ -46,7 +47,12 @@ class ACBNLearner(Learner):
         at_least=1e-9,
         search=Between(0.01, 1, log=True),
     )
-    max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit. Independent columns, with which the search begins, may have"
+        " more.",
+        at_least=0,
+    )
     patience: int = setting(
         300,
         "Early stopping: the search ends after this many splits without a better score on the validation"
@@ -56,7 +62,7 @@ class ACBNLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         view = view_pieces(table)
-        most_edges = max(self.max_edges - view.added_edges, 0)
+        most_edges = max(self.max_edges - view.added_edges - FACTOR_EDGES, 0)
 
         def learn(part: Table, held_out: Table | None) -> Graph:
             trees = TreeSearch(

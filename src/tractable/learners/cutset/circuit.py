@@ -144,17 +144,17 @@ def _leaf_block(schema: Schema, group: list[_Leaves]) -> LeafBlock:
     return LeafBlock(family, node, column, state_params(log_prob))
 
 
-def count_edges(network: CutsetTree) -> int:
-    """The number of edges of a network's circuit."""
+def count_edges(network: CutsetTree, leaf_edges: Ints) -> int:
+    """The number of edges of a network's circuit; `leaf_edges` are those that a leaf over each column has."""
     splits = sum(3 * node.share.size for node in network.nodes if node.share is not None)
     leaves = (node.tree.shape for node in network.nodes if node.share is None and node.tree is not None)
-    return splits + sum(map(count_tree_edges, leaves))
+    return splits + sum(count_tree_edges(shape, leaf_edges) for shape in leaves)
 
 
-def count_tree_edges(shape: TreeShape) -> int:
+def count_tree_edges(shape: TreeShape, leaf_edges: Ints) -> int:
     """The number of edges of a tree's circuit."""
     above = shape.parent[shape.order]
     inner = np.isin(shape.order, above)
-    own = np.where(inner, shape.states * (shape.lines + 1), 0).sum() + shape.lines[above >= 0].sum()
+    below = np.where(inner, shape.states * (shape.lines + 1), leaf_edges[shape.order] * shape.lines)
     roots = int((above < 0).sum())
-    return int(own) + (roots if roots > 1 else 0)
+    return int(below.sum() + shape.lines[above >= 0].sum()) + (roots if roots > 1 else 0)

@@ -24,7 +24,7 @@ from tractable.learners.cutset.splits import Score, Splitting
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
-from tractable.statistics.pieces import learn_through_pieces
+from tractable.statistics.pieces import view_pieces
 
 
 @final
@@ -124,6 +124,8 @@ class CutsetLearner(Learner):
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+
         def learn(part: Table, held_out: Table | None) -> Graph:
             seed = np.random.SeedSequence(int(rng.integers(2**63)))
             search = Search(
@@ -132,7 +134,8 @@ class CutsetLearner(Learner):
                 growth=self._growth(),
                 kind=self.mixture,
                 seeds=seed.spawn(self.components),
-                max_edges=self.max_edges,
+                max_edges=max(self.max_edges - view.added_edges, 0),
+                leaf_edges=view.leaf_edges,
             )
 
             def circuit(inner: Watch) -> Graph:
@@ -142,7 +145,7 @@ class CutsetLearner(Learner):
             with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
                 return watch.remember("circuit", circuit, graph_form(part.schema))
 
-        return Learned(learn_through_pieces(table, valid, learn))
+        return Learned(view.learn(table, valid, learn))
 
     def _options(self) -> Options:
         """What is chosen on validation rows."""

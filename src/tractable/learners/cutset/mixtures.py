@@ -16,6 +16,7 @@ from tractable.progress import Watch
 Kind = Literal["random", "extremely-random", "bagged", "boosted"]
 
 LEAST_STEP = 1e-6  # boosting ends when the next network's weight in the mixture is smaller
+MOST_DRAWS = 2**53  # of rows; where there are more, a draw stands for several
 HALVINGS = 60  # of the interval in which that weight is searched
 
 
@@ -58,7 +59,8 @@ def draw_weights(weights: Floats, rng: np.random.Generator) -> Floats:
     total = weights.sum()
     if not total:
         return weights
-    return rng.multinomial(max(1, round(total)), weights / total).astype(np.float64)
+    draws = int(np.clip(np.rint(total), 1, MOST_DRAWS))
+    return rng.multinomial(draws, weights / total) * (total / draws)
 
 
 def grow_members(data: CountedRows, members: Sequence[Member], watch: Watch) -> list[CutsetTree]:

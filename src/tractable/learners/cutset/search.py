@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tractable.arrays import Ints
 from tractable.learners.cutset.circuit import count_edges, count_tree_edges
-from tractable.learners.cutset.growth import Growth
+from tractable.learners.cutset.growth import Growth, whole_tree
 from tractable.learners.cutset.mixtures import (
     CutsetMixture,
     Kind,
@@ -19,7 +20,6 @@ from tractable.learners.cutset.mixtures import (
 )
 from tractable.learners.cutset.network import CutsetTree, prune
 from tractable.learners.cutset.rows import CountedRows, HeldOutRows
-from tractable.learners.cutset.tree import spanning_tree
 from tractable.progress import PLAIN, InnerWatch, Watch
 
 PILOTS = (8, 16)  # least and most networks whose mixtures are compared on the validation rows ...
@@ -91,6 +91,7 @@ class Search:
     kind: Kind
     seeds: Sequence[np.random.SeedSequence]  # one for each component
     max_edges: int
+    leaf_edges: Ints  # (columns,) that a leaf over each column has in the end; see `PieceView.leaf_edges`
 
     def run(self, options: Options, em_steps: int, watch: Watch) -> CutsetMixture:
         """The mixture of the choice that scores best on the validation rows."""
@@ -110,10 +111,7 @@ class Search:
         Several leaves are taken to have as many edges as the tree of all rows; without room for that, trees
         have no links.
         """
-        every = np.flatnonzero(self.rows.weights > 0)
-        counts = self.rows.count_pairs(every, self.rows.weights[every])
-        columns = np.arange(self.rows.columns)
-        edges = count_tree_edges(spanning_tree(counts, self.rows.places, columns, self.growth.link_cost))
+        edges = count_tree_edges(whole_tree(self.rows, self.growth).shape, self.leaf_edges)
         room = self.max_edges / max(edges, 1)
         size = max(1, min(len(self.seeds), int(room)))
         link_cost = self.growth.link_cost if room >= 1 else np.inf
@@ -165,16 +163,25 @@ class Search:
 
     def _limit(self, mixture: CutsetMixture, choice: Choice, watch: Watch) -> CutsetMixture:
         """The mixture without its last networks, or a smaller network, as the limit of edges demands."""
-        edges = np.cumsum([1 + count_edges(network) for network in mixture.networks])
-        fits = max(1, int(np.searchsorted(edges, self.max_edges, side="right")))
-        if fits < len(mixture.networks):
-            weights = mixture.weights[:fits]
-            return CutsetMixture(mixture.networks[:fits], weights / weights.sum())
-        most = self.growth.max_leaves
-        if edges[0] - 1 > self.max_edges and len(mixture.networks) == 1 and most > 1:
-            smaller = replace(self, growth=replace(self.growth, max_leaves=max(1.0, most / 2)))
+        edges = np.cumsum([1 + count_edges(network, self.leaf_edges) for network in mixture.networks])
+        fits = int(np.searchsorted(edges, self.max_edges, side="right"))
+        if fits < 2 and edges[0] - 1 <= self.max_edges:  # a network alone has no edge above it
+            fits = 1
+        smaller = self._smaller() if not fits else None
+        if smaller is not None:
             return smaller._limit(smaller._mixture(choice, [], watch), choice, watch)
-        return mixture
+        weights = mixture.weights[: max(fits, 1)]
+        return CutsetMixture(mixture.networks[: max(fits, 1)], weights / weights.sum())
+
+    def _smaller(self) -> "Search | None":
+        """The search for one network of half the leaves or, of one leaf, without links; None after that."""
+        leaves, link_cost = self.growth.max_leaves, self.growth.link_cost
+        if leaves <= 1 and link_cost == np.inf:
+            return None
+        growth = replace(
+            self.growth, max_leaves=max(1.0, leaves / 2), link_cost=np.inf if leaves <= 1 else link_cost
+        )
+        return replace(self, growth=growth, seeds=self.seeds[:1])
 
     def _fit(self, mixture: CutsetMixture, shrinkage: float, steps: int, watch: Watch) -> CutsetMixture:
         """The mixture after EM: the iteration that scores best on validation rows, or the last one."""

@@ -10,6 +10,7 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Priors, SplitCosts, search_splits
+from tractable.growing.freeze import FACTOR_EDGES
 from tractable.growing.search import model_form
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
@@ -52,7 +53,11 @@ class MarkovLearner(Learner):
         " split is worth its edges.",
         at_least=1e-9,
     )
-    max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit. The circuit with which the search begins may have more.",
+        at_least=0,
+    )
     smoothing: float = setting(
         1.0,
         "Pseudo-counts of the distribution of each column by itself, which the search starts from.",
@@ -68,7 +73,8 @@ class MarkovLearner(Learner):
     @final
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         view = view_pieces(table)
-        costs = replace(self._costs(), max_edges=max(self.max_edges - view.added_edges, 0))
+        most_edges = max(self.max_edges - view.added_edges - FACTOR_EDGES, 0)
+        costs = replace(self._costs(), max_edges=most_edges)
 
         def learn(part: Table, held_out: Table | None) -> Graph:
             rows, _ = collapse(part if part.row_weights.all() else part.take(part.row_weights > 0))
