@@ -48,7 +48,7 @@ class SelectiveLearner(Learner):
     tuning: Literal["falling", "grid"] = setting(
         "falling",
         "How the penalty is chosen: one search whose penalty is halved whenever no change gains or validation"
-        " rows gain no more, or a search of its own for each of several penalties.",
+        " rows gain no more, or searches of their own for each of several penalties.",
     )
     penalty: float = setting(
         100.0,
