@@ -1,6 +1,6 @@
 """Numeric columns seen through pieces: disjoint intervals, each a state of a categorical column.
 
-A learner of deterministic circuits learns over such a table, and `learn_through_pieces` puts the densities of
+A learner of deterministic circuits learns over such a table, and `PieceView.learn` puts the densities of
 the pieces in the place of their states, so that the circuit is over the numbers themselves.
 """
 
