@@ -139,6 +139,16 @@ def test_validation_rows_may_have_other_states(here: Path, capsys: Shell) -> Non
     told(capsys, "score", "m.tract", "strange.csv", code=2)
 
 
+def test_training_rows_without_any_weight_are_refused_before_anything_is_learned(
+    here: Path, capsys: Shell
+) -> None:
+    Path("nothing.csv").write_text("a,b,w\nx,y,0\nu,z,0\n")
+    places = sorted(Path().iterdir())
+    errors = told(capsys, "learn", "chow-liu", "nothing.csv", "--weight", "w", code=2)[1]
+    assert errors == "tractable: nothing.csv: the weights of the rows are all zero\n"
+    assert sorted(Path().iterdir()) == places
+
+
 @pytest.mark.parametrize("algorithm", ["chow-liu", "l1-markov"])
 def test_validation_rows_that_tell_nothing_are_left_out_with_a_warning(
     here: Path, capsys: Shell, algorithm: str

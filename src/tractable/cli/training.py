@@ -25,8 +25,14 @@ def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
 def read_tables(
     train: Path, valid: Path | None, weight: str | None, reading: "Reading"
 ) -> "tuple[Table, Table | None]":
-    """The training table and, coded by the same schema, the validation table."""
+    """The training table and, coded by the same schema, the validation table.
+
+    Raises:
+        ValueError: if no training row weighs anything, which would leave a model without a score.
+    """
     table = reading.table(train, weight)
+    if not table.total_weight:
+        raise ValueError(f"{train}: the weights of the rows are all zero")
     return table, None if valid is None else reading.table(valid, weight, schema=table.schema)
 
 
