@@ -155,6 +155,7 @@ def test_a_table_keeps_its_weights_under_another_schema() -> None:
         ([1, np.nan], "weight of row 1 is nan"),
         ([-1, 1], "weight of row 0 is -1"),
         ([1, np.inf], "weight of row 1 is inf"),
+        ([1, 1e300], "weight of row 1 is 1e.300: all weights together are at most 1e250"),
         ([1], "1 weights for 2 rows"),
         ("v", "no column 'v'"),
         ("a", "column 'a' holds no numbers"),

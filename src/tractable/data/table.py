@@ -7,6 +7,8 @@ import numpy as np
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data.schema import Schema
 
+MOST_WEIGHT = 1e250  # of all rows, so that log-likelihoods of weighted rows are finite
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
@@ -126,3 +128,8 @@ def _check_weights(table: Table) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(f"the weight of row {row} is {weights[row]:g}: weights are finite and not negative")
+    if weights.size and weights.max() > MOST_WEIGHT / weights.size:
+        row = int(weights.argmax())
+        raise ValueError(
+            f"the weight of row {row} is {weights[row]:g}: all weights together are at most 1e250"
+        )
