@@ -52,7 +52,8 @@ def setting(
     """A dataclass field that declares a setting.
 
     `text` is a whole sentence for users. The bounds hold for each item of a tuple, and a tuple without items
-    is refused unless it is `optional`. `search` are the values that a tuner tries; None keeps it from trying.
+    is refused unless it is `optional`. `at_most=inf` lets items be infinite. `search` are the values that a
+    tuner tries; None keeps it from trying.
     """
     return field(default=default, metadata={_KEY: Constraint(text, at_least, at_most, optional, search)})
 
@@ -114,7 +115,9 @@ class Configurable:
         missing = not items and not constraint.optional
         if missing or (bound is not None and not all(item >= bound for item in items)):
             raise ValueError(f"{start} numbers from {bound or 0:g} up, not {values}")
-        if inf in items:
+        if constraint.at_most is not None and not all(item <= constraint.at_most for item in items):
+            raise ValueError(f"{start} numbers up to {constraint.at_most:g}, not {values}")
+        if constraint.at_most is None and inf in items:
             raise ValueError(f"{start} finite numbers, not {values}")
 
 
@@ -129,9 +132,13 @@ def settings_of(kind: type[Configurable]) -> tuple[Setting, ...]:
     """All settings that a class declares, in order."""
     types, defaults = get_type_hints(kind), {f.name: f.default for f in fields(kind)}
     return tuple(
-        Setting(name, types[name], defaults[name], c.text, c.at_least, c.at_most, c.search)
+        Setting(name, types[name], defaults[name], c.text, c.at_least, _finite(c.at_most), c.search)
         for name, c in _constraints(kind)
     )
+
+
+def _finite(bound: float | None) -> float | None:
+    return None if bound == inf else bound
 
 
 def search_space(kind: type[Configurable]) -> Space:

@@ -1,6 +1,7 @@
 """Gens and Domingos, «Learning the Structure of Sum-Product Networks», 2013."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
@@ -38,8 +39,10 @@ class LearnSPNLearner(Learner):
     threshold: tuple[float, ...] = setting(
         (10.83, 20.0),
         "Values of the G statistic above which two binary columns count as dependent; other pairs of columns"
-        " are tested at the same significance. With validation rows all are tried and the best is kept.",
+        " are tested at the same significance; by an infinite one all columns are independent. With validation"
+        " rows all are tried and the best is kept.",
         at_least=0,
+        at_most=inf,
         search=OneOf((10.83, 20.0), (3.84,), (6.63,), (10.83,), (20.0,), (40.0,)),
     )
     leaf: Leaf = setting(
