@@ -39,8 +39,8 @@ class LearnSPNLearner(Learner):
     threshold: tuple[float, ...] = setting(
         (10.83, 20.0),
         "Values of the G statistic above which two binary columns count as dependent; other pairs of columns"
-        " are tested at the same significance; by an infinite one all columns are independent. With validation"
-        " rows all are tried and the best is kept.",
+        " are tested at the same significance. An infinite value takes all columns to be independent. With"
+        " validation rows all are tried and the best is kept.",
         at_least=0,
         at_most=inf,
         search=OneOf((10.83, 20.0), (3.84,), (6.63,), (10.83,), (20.0,), (40.0,)),
