@@ -91,25 +91,34 @@ def fill_spanning_tree(
     for pairs of binary columns that cannot be linked: mutual information times weight is at most the
     chi-squared statistic.
     """
+    n = pair[0, 0]
+    count, spread = np.empty(order.size), np.empty(order.size)  # of the columns as they stand in `order`
+    feature = np.empty(order.size, dtype=np.int64)
+    for i in range(order.size):
+        is_binary = places[order[i], 1] == 2 and places[order[i], 2] == 0  # and always observed
+        feature[i] = places[order[i], 0]
+        count[i] = pair[0, feature[i]] if is_binary else 0.0
+        spread[i] = count[i] * (n - count[i]) if is_binary else -1.0
     for done in range(order.size):
         chosen = done
         for i in range(done + 1, order.size):
             if best[i] > best[chosen]:
                 chosen = i
         a, value = order[chosen], best[chosen]
-        order[chosen], best[chosen] = order[done], best[done]
-        order[done] = a
         if not value > least[0]:
             parent[a] = -1
+        n_a, spread_a, row = count[chosen], spread[chosen], pair[feature[chosen]]
+        count[chosen], spread[chosen], best[chosen] = count[done], spread[done], best[done]
+        order[chosen], feature[chosen] = order[done], feature[done]
+        order[done] = a
         for i in range(done + 1, order.size):
-            b = order[i]
-            cost = least[1] * (places[a, 1] - 1) * (places[b, 1] - 1)
-            if places[a, 1] == 2 and places[b, 1] == 2 and places[a, 2] == 0 and places[b, 2] == 0:
-                n, n_a, n_b = pair[0, 0], pair[0, places[a, 0]], pair[0, places[b, 0]]
-                off = n * pair[places[a, 0], places[b, 0]] - n_a * n_b
-                spread = n_a * (n - n_a) * n_b * (n - n_b)
-                if n * off * off <= (best[i] + cost) * spread:
+            cost = least[1]
+            if spread_a >= 0.0 and spread[i] >= 0.0:
+                off = n * row[feature[i]] - n_a * count[i]
+                if n * off * off <= (best[i] + cost) * (spread_a * spread[i]):
                     continue
+            b = order[i]
+            cost *= (places[a, 1] - 1) * (places[b, 1] - 1)
             gain = _pair_gain(pair, places, own, a, b) - cost
             if gain > best[i]:
                 best[i] = gain
