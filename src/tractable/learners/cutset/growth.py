@@ -56,11 +56,6 @@ def grow_network(data: CountedRows, how: Growth, rng: np.random.Generator, watch
     return CutsetTree([node for node in nodes if node is not None])
 
 
-def whole_tree(data: CountedRows, how: Growth) -> LeafTree:
-    """The tree of all rows, which is a network without splits."""
-    return _fit_leaf(data, _whole(data, how), how)
-
-
 def _whole(data: CountedRows, how: Growth) -> _Waiting:
     """The root with all rows that weigh something."""
     rows = np.flatnonzero(data.weights > 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.arrays import Ints
 from tractable.learners.cutset.circuit import count_edges, count_tree_edges
-from tractable.learners.cutset.growth import Growth, whole_tree
+from tractable.learners.cutset.growth import Growth
 from tractable.learners.cutset.mixtures import (
     CutsetMixture,
     Kind,
@@ -20,6 +20,7 @@ from tractable.learners.cutset.mixtures import (
 )
 from tractable.learners.cutset.network import CutsetTree, prune
 from tractable.learners.cutset.rows import CountedRows, HeldOutRows
+from tractable.learners.cutset.tree import spanning_tree
 from tractable.progress import PLAIN, InnerWatch, Watch
 
 PILOTS = (8, 16)  # least and most networks whose mixtures are compared on the validation rows ...
@@ -111,7 +112,11 @@ class Search:
         Several leaves are taken to have as many edges as the tree of all rows; without room for that, trees
         have no links.
         """
-        edges = count_tree_edges(whole_tree(self.rows, self.growth).shape, self.leaf_edges)
+        every = np.flatnonzero(self.rows.weights > 0)
+        counts = self.rows.count_pairs(every, self.rows.weights[every])
+        columns = np.arange(self.rows.columns)
+        tree = spanning_tree(counts, self.rows.places, columns, self.growth.link_cost)
+        edges = count_tree_edges(tree, self.leaf_edges)
         room = self.max_edges / max(edges, 1)
         size = max(1, min(len(self.seeds), int(room)))
         link_cost = self.growth.link_cost if room >= 1 else np.inf
