@@ -141,7 +141,8 @@ def test_no_sampling_is_needed_for_what_is_given_or_excluded(fitted: tr.MarkovNe
 
 def test_what_all_samples_agree_on_is_not_said_to_be_certain(tmp_path: Path) -> None:
     values = np.array([[0.0, -9.0], [-9.0, -20.0]])
-    model = held(Network(table_schema(), (TableFactor((0, 1), values),), "markov"), tmp_path, samples=100)
+    network = Network(table_schema(), (TableFactor((0, 1), values),), "markov")
+    model = held(network, tmp_path, samples=100, random_state=0)  # of a hundred seeds one has another sample
     for question in ({"x0": 1, "x1": 1}, {"x0": 1}):
         found = model.conditional(question)
         assert found.value < 0.01
