@@ -128,8 +128,8 @@ def _check_weights(table: Table) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(f"the weight of row {row} is {weights[row]:g}: weights are finite and not negative")
-    if weights.size and weights.max() > MOST_WEIGHT / weights.size:
+    if weights.size and (weights.max() > MOST_WEIGHT or weights.sum() > MOST_WEIGHT):
         row = int(weights.argmax())
         raise ValueError(
-            f"the weight of row {row} is {weights[row]:g}: all weights together are at most 1e250"
+            f"the weight of row {row} is {weights[row]:g}: all weights together are at most {MOST_WEIGHT:g}"
         )
