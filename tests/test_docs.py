@@ -13,6 +13,7 @@ from tractable.learners import LEARNERS
 from tractable.leaves import FAMILIES
 from tractable.parameters import METHODS
 from tractable.reports.learners import reference_page
+from tractable.reports.stubs import stub_text
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -55,6 +56,11 @@ def test_the_readme_promises_no_learner_that_there_is_not() -> None:
 
 def test_the_page_of_learners_is_what_they_declare() -> None:
     assert (ROOT / "docs" / "learners.md").read_text() == reference_page(), "run `make reference`"
+
+
+def test_the_stub_of_the_estimators_is_what_their_learners_declare() -> None:
+    stub = ROOT / "src" / "tractable" / "estimators" / "generated.pyi"
+    assert stub.read_text() == stub_text(), "run `make reference`"
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tractable.estimators.anomaly import AnomalyScorer
     from tractable.estimators.classifier import TractableClassifier
     from tractable.estimators.dspn_svd import DSPNSVD
+    from tractable.estimators.generated import *  # noqa: F403 - the estimators of all registered learners
     from tractable.estimators.hsic import HSICFeatures
     from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork

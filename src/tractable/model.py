@@ -124,7 +124,7 @@ class Circuit:
         """log P(query | given), one number; of a density where `prob` is one."""
         return queries.evidence_log_prob(self.graph, self._evidence(query), self._evidence(given))
 
-    def log_conditional(self, rows: Any, given: str | Iterable[str]) -> Floats:
+    def log_conditional(self, rows: Any, given: Hashable | Iterable[Hashable]) -> Floats:
         """log P(other columns | the columns `given`), one a row."""
         return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
 
@@ -187,7 +187,9 @@ class Circuit:
             for v, posterior in found.items()
         }
 
-    def joint_marginal(self, columns: str | Iterable[str], given: Any = None, rows: Any = None) -> Floats:
+    def joint_marginal(
+        self, columns: Hashable | Iterable[Hashable], given: Any = None, rows: Any = None
+    ) -> Floats:
         """P(columns | given) for every combination of their states, an axis a column.
 
         With rows there is one such table for each row, the rows being the first axis.
@@ -203,7 +205,7 @@ class Circuit:
         given: Any = None,
         rows: Any = None,
         *,
-        columns: str | Iterable[str] | None = None,
+        columns: Hashable | Iterable[Hashable] | None = None,
         method: MPEMethod = "auto",
         random_state: RandomState = 0,
     ) -> Any:
@@ -256,7 +258,7 @@ class Circuit:
 
     def entropy(
         self,
-        columns: str | Iterable[str] | None = None,
+        columns: Hashable | Iterable[Hashable] | None = None,
         given: Given = None,
         *,
         method: InformationMethod = "exact",
@@ -268,8 +270,8 @@ class Circuit:
 
     def mutual_information(
         self,
-        one: str | Iterable[str],
-        other: str | Iterable[str],
+        one: Hashable | Iterable[Hashable],
+        other: Hashable | Iterable[Hashable],
         given: Given = None,
         *,
         method: InformationMethod = "exact",
@@ -306,7 +308,7 @@ class Circuit:
         rest = transforms.condition(self.graph, evidence.row, evidence.regions, normalised=far_out)
         return Circuit(rest, self._inherited_provenance())
 
-    def conditional_on(self, columns: str | Iterable[str]) -> "Circuit":
+    def conditional_on(self, columns: Hashable | Iterable[Hashable]) -> "Circuit":
         """The same circuit as a model of all other columns given these, which become inputs.
 
         Unlike `condition`, it gives them no values: each question must.
@@ -314,7 +316,7 @@ class Circuit:
         schema = self.schema.with_inputs(self._columns(columns))
         return Circuit(replace(self.graph, schema=schema), self.about)
 
-    def marginalise(self, columns: str | Iterable[str]) -> "Circuit":
+    def marginalise(self, columns: Hashable | Iterable[Hashable]) -> "Circuit":
         """The distribution without some columns, as a circuit."""
         out = set(self._columns(columns))
         keep = [c for c in range(len(self.schema)) if c not in out]

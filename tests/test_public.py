@@ -1,0 +1,20 @@
+"""What Semantic Versioning covers: the names below are public, and everything else is private."""
+
+import tractable as tr
+from tractable.conditional import CONDITIONAL
+from tractable.learners import LEARNERS
+
+PUBLIC = {
+    "AnomalyScorer", "Circuit", "DSPNSVD", "GeneralisedCircuit", "HSICFeatures", "Interval", "MPE",
+    "MarkovNetwork", "Schema", "States", "Table", "TableWarning", "TractableClassifier", "TractableImputer",
+    "Tuned", "Variable", "__version__", "bag", "date_parts", "fit_parameters", "load", "mixture", "product",
+    "read", "stack", "tune",
+}  # fmt: skip
+
+
+def test_the_public_names_are_those_that_the_project_stands_by() -> None:
+    assert set(dir(tr)) == PUBLIC | set(LEARNERS.estimators) | set(CONDITIONAL.estimators)
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(getattr(tr, name) is not None for name in dir(tr))
