@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "state.data": "0,1\n1,2\n",
         "wide.data": "0,1,1\n",
         "text.data": "0,1\n0,b\n",
-        "table.xlsx": "",
+        "table.doc": "",
     }
     for name, text in texts.items():
         (place / name).write_text(text)
@@ -118,7 +118,7 @@ REFUSED = {
     ),
     "too many cells a line": (["score", "good.data.tract", "wide.data"], ["wide.data", "3 columns"]),
     "text among integers": ([*LEARN, "text.data"], ["text.data", "line 2", "'b'"]),
-    "a table of an unknown kind": ([*LEARN, "table.xlsx"], ["table.xlsx", ".csv"]),
+    "a table of an unknown kind": ([*LEARN, "table.doc"], ["table.doc", ".csv"]),
     "a table that is not there": ([*LEARN, "none.csv"], ["none.csv"]),
     "a model that is not there": (["info", "none.tract"], ["none.tract"]),
     "a model that is cut short": (["info", "short.tract"], ["short.tract", "cut short"]),

@@ -228,7 +228,11 @@ def test_a_most_probable_row_has_its_values_as_tables_do(here: Path, capsys: She
     assert cells["good"].lower() == "true"
 
 
-def test_a_table_in_another_encoding_is_told_what_to_do(here: Path, capsys: Shell) -> None:
+def test_a_table_in_another_encoding_is_read_with_a_warning_unless_it_is_named(
+    here: Path, capsys: Shell
+) -> None:
     Path("latin.csv").write_bytes("name,x\nJosé,1\nAna,2\n".encode("latin-1"))
-    _, err = told(capsys, "schema", "latin.csv", code=2)
-    assert "save the table as UTF-8" in err
+    out, err = told(capsys, "schema", "latin.csv")
+    assert "Ana, José" in out
+    assert "the file is read as Windows-1252" in err
+    assert told(capsys, "schema", "latin.csv", "--encoding", "latin-1") == (out, "")

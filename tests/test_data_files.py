@@ -13,8 +13,7 @@ from pyarrow import feather
 
 import tractable as tr
 from tractable.data import describe_columns, read, read_schema, schema_text
-from tractable.data.delimited import separator
-from tractable.data.source import Source
+from tractable.data.separators import separator
 
 FRAME = pd.DataFrame({"name": ["Ada", "Bob; jr", "Cy, sr"], "height": [1.75, 1.8, None], "n": [1, 2, 3]})
 
@@ -92,14 +91,10 @@ def test_a_file_of_one_column_may_hold_anything_but_is_warned_about(tmp_path: Pa
         read(tmp_path / "t.csv", sep=",")
 
 
-def test_the_separator_is_that_of_all_lines_and_not_of_the_first(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,x;y;z\n2,u;v;w\n")
-    assert separator(Source(path)) == ","
-    path.write_text('"a,x";b\n"1,2";3\n')
-    assert separator(Source(path)) == ";"
-    path.write_text("")
-    assert separator(Source(path)) == ","
+def test_the_separator_is_that_of_all_lines_and_not_of_the_first() -> None:
+    assert separator(["a,b\n", "1,x;y;z\n", "2,u;v;w\n"]) == ","
+    assert separator(['"a,x";b\n', '"1,2";3\n']) == ";"
+    assert separator([]) == ","
 
 
 def test_columns_are_dropped_and_kinds_chosen(tmp_path: Path) -> None:

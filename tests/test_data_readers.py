@@ -109,7 +109,8 @@ def test_a_data_file_holds_states_or_their_numbers_where_states_are_words(tmp_pa
         ("t.csv", "a,b\n1,2\n\n1\n", "line 4: 1 cells instead of 2"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", "line 3: 3 cells instead of 2"),
         ("t.csv", "a,a\n1,2\n", "two columns are called 'a'"),
-        ("t.csv", ",a\n1,2\n", "column 1 has no name"),
+        ("t.csv", ",a\n1,2\n1,3\n", "column 1 has no name"),
+        ("t.csv", "a,\n1,2\n", "column 2 has no name"),
         ("t.csv", "a,b\n1,\n2,\n", "column 'b' has no value in any row"),
         ("t.csv", "a\n1.5\ninf\n", "column 'a', row 1: inf"),
         ("t.data", "", "no rows"),
@@ -126,7 +127,8 @@ def test_a_data_file_holds_states_or_their_numbers_where_states_are_words(tmp_pa
         ("t.data", "1|0,1\n0,1\n", "line 2: no weight"),
         ("t.data", "1|0,1\nx|0,1\n", "line 2: the weight 'x'"),
         ("t.data", "1|0,1\nnan|0,1\n", "weight of row 1 is nan"),
-        ("t.xlsx", "", r"no table this program reads \(suffixes: .csv"),
+        ("t.doc", "", r"no table this program reads \(suffixes: .csv"),
+        ("t.xlsx", "", "t.xlsx: the file is empty"),
         ("t.parquet", "x", "t.parquet: .*Parquet"),
     ],
 )
@@ -144,7 +146,7 @@ def test_an_absent_or_broken_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.data.gz").write_bytes(b"0,1")
     with pytest.raises(ValueError, match=r"t\.data\.gz: Not a gzipped file"):
         read(tmp_path / "t.data.gz")
-    (tmp_path / "t.csv").write_bytes(b"a,b\n1,\xff\n")
+    (tmp_path / "t.csv").write_bytes("a,b\n1,éü\n".encode() + b"2,\xff\n")
     with pytest.raises(ValueError, match=r"t\.csv: .*UTF-8"):
         read(tmp_path / "t.csv")
 

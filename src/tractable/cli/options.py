@@ -41,7 +41,24 @@ Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="A,B", help="Columns of the table to leave out.")
 ]
 Sep = Annotated[
-    str | None, typer.Option("--sep", metavar="CHARACTER", help="What separates cells: , ; | or tab.")
+    str | None,
+    typer.Option("--sep", metavar="CHARACTER", help="What separates cells: , ; | tab or space (any blanks)."),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="A sheet, a table of a database, or a file in a .zip."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="The encoding of text that is no UTF-8: latin-1, ..."),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line is a row: columns are called x0, x1, ...")
+]
+Skip = Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Lines or rows above the header.")]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    typer.Option("--decimal", help="The decimal point, if numbers could be read in two ways."),
 ]
 Marks = Annotated[
     list[str] | None,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tractable.data import Schema, Table
     from tractable.model import Circuit
 
-SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +22,13 @@ class Reading:
 
     kinds: options.Kinds = None
     drop: options.Drop = None
+    table_name: options.TableName = None
     sep: options.Sep = None
     na: options.Marks = None
+    encoding: options.Encoding = None
+    no_header: options.NoHeader = False
+    skip: options.Skip = 0
+    decimal: options.Decimal = None
     parts: options.Parts = None
     schema: options.SchemaFile = None
     unseen: options.Unseen = "share"
@@ -43,8 +48,13 @@ class Reading:
             weight=weight,
             kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
             drop=[name for text in self.drop or [] for name in options.names(text)],
+            table=self.table_name,
             sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
             na=self.na or (),
+            encoding=self.encoding,
+            header=not self.no_header,
+            skip=self.skip,
+            decimal=self.decimal,
             parts=_parts(self.parts),
             unseen="missing" if lenient else "error",
             grid=None if self.grid is None or schema is not None else parse_grid(self.grid),

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
     """Where a model goes when nobody says so: in this folder, named after its table and its learner."""
-    stem = "table" if str(train) == "-" else train.name.removesuffix(".gz")
-    return Path(f"{Path(stem).stem}.{algorithm}{suffix}")
+    from tractable.data.source import table_stem
+
+    return Path(f"{table_stem(train)}.{algorithm}{suffix}")
 
 
 def read_tables(

@@ -2,120 +2,90 @@
 
 Cells that are one of `MISSING` and stand in no quotes are missing everywhere. Those of `WEAK_MISSING` may be
 categories of a column of text, so that they are missing only if all other cells of their column are numbers
-or dates. Decimal commas are read where the comma does not separate cells.
+or dates.
 """
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from tractable.data.caution import caution
+from tractable.data.column_names import read_names, without_unnamed
+from tractable.data.layout import Layout
+from tractable.data.numerals import WEAK_MISSING, find_decimal, read_numeral, with_numerals
+from tractable.data.separators import BLANK, check_separator, separator, with_single_blanks
 from tractable.data.source import Source
+from tractable.data.text import Text, read_text
 
 MISSING = (*("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "None", "null", "NULL", "*", "?"),)
-WEAK_MISSING = ("-", "--", ".")
-SEPARATORS = (",", ";", "\t", "|")
-_SAMPLE_LINES = 200
 _BLOCK = 1 << 26  # a line longer than pyarrow's own block of one megabyte would be refused
-_DECIMAL_COMMA = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"  # also 1.234,5
+_LARGEST_BLOCK = 1 << 30
 
 
-def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Sequence[str]) -> Any:
-    """The file as a pyarrow table. The columns `texts` stay as they were typed, and `"NA"` in quotes is text.
+def read_delimited(source: Source, layout: Layout, sep: str | None = None) -> Any:
+    """The file as a pyarrow table. Columns that stay as they were typed are text, and so is `"NA"` in quotes.
 
     Raises:
         ValueError: naming the line at fault.
     """
-    chosen = separator(source) if sep is None else _checked_separator(sep)
-    names = _header(source, chosen)
-    if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
-        caution(
-            f"{source}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
-        )
-    types = dict.fromkeys(texts, "string")
-    frame = _parse(source, chosen, na, len(names), types)
+    text = read_text(source, layout)
+    sep = layout.sep or sep
+    sep = separator(text.lines()) if sep is None else check_separator(sep)
+    if sep == BLANK:
+        text = Text(text.name, with_single_blanks(text.content), text.above)
+    names = read_names(text, sep, layout)
+    types = dict.fromkeys(layout.texts, "string")
+    frame = _parse(text, sep, layout, names, types)
     other = {f.name: "string" for f in frame.schema if f.name not in types and not _is_known(f.type)}
     if other:
-        frame = _parse(source, chosen, na, len(names), types | other)
+        frame = _parse(text, sep, layout, names, types | other)
+    frame = without_unnamed(text, frame)
     for i, field in enumerate(frame.schema):
         if field.type == "string" and field.name not in types:
-            frame = frame.set_column(i, field.name, _interpret(frame.column(i), decimal_comma=chosen != ","))
+            frame = frame.set_column(i, field.name, _without_weak_marks(frame.column(i), layout.na))
+    decimal = layout.decimal or find_decimal(frame, layout)
+    if decimal == ",":
+        frame = _with_pointed_texts(frame, lambda types: _parse(text, sep, layout, names, types), layout)
+    return with_numerals(frame, layout, decimal, sep)
+
+
+def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], layout: Layout) -> Any:
+    """The table in which columns such as 1.234, beside others with decimal commas, are text again."""
+    doubles = [f.name for f in frame.schema if f.type == "double" and layout.may_be_numbers(f.name)]
+    if doubles:
+        typed = parse(dict.fromkeys(doubles, "string"))
+        for name in doubles:
+            texts = _without_weak_marks(typed.column(name), layout.na)
+            found = read_numeral(texts) if texts.type == "string" else None
+            if found is not None and "," in found.readings:
+                frame = frame.set_column(frame.column_names.index(name), name, texts)
     return frame
 
 
-def _checked_separator(sep: str) -> str:
-    """The separator that was asked for.
-
-    Raises:
-        ValueError: if no table can have it.
-    """
-    if len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0':
-        raise ValueError(f"a separator is one character such as ; and not {sep!r}")
-    return sep
-
-
-def separator(source: Source) -> str:
-    """The separator that cuts all of the first lines into the same number of cells, more than one.
-
-    Of several the one that makes the most cells is taken; without any the comma, or what the header has.
-    """
-    lines = source.first_lines(_SAMPLE_LINES)
-    if not lines:
-        return ","
-    counts = {one: _widths(lines, one) for one in SEPARATORS}
-    fits = {one: found[0] for one, found in counts.items() if found[0] > 1 and len(set(found)) == 1}
-    if not fits:  # lines are ragged, and reading will tell which; a header of one cell is a column of text
-        fits = {one: found[0] for one, found in counts.items()}
-    return max(fits, key=lambda one: fits[one])
-
-
-def _widths(lines: list[str], sep: str) -> list[int]:
-    """The number of cells in each line; the last of many may be the beginning of a longer one."""
-    try:
-        widths = [len(row) for row in csv.reader(lines, delimiter=sep) if row] or [0]
-    except csv.Error:
-        return [0]
-    return widths[:-1] if len(lines) == _SAMPLE_LINES else widths
-
-
-def _header(source: Source, sep: str) -> list[str]:
-    """The column names, checked."""
-    try:
-        names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
-    except csv.Error as fault:
-        raise ValueError(f"{source}: the column names cannot be read: {fault}") from None
-    if not names:
-        raise ValueError(f"{source}: the first line holds no column names")
-    for i, name in enumerate(names):
-        if not name:
-            raise ValueError(
-                f"{source}: column {i + 1} has no name (the index of a data frame? leave it out)"
-            )
-        if name in names[:i]:
-            raise ValueError(f"{source}: two columns are called '{name}'")
-    return names
-
-
-def _parse(source: Source, sep: str, na: Sequence[str], columns: int, types: Mapping[str, str]) -> Any:
+def _parse(text: Text, sep: str, layout: Layout, names: list[str], types: Mapping[str, str]) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
     convert = arrow.ConvertOptions(
-        null_values=[*MISSING, *na],
+        null_values=[*MISSING, *layout.na],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         column_types={name: pa.string() for name in types},
     )
     # an empty line of a one-column file is a missing cell
-    parse = arrow.ParseOptions(delimiter=sep, ignore_empty_lines=columns != 1, newlines_in_values=True)
-    try:
-        return arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK), parse, convert)
-    except pa.ArrowException as fault:
-        raise ValueError(f"{source}{_ragged_line(source, sep) or f': {_first_line(fault)}'}") from None
+    parse = arrow.ParseOptions(delimiter=sep, ignore_empty_lines=len(names) != 1, newlines_in_values=True)
+    above = 1 if layout.header else 0
+    for block in (_BLOCK, _LARGEST_BLOCK):
+        reading = arrow.ReadOptions(block_size=block, column_names=names, skip_rows_after_names=above)
+        try:
+            return arrow.read_csv(pa.BufferReader(text.content), reading, parse, convert)
+        except pa.ArrowException as fault:
+            if "straddl" not in str(fault) or block > _BLOCK:
+                words = _ragged_line(text, sep, names) or f": {_first_line(fault)}"
+                raise ValueError(f"{text.name}{words}") from None
+    raise AssertionError
 
 
-def _ragged_line(source: Source, sep: str) -> str:
+def _ragged_line(text: Text, sep: str, names: list[str]) -> str:
     """Which line has too few or too many cells; empty when none has."""
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -130,32 +100,33 @@ def _ragged_line(source: Source, sep: str) -> str:
     parse = arrow.ParseOptions(
         delimiter=sep, ignore_empty_lines=False, newlines_in_values=True, invalid_row_handler=note
     )
+    reading = arrow.ReadOptions(block_size=_BLOCK, use_threads=False, column_names=names)
     with suppress(pa.ArrowException):  # the first fault has been told already
-        arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK, use_threads=False), parse)
+        arrow.read_csv(pa.BufferReader(text.content), reading, parse)
     if not found:
         return ""
     worst = found[0]
-    return f", line {worst.number}: {worst.actual_columns} cells instead of {worst.expected_columns}"
+    line = text.above + worst.number
+    return f", line {line}: {worst.actual_columns} cells instead of {worst.expected_columns}"
 
 
-def _interpret(texts: Any, *, decimal_comma: bool) -> Any:
-    """A column of text as numbers or dates, where that is what all its cells are but for weak marks."""
+def _without_weak_marks(texts: Any, na: tuple[str, ...]) -> Any:
+    """A column of text as numbers or dates, where that is what all its cells are but for marks.
+
+    Marks that were asked for may stand in quotes, as all cells do that some programs write.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    marks = pa.array([*WEAK_MISSING, *na])
     distinct = pc.unique(texts).drop_null()
-    marked = pc.is_in(distinct, pa.array(WEAK_MISSING))
+    marked = pc.is_in(distinct, marks)
     rest = distinct.filter(pc.invert(marked))
-    if not len(rest):
+    if not len(rest) or not pc.any(marked).as_py():
         return texts
-    known = pc.if_else(pc.is_in(texts, pa.array(WEAK_MISSING)), None, texts)
-    if pc.any(marked).as_py():
-        for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
-            if _is_castable(rest, kind):
-                return known.cast(kind)
-    if decimal_comma and pc.all(pc.match_substring_regex(rest, _DECIMAL_COMMA)).as_py():
-        plain = pc.replace_substring(pc.utf8_trim_whitespace(known), ".", "")
-        return pc.replace_substring(plain, ",", ".").cast(pa.float64())
+    for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
+        if _is_castable(rest, kind):
+            return pc.if_else(pc.is_in(texts, marks), None, texts).cast(kind)
     return texts
 
 

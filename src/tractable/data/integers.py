@@ -1,15 +1,14 @@
 """Files of comma-separated integers without a header (`.data`), as the benchmark sets are written."""
 
-import gzip
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.columns import Column, LabelColumn, NumericColumn
+from tractable.data.encodings import as_utf8
 from tractable.data.schema import Schema, Variable, discrete_schema
+from tractable.data.source import Source
 
 LARGEST_STATE = 65_535  # states are numbered from 0: a larger number is no state but a mistake
 
@@ -22,13 +21,13 @@ class Integers:
     weights: Floats | None  # (rows,)
 
 
-def read_integers(path: Path) -> Integers:
-    """The numbers and weights of a file, plain or gzipped.
+def read_integers(source: Source) -> Integers:
+    """The numbers and weights of a file.
 
     Raises:
         ValueError: naming the line that is ragged, or holds something else than integers.
     """
-    raw = _content(path)
+    raw = as_utf8(source.read(), source.name)
     first = raw.lstrip().split(b"\n", 1)[0]
     weighted = b"|" in first
     digits = None if weighted else _single_digits(raw, first.count(b",") + 1)
@@ -41,8 +40,8 @@ def read_integers(path: Path) -> Integers:
     values = np.empty((raw.count(b"\n") + 1, columns))
     rows, fault, place = parse_integers(text, weighted, values)
     if fault != NO_FAULT:
-        raise ValueError(f"{path}, {_explain_fault(raw, fault, place, values.shape[1])}")
-    return Integers(values[:rows], _weights(path, raw) if weighted else None)
+        raise ValueError(f"{source}, {_explain_fault(raw, fault, place, values.shape[1])}")
+    return Integers(values[:rows], _weights(source, raw) if weighted else None)
 
 
 def _single_digits(raw: bytes, columns: int) -> Floats | None:
@@ -57,14 +56,6 @@ def _single_digits(raw: bytes, columns: int) -> Floats | None:
     digits, marks = cells[:, :, 0] - np.uint8(ord("0")), cells[:, :, 1]  # what is no digit becomes large
     is_plain = (marks[:, :-1] == ord(",")).all() and (marks[:, -1] == ord("\n")).all() and (digits <= 9).all()
     return digits.astype(np.float64) if is_plain else None
-
-
-def _content(path: Path) -> bytes:
-    raw = path.read_bytes()
-    try:
-        return gzip.decompress(raw) if path.suffix.lower() == ".gz" else raw
-    except (OSError, EOFError, zlib.error) as fault:
-        raise ValueError(f"{path}: {fault}") from None
 
 
 def _explain_fault(raw: bytes, fault: int, place: int, columns: int) -> str:
@@ -85,7 +76,7 @@ def _explain_fault(raw: bytes, fault: int, place: int, columns: int) -> str:
     return f"line {line}: {cells} cells instead of {columns}"
 
 
-def _weights(path: Path, raw: bytes) -> Floats:
+def _weights(source: Source, raw: bytes) -> Floats:
     weights: list[float] = []
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if line.strip():
@@ -94,11 +85,11 @@ def _weights(path: Path, raw: bytes) -> Floats:
                 weights.append(float(cell))
             except ValueError:
                 words = cell.decode(errors="replace")
-                raise ValueError(f"{path}, line {number}: the weight {words!r} is not a number") from None
+                raise ValueError(f"{source}, line {number}: the weight {words!r} is not a number") from None
     return np.array(weights)
 
 
-def plain_schema(path: Path, values: Floats) -> Schema:
+def plain_schema(source: Source, values: Floats) -> Schema:
     """The schema of numbered states: each column has as many as its largest number asks for, at least two.
 
     Raises:
@@ -109,7 +100,7 @@ def plain_schema(path: Path, values: Floats) -> Schema:
     if top.max() > LARGEST_STATE:
         column = int(top.argmax())
         raise ValueError(
-            f"{path}, column {column + 1}: {top[column]:g} is too large for the number of a state"
+            f"{source}, column {column + 1}: {top[column]:g} is too large for the number of a state"
         )
     return discrete_schema(np.maximum(top.astype(np.int64) + 1, 2))
 

@@ -4,33 +4,33 @@ A new kind of file is one function and one line in `READERS`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from tractable.data.arrow_files import read_arrow, read_parquet
 from tractable.data.coding import code_column
+from tractable.data.content import DUCKDB, SQLITE, WORKBOOK, content_of
 from tractable.data.convert import Strictness, Unseen, as_table
 from tractable.data.delimited import read_delimited
+from tractable.data.duckdb_tables import read_duckdb
+from tractable.data.excel import read_sheet
 from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
+from tractable.data.json_tables import read_json, read_json_lines
+from tractable.data.layout import Layout
+from tractable.data.marks import without_marks
+from tractable.data.numerals import find_decimal, with_numerals
+from tractable.data.packing import UNKNOWN_PACKED
 from tractable.data.parts import date_parts
 from tractable.data.schema import Kind, Schema
 from tractable.data.schema_files import read_schema
 from tractable.data.source import Source, find_source
+from tractable.data.sqlite_tables import read_sqlite
 from tractable.data.table import Table
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How the text of a file is laid out, where it does not show by itself."""
-
-    sep: str | None = None  # between cells
-    na: tuple[str, ...] = ()  # marks of missing cells, beside the usual ones
-    texts: frozenset[str] = frozenset()  # columns that stay as they were typed
 
 
 def read(  # noqa: PLR0913 - what can be said about a file
@@ -40,8 +40,13 @@ def read(  # noqa: PLR0913 - what can be said about a file
     weight: str | None = None,
     kinds: Mapping[Hashable, Kind] | None = None,
     drop: str | Iterable[str] = (),
+    table: str | None = None,
     sep: str | None = None,
     na: str | Sequence[str] = (),
+    encoding: str | None = None,
+    header: bool = True,
+    skip: int = 0,
+    decimal: str | None = None,
     parts: Mapping[str, Sequence[str]] | None = None,
     extra: Strictness = "warn",
     absent: Strictness = "warn",
@@ -50,48 +55,85 @@ def read(  # noqa: PLR0913 - what can be said about a file
 ) -> Table:
     """The table in a file; `-` is standard input.
 
-    The suffix says what it holds: delimited text with a header (`.csv`, `.tsv`, `.txt`), JSON lines
-    (`.jsonl`, `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), or headerless integers (`.data`); text may
-    be gzipped. `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the
-    column that says how many rows each row stands for. `drop` names columns to leave out, `sep` the separator
-    of text where it is not found, and `na` more marks of missing cells. `parts` adds parts of dates as
-    columns, such as `{"when": ("month", "weekday")}`. The first columns are the pixels of images of `grid`
-    (height, width), row by row. The rest is as in `as_table`.
+    The suffix says what it holds: delimited text (`.csv`, `.tsv`, `.txt`), JSON (`.json`, or one record a
+    line: `.jsonl`, `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), workbooks (`.xlsx`, `.xls`, `.ods`),
+    databases of SQLite (`.sqlite`, `.db`) and DuckDB (`.duckdb`), or headerless integers (`.data`). Each may
+    be packed (`.gz`, `.bz2`, `.xz`, `.zst`, `.zip`). `table` names the sheet of a workbook, the table of a
+    database or the file in a .zip, if there are several; `clinic.xlsx::Sheet 2` does the same.
+
+    `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the column that
+    says how many rows each row stands for. `drop` names columns to leave out, `sep` the separator of text
+    where it is not found (a space stands for any run of blanks), `na` more marks of missing cells, and
+    `encoding` that of text which is no UTF-8. `header=False` says that the first line is a row; the columns
+    are then called x0, x1, ... or as in the schema. `skip` lines or rows stand above the header. `decimal` is
+    the decimal point of columns that could be read in two ways. `parts` adds parts of dates as columns, such
+    as `{"when": ("month", "weekday")}`. The first columns are the pixels of images of `grid` (height, width),
+    row by row. The rest is as in `as_table`.
 
     Raises:
         ValueError: if the file cannot be read as a table; the line or the column at fault is named.
     """
-    found = find_source(source)
+    found = find_source(source, table)
     known = read_schema(schema) if isinstance(schema, str | Path) else schema
+    if found.part is not None and found.suffix not in PARTED:
+        raise ValueError(f"{found}: a {found.suffix} file has no tables to choose '{found.part}' from")
     if found.suffix == DATA_SUFFIX:
         if weight is not None or kinds is not None or drop or parts:
             raise ValueError(f"{found}: the columns of a .data file have no names to choose by")
-        return _placed(_read_data(found.path, known, unseen), grid)
-    if found.suffix not in READERS:
-        suffixes = ", ".join([*READERS, DATA_SUFFIX])
-        packed = ": unpack it first, or pack it as .gz" if found.suffix in PACKED else ""
-        raise ValueError(f"'{found}' is no table this program reads{packed} (suffixes: {suffixes})")
-    marks = (na,) if isinstance(na, str) else tuple(na)
-    frame = READERS[found.suffix](found, Layout(sep, marks, _text_columns(known)))
-    if not frame.num_rows:
-        raise ValueError(f"{found}: the table has no rows")
+        return _placed(_read_data(found, known, unseen), grid)
+    dropped = [drop] if isinstance(drop, str) else list(drop)
+    layout = Layout(
+        sep=sep,
+        na=(na,) if isinstance(na, str) else tuple(na),
+        texts=_text_columns(known),
+        kept=frozenset(dropped)
+        | {str(n) for n, kind in (kinds or {}).items() if kind in STATES and not known},
+        only=None if known is None else frozenset(known.names) | {weight or ""},
+        encoding=encoding,
+        header=header,
+        names=() if known is None else known.names,
+        skip=skip,
+        decimal=decimal,
+    )
+    frame = read_frame(found, layout)
     try:
         for column, chosen in (parts or {}).items():
             frame = date_parts(frame, column, chosen)
-        dropped = [drop] if isinstance(drop, str) else list(drop)
-        table = as_table(
-            frame,
-            known,
-            weight,
-            kinds=kinds,
-            drop=dropped if known is not None else _checked(dropped, frame),
-            extra=extra,
-            absent=absent,
-            unseen=unseen,
+        return _placed(
+            as_table(
+                frame,
+                known,
+                weight,
+                kinds=kinds,
+                drop=dropped if known is not None else _checked(dropped, frame),
+                extra=extra,
+                absent=absent,
+                unseen=unseen,
+            ),
+            grid,
         )
-        return _placed(table, grid)
     except ValueError as fault:
         raise ValueError(f"{found}: {fault}") from None
+
+
+def read_frame(source: Source, layout: Layout) -> Any:
+    """The table of a source as an arrow table, whose columns have no kinds yet.
+
+    Raises:
+        ValueError: if no reader knows the suffix, or the file holds no rows.
+    """
+    if source.suffix not in READERS:
+        suffixes = ", ".join([*READERS, DATA_SUFFIX])
+        packed = ": unpack it first, or pack it as .gz or .zip" if source.suffix in UNKNOWN_PACKED else ""
+        raise ValueError(f"'{source}' is no table this program reads{packed} (suffixes: {suffixes})")
+    frame = READERS[source.suffix](source, layout)
+    if not frame.num_rows:
+        raise ValueError(f"{source}: the table has no rows")
+    if layout.na:
+        frame = without_marks(frame, layout.na)
+    if source.suffix not in TEXT:  # whose separator helps to understand numbers
+        frame = with_numerals(frame, layout, layout.decimal or find_decimal(frame, layout))
+    return frame
 
 
 def _placed(table: Table, grid: Sequence[int] | None) -> Table:
@@ -110,84 +152,57 @@ def _text_columns(schema: Schema | None) -> frozenset[str]:
     return frozenset(v.name for v in schema or () if v.has_text_states)
 
 
-def _read_data(path: Path, schema: Schema | None, unseen: Unseen) -> Table:
-    content = read_integers(path)
+def _read_data(source: Source, schema: Schema | None, unseen: Unseen) -> Table:
+    content = read_integers(source)
     if not len(content.values):
-        raise ValueError(f"{path}: the table has no rows")
+        raise ValueError(f"{source}: the table has no rows")
     if schema is None:
-        return _named(path, Table, plain_schema(path, content.values), content.values, content.weights)
+        plain = plain_schema(source, content.values)
+        return _named(source, Table, plain, content.values, content.weights)
     if content.values.shape[1] != len(schema):
         raise ValueError(
-            f"{path}: the file has {content.values.shape[1]} columns, the schema has {len(schema)}"
+            f"{source}: the file has {content.values.shape[1]} columns, the schema has {len(schema)}"
         )
     values = np.empty_like(content.values)
     for i, (column, variable) in enumerate(zip(content.values.T, schema, strict=True)):
-        cells = _named(path, integer_column, column, variable)
-        values[:, i] = _named(path, code_column, cells, variable, lenient=unseen == "missing")
+        cells = _named(source, integer_column, column, variable)
+        values[:, i] = _named(source, code_column, cells, variable, lenient=unseen == "missing")
     strange = np.isnan(values) & ~np.isnan(content.values)
-    return _named(path, Table, schema, values, content.weights, strange if strange.any() else None)
+    return _named(source, Table, schema, values, content.weights, strange if strange.any() else None)
 
 
-def _named(path: Path, make: Callable[..., T], *arguments: Any, **options: Any) -> T:
+def _named(source: Source, make: Callable[..., T], *arguments: Any, **options: Any) -> T:
     """What a function returns; the file is named in its complaint."""
     try:
         return make(*arguments, **options)
     except ValueError as fault:
-        raise ValueError(f"{path}: {fault}") from None
-
-
-def _read_text(source: Source, layout: Layout) -> Any:
-    return read_delimited(source, layout.texts, layout.sep, layout.na)
+        raise ValueError(f"{source}: {fault}") from None
 
 
 def _read_tabs(source: Source, layout: Layout) -> Any:
-    return read_delimited(source, layout.texts, layout.sep or "\t", layout.na)
+    return read_delimited(source, layout, "\t")
 
 
-def _read_parquet(source: Source, layout: Layout) -> Any:
-    from pyarrow import parquet
-
-    # `parquet.read_table` would import pandas, which takes longer than most files
-    return _guarded(source, lambda file: parquet.ParquetFile(file).read())
-
-
-def _read_arrow(source: Source, layout: Layout) -> Any:
-    from pyarrow import feather
-
-    return _guarded(source, feather.read_table)
-
-
-def _read_json_lines(source: Source, layout: Layout) -> Any:
-    from pyarrow import json
-
-    return _guarded(source, json.read_json)
-
-
-def _guarded(source: Source, reader: Callable[[Any], Any]) -> Any:
-    """What a reader of pyarrow makes of a file; its faults in one line."""
-    import pyarrow as pa
-
-    try:
-        frame = reader(source.open())
-        frame.validate(full=True)  # pyarrow trusts what a damaged file says of itself, and crashes
-        frame.column_names  # noqa: B018 - which are decoded here
-        return frame
-    except UnicodeDecodeError:
-        raise ValueError(f"{source}: a column's name is no text in UTF-8") from None
-    except (pa.ArrowException, OSError) as fault:
-        words = (str(fault).splitlines() or [type(fault).__name__])[0]
-        raise ValueError(f"{source}: {words}") from None
+def _read_database(source: Source, layout: Layout) -> Any:
+    return (read_duckdb if content_of(source.head()) is DUCKDB else read_sqlite)(source, layout)
 
 
 DATA_SUFFIX = ".data"
-PACKED = (".bz2", ".xz", ".zst", ".zip", ".7z", ".lz4", ".lzma", ".tar", ".tgz")
+STATES = ("categorical", "ordinal")  # kinds whose cells stay as they were typed
 READERS: dict[str, Callable[[Source, Layout], Any]] = {
-    ".csv": _read_text,
+    ".csv": read_delimited,
     ".tsv": _read_tabs,
-    ".txt": _read_text,
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
-    ".parquet": _read_parquet,
-    ".feather": _read_arrow,
-    ".arrow": _read_arrow,
+    ".txt": read_delimited,
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".parquet": read_parquet,
+    ".feather": read_arrow,
+    ".arrow": read_arrow,
+    **dict.fromkeys(WORKBOOK.suffixes, read_sheet),
+    **dict.fromkeys(SQLITE.suffixes, read_sqlite),
+    **dict.fromkeys(DUCKDB.suffixes, read_duckdb),
+    ".db": _read_database,
 }
+TEXT = (".csv", ".tsv", ".txt")
+PARTED = (*WORKBOOK.suffixes, *SQLITE.suffixes, *DUCKDB.suffixes)

@@ -1,100 +1,158 @@
-"""Where a table's bytes come from: a file, gzipped or not, or standard input."""
+"""Where a table's bytes come from: a file, perhaps packed, a part of one, or standard input.
 
-import gzip
+`file.zip::train.csv`, `file.xlsx::Sheet 1` and `file.db::patients` name a part of a file.
+"""
+
 import sys
-import zlib
-from dataclasses import dataclass
-from io import BytesIO, TextIOWrapper
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from tractable.data.content import check_suffix, guess_suffix
+from tractable.data.packing import ARCHIVE, COMPRESSED, member_bytes, members, unpack
+
 STANDARD_INPUT = "-"
+PART = "::"  # between a file and the part of it that is meant
+_HEAD = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file, or the content of standard input, which can be read only once and is kept."""
+    """The bytes of one table, and the suffix that says how to read them."""
 
-    path: Path
-    content: bytes | None = None
+    name: str  # as messages call it
+    suffix: str
+    path: Path | None = None  # the file that holds these very bytes
+    content: bytes | None = None  # the bytes, where no file holds them
+    part: str | None = None  # the sheet of a workbook, or the table of a database
 
     def __str__(self) -> str:
-        return "standard input" if self.content is not None else str(self.path)
-
-    @property
-    def suffix(self) -> str:
-        """The suffix that says how to read it, without that of compression; guessed for standard input."""
-        if self.content is not None:
-            return _guess(self.content)
-        return Path(self.path.stem).suffix.lower() if self.is_compressed else self.path.suffix.lower()
-
-    @property
-    def is_compressed(self) -> bool:
-        """Whether the file is gzipped."""
-        return self.content is None and self.path.suffix.lower() == ".gz"
+        return self.name
 
     def open(self) -> Any:
-        """Something that pyarrow reads from the beginning, decompressed."""
-        if self.content is not None:
-            return BytesIO(self.content)
-        return BytesIO(self.read()) if self.is_compressed else str(self.path)
+        """Something that pyarrow reads from the beginning."""
+        return str(self.path) if self.path is not None else BytesIO(self.content or b"")
 
     def read(self) -> bytes:
-        """All bytes, decompressed.
+        """All bytes."""
+        return self.path.read_bytes() if self.path is not None else self.content or b""
 
-        Raises:
-            ValueError: if the file is no whole gzip file.
-        """
-        raw = self.path.read_bytes() if self.content is None else self.content
-        try:
-            return gzip.decompress(raw) if self.is_compressed else raw
-        except (OSError, EOFError, zlib.error) as fault:
-            raise ValueError(f"{self}: {fault}") from None
-
-    def first_lines(self, count: int) -> list[str]:
-        """The first lines of text, without a byte-order mark; one that is cut off in the middle is left out.
-
-        Raises:
-            ValueError: if they are no text.
-        """
-        lines: list[str] = []
-        try:
-            with TextIOWrapper(self._stream(), encoding="utf-8-sig", newline="") as file:
-                for line in file:
-                    lines.append(line)
-                    if len(lines) == count:
-                        break
-        except UnicodeDecodeError as fault:
-            raise ValueError(
-                f"{self}: byte {fault.start:,} is no text in UTF-8: save the table as UTF-8"
-            ) from None
-        except (OSError, EOFError, zlib.error) as fault:
-            raise ValueError(f"{self}: {str(fault).splitlines()[0]}") from None
-        return lines
-
-    def _stream(self) -> Any:
-        if self.content is not None:
-            return BytesIO(self.content)
-        return gzip.open(self.path, "rb") if self.is_compressed else self.path.open("rb")
+    def head(self) -> bytes:
+        """The first bytes."""
+        if self.path is None:
+            return (self.content or b"")[:_HEAD]
+        with self.path.open("rb") as file:
+            return file.read(_HEAD)
 
 
-def find_source(path: str | Path) -> Source:
-    """The source of a path; `-` is standard input.
+def find_source(path: str | Path, part: str | None = None) -> Source:
+    """The source of a path, unpacked; `-` is standard input. `part` is what may stand behind `::`.
 
     Raises:
-        ValueError: if there is no such file.
+        ValueError: if there is no such file or no such part, or it is something else than its suffix says.
     """
-    if str(path) == STANDARD_INPUT:
-        return Source(Path(STANDARD_INPUT), sys.stdin.buffer.read())
-    if not Path(path).is_file():
-        raise ValueError(f"there is no file '{path}'")
-    return Source(Path(path))
+    place, parts = split_parts(path)
+    parts += [part] if part else []
+    if place == STANDARD_INPUT:
+        raw = sys.stdin.buffer.read()
+        source = Source("standard input", guess_suffix(raw), content=raw)
+    else:
+        if not Path(place).is_file():
+            folder = ", only a folder" if Path(place).is_dir() else ""
+            raise ValueError(f"there is no file '{place}'{folder}")
+        source = Source(place, Path(place).suffix.lower(), path=Path(place))
+    while source.suffix in COMPRESSED or source.suffix == ARCHIVE:
+        source = _member(source, parts) if source.suffix == ARCHIVE else _decompressed(source)
+    check_suffix(source.name, source.suffix, source.head(), source.read)
+    if len(parts) > 1:
+        raise ValueError(f"{source}: there is no part '{parts[1]}' in '{parts[0]}'")
+    return replace(source, part=parts[0] if parts else None)
 
 
-def _guess(content: bytes) -> str:
-    """The suffix that bytes would have as a file."""
-    if content.startswith(b"PAR1"):
-        return ".parquet"
-    if content.startswith(b"ARROW1"):
-        return ".feather"
-    return ".jsonl" if content.lstrip().startswith(b"{") else ".csv"
+def split_parts(path: str | Path) -> tuple[str, list[str]]:
+    """The file that a path names, and the parts of it behind `::`."""
+    text = str(path)
+    if Path(text).is_file():  # which may be called anything
+        return text, []
+    place, *parts = text.split(PART)
+    return place, parts
+
+
+def table_stem(path: str | Path) -> str:
+    """What to call things made of a table: its file without suffixes, with the part that is meant."""
+    place, parts = split_parts(path)
+    if place == STANDARD_INPUT:
+        place = "table"
+    name = Path(place).name
+    while Path(name).suffix.lower() in (*COMPRESSED, ARCHIVE):
+        name = Path(name).stem
+    words = [Path(name).stem, *(part.replace("/", "-").removesuffix(".csv") for part in parts)]
+    return "-".join(words)
+
+
+def _decompressed(source: Source) -> Source:
+    content = unpack(source.name, source.suffix, source.read())
+    inner = "" if source.path is None else Path(source.path.stem).suffix.lower()
+    if PART in source.name:  # a packed member of an archive
+        inner = Path(Path(source.name).stem).suffix.lower()
+    return Source(source.name, inner or guess_suffix(content), content=content)
+
+
+def _member(source: Source, parts: list[str]) -> Source:
+    """The only file in an archive, or the one that is named by the first part, which is taken away."""
+    raw = source.read()
+    names = members(source.name, raw)
+    if parts:
+        chosen = parts.pop(0)
+        if chosen not in names:
+            raise ValueError(f"{source}: there is no file '{chosen}' in it, only {_list(names)}")
+    elif len(names) != 1:
+        raise ValueError(f"{source}: {_choose('file', names, source)}")
+    else:
+        chosen = names[0]
+    name = f"{source}{PART}{chosen}"
+    return Source(name, Path(chosen).suffix.lower(), content=member_bytes(name, raw, chosen))
+
+
+def choose_part(source: Source, kind: str, names: list[str]) -> str:
+    """The part of a source that is asked for, or the only one there is.
+
+    Raises:
+        ValueError: naming the parts there are.
+    """
+    if source.part is None:
+        if len(names) == 1:
+            return names[0]
+        raise ValueError(f"{source}: {_choose(kind, names, source)}")
+    if source.part not in names:
+        raise ValueError(f"{source}: there is no {kind} '{source.part}' in it, only {_list(names)}")
+    return source.part
+
+
+def _choose(kind: str, names: list[str], source: Source) -> str:
+    if not names:
+        return f"there is no {kind} in it"
+    return (
+        f"there are {len(names)} {kind}s in it: name one, as in '{source}{PART}{names[0]}', of {_list(names)}"
+    )
+
+
+def _list(names: list[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:10]) or "nothing"
+    return shown + (", ..." if len(names) > 10 else "")
+
+
+@contextmanager
+def in_a_file(source: Source) -> Iterator[Path]:
+    """The file of a source for a block; one that is packed is written to a temporary file."""
+    if source.path is not None:
+        yield source.path
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table"
+        path.write_bytes(source.read())
+        yield path

@@ -4,12 +4,15 @@ import numpy as np
 
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn
 from tractable.data.dates import looks_like_date
+from tractable.data.numerals import read_numeral
 from tractable.data.schema import Variable
 
 MIN_ROWS = 20  # a smaller table is no ground for suspicion
 NEARLY_EMPTY = 0.95
 MANY_STATES = 100
 SOME_STATES = 20  # of text: fewer are a category, even if every row has another one
+FEW_WORDS = 3  # among numbers
+SENTINELS = {-9.0, *(sign * (10.0**digits - 1) for digits in range(2, 10) for sign in (1, -1))}
 
 
 def suspicion(variable: Variable, column: Column) -> str | None:
@@ -24,6 +27,9 @@ def suspicion(variable: Variable, column: Column) -> str | None:
         return f"column '{name}' is missing in {share:.1%} of the rows: {_drop(name, 'of no use')}"
     if isinstance(column, LabelColumn):
         return _label_suspicion(variable, column, seen)
+    mark = _sentinel(column) if column.time is None else None
+    if mark is not None:
+        return _mark(name, f"holds {mark:g} apart from all its other numbers", f"{mark:g}")
     if variable.is_categorical:
         return _constant(name) if variable.cardinality == 1 else None
     return _number_suspicion(variable, column)
@@ -41,6 +47,10 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
             f"column '{name}' seems to hold dates that cannot be read, such as {texts[0]!r}: write them as"
             " 2020-12-31, or they are states without an order"
         )
+    words = [text for text in texts if not any(map(str.isdigit, text))]
+    if 0 < len(words) <= FEW_WORDS and _are_numbers_but_for(words, column):
+        listed = ", ".join(map(repr, words))
+        return _mark(name, f"holds numbers and {listed}, so that all are states of text", words[0])
     if len(states) > SOME_STATES and all(map(_is_number, texts)) and len(texts) == len(states):
         return (
             f"column '{name}' holds numbers as text: if they are numbers, say so (kinds={{'{name}': 'real'}})"
@@ -49,6 +59,33 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
         return f"column '{name}' has another text in almost every row: {_drop(name, 'an id')}"
     if len(states) > MANY_STATES:
         return f"column '{name}' has {len(states):,} states: group them, or {_drop(name, 'an id')}"
+    return None
+
+
+def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
+    """Whether most cells, and all states but for some words, are numbers, perhaps with a unit."""
+    import pyarrow as pa
+
+    places = [i for i, state in enumerate(column.states) if state in words]
+    texts = [state for state in column.states if isinstance(state, str) and state not in words]
+    if (
+        len(column.states) < len(words) + FEW_WORDS
+        or np.isin(column.values[column.seen], places).mean() > 0.5
+    ):
+        return False
+    return not texts or read_numeral(pa.array(texts)) is not None
+
+
+def _sentinel(column: NumericColumn) -> float | None:
+    """A number of nines, in several cells, that lies apart from all others; None if there is none."""
+    values = column.values[column.seen]
+    for end in (values.min(), values.max()):
+        rest = values[values != end]
+        if float(end) not in SENTINELS or not rest.size or len(values) < rest.size + 2:
+            continue
+        is_far = np.abs(rest - end).min() > max(np.ptp(rest), abs(end) / 2)
+        if is_far or (end < 0 <= rest.min()):
+            return float(end)
     return None
 
 
@@ -77,3 +114,7 @@ def _constant(name: str) -> str:
 
 def _drop(name: str, what: str) -> str:
     return f"if it is {what}, leave it out (drop=['{name}'], --drop '{name}')"
+
+
+def _mark(name: str, what: str, mark: str) -> str:
+    return f"column '{name}' {what}: if it marks missing cells, say so (na=['{mark}'], --na {mark})"

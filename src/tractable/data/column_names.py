@@ -1,0 +1,95 @@
+"""The names of the columns of a file, and columns without a name."""
+
+import csv
+import re
+from itertools import pairwise
+from typing import Any
+
+from tractable.data.caution import caution
+from tractable.data.layout import Layout
+from tractable.data.separators import SEPARATORS, count_rows
+from tractable.data.text import SAMPLE_LINES, Text
+
+_UNNAMED = "\0"  # before the number of a column without a name
+
+
+def read_names(text: Text, sep: str, layout: Layout) -> list[str]:
+    """The column names, checked; a column without a name is called by its number behind `_UNNAMED`."""
+    try:
+        names = next(csv.reader(text.lines(), delimiter=sep), [])
+    except csv.Error as fault:
+        raise ValueError(f"{text.name}: the column names cannot be read: {fault}") from None
+    if not names:
+        raise ValueError(f"{text.name}: the first line holds no column names")
+    if not layout.header:
+        return layout.names_for(len(names))
+    if _lacks_a_name(text, sep, len(names)):
+        names = ["", *names]
+    if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
+        caution(
+            f"{text.name}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
+        )
+    check_names(text.name, names)
+    return [name or f"{_UNNAMED}{i + 1}" for i, name in enumerate(names)]
+
+
+def _lacks_a_name(text: Text, sep: str, columns: int) -> bool:
+    """Whether all lines have a cell more than the header, and these count the rows."""
+    lines = text.lines()
+    whole = lines[:-1] if len(lines) == SAMPLE_LINES else lines
+    try:
+        rows = [row for row in csv.reader(whole, delimiter=sep) if row]
+    except csv.Error:
+        return False
+    if len(rows) < 2 or any(len(row) != columns + 1 for row in rows[1:]):
+        return False
+    return count_rows([row[0] for row in rows[1:]])
+
+
+def check_names(file: str, names: list[str]) -> None:
+    """Refuse a name that two columns have, and warn of names that seem to be cells.
+
+    Raises:
+        ValueError: naming the column.
+    """
+    are_cells = _seem_to_be_cells(names)
+    for i, name in enumerate(names):
+        if name and name in names[:i]:
+            more = " (is it a file without a header? header=False, --no-header)" if are_cells else ""
+            raise ValueError(f"{file}: two columns are called '{name}'{more}")
+    if are_cells:
+        caution(
+            f"{file}: the columns are called {', '.join(names[:3])}{', ...' * (len(names) > 3)}: if these are"
+            " cells, the file has no header (header=False, --no-header)"
+        )
+
+
+def _seem_to_be_cells(names: list[str]) -> bool:
+    """Whether a name is a decimal number, or all are whole ones that do not count the columns."""
+    whole = [int(name) for name in names if name.isdecimal()]
+    if len(whole) == len(names):
+        return any(after != before + 1 for before, after in pairwise(whole))
+    return any(re.fullmatch(r"-?\d*\.\d+|-\d+", name) for name in names)
+
+
+def without_unnamed(text: Text, frame: Any) -> Any:
+    """The table without columns that have no name: empty ones, and row names before all others.
+
+    Raises:
+        ValueError: if such a column is of another kind.
+    """
+    for name in [name for name in frame.column_names if name.startswith(_UNNAMED)]:
+        column, number = frame.column(name), name[1:]
+        if column.null_count < len(column):
+            if number != "1" or not is_row_names(column):
+                raise ValueError(f"{text.name}: column {number} has no name")
+            caution(f"{text.name}: the first column has no name and other cells in each row: it is left out")
+        frame = frame.drop_columns([name])
+    return frame
+
+
+def is_row_names(column: Any) -> bool:
+    """Whether each cell is another one, as in the index of a data frame."""
+    import pyarrow.compute as pc
+
+    return not column.null_count and pc.count_distinct(column).as_py() == len(column)

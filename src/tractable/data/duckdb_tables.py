@@ -1,0 +1,45 @@
+"""Tables and views of DuckDB databases -> arrow tables, read by duckdb."""
+
+from typing import Any
+
+from tractable.data.layout import Layout
+from tractable.data.source import Source, choose_part, in_a_file
+
+_TABLES = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY table_schema, table_name"
+
+
+def read_duckdb(source: Source, layout: Layout) -> Any:
+    """The table of a database that is named, or its only one; `schema.table` if it is not in the main schema.
+
+    Raises:
+        ValueError: if there is no such table, or the database cannot be read.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise ValueError(
+            f"{source}: reading this database needs duckdb, which comes with the extra:"
+            " pip install 'tractable[duckdb]'"
+        ) from None
+    try:
+        with in_a_file(source) as path, duckdb.connect(str(path), read_only=True) as database:
+            places = {
+                name if schema == "main" else f"{schema}.{name}": (schema, name)
+                for schema, name in database.execute(_TABLES).fetchall()
+            }
+            chosen = places[choose_part(source, "table", list(places))]
+            quoted = ".".join(f'"{part}"' for part in (part.replace('"', '""') for part in chosen))
+            return _with_clocks_as_text(database.sql(f"SELECT * FROM {quoted}").to_arrow_table())
+    except (duckdb.Error, OSError) as fault:
+        words = (str(fault).splitlines() or [type(fault).__name__])[0]
+        raise ValueError(f"{source}: {words}") from None
+
+
+def _with_clocks_as_text(frame: Any) -> Any:
+    """The table with times of day as text, as they are in files of text."""
+    import pyarrow as pa
+
+    for i, field in enumerate(frame.schema):
+        if pa.types.is_time(field.type):
+            frame = frame.set_column(i, field.name, frame.column(i).cast(pa.string()))
+    return frame
