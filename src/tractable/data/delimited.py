@@ -11,7 +11,8 @@ from typing import Any
 
 from tractable.data.column_names import read_names, without_unnamed
 from tractable.data.layout import Layout
-from tractable.data.numerals import WEAK_MISSING, find_decimal, read_numeral, with_numerals
+from tractable.data.marks import WEAK_MISSING, text_array
+from tractable.data.numerals import find_decimal, read_numeral, with_numerals
 from tractable.data.separators import BLANK, check_separator, separator, with_single_blanks
 from tractable.data.source import Source
 from tractable.data.text import Text, read_text
@@ -45,7 +46,10 @@ def read_delimited(source: Source, layout: Layout, sep: str | None = None) -> An
     decimal = layout.decimal or find_decimal(frame, layout)
     if decimal == ",":
         frame = _with_pointed_texts(frame, lambda types: _parse(text, sep, layout, names, types), layout)
-    return with_numerals(frame, layout, decimal, sep)
+    try:
+        return with_numerals(frame, layout, decimal, sep)
+    except ValueError as fault:
+        raise ValueError(f"{source}: {fault}") from None
 
 
 def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], layout: Layout) -> Any:
@@ -54,10 +58,9 @@ def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], l
     if doubles:
         typed = parse(dict.fromkeys(doubles, "string"))
         for name in doubles:
-            texts = _without_weak_marks(typed.column(name), layout.na)
-            found = read_numeral(texts) if texts.type == "string" else None
+            found = read_numeral(typed.column(name))
             if found is not None and "," in found.readings:
-                frame = frame.set_column(frame.column_names.index(name), name, texts)
+                frame = frame.set_column(frame.column_names.index(name), name, typed.column(name))
     return frame
 
 
@@ -118,7 +121,7 @@ def _without_weak_marks(texts: Any, na: tuple[str, ...]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    marks = pa.array([*WEAK_MISSING, *na])
+    marks = text_array([*WEAK_MISSING, *na])
     distinct = pc.unique(texts).drop_null()
     marked = pc.is_in(distinct, marks)
     rest = distinct.filter(pc.invert(marked))

@@ -12,6 +12,7 @@ class Layout:
     texts: frozenset[str] = frozenset()  # columns that stay as they were typed
     kept: frozenset[str] = frozenset()  # columns of text that are not taken for numbers with a unit
     only: frozenset[str] | None = None  # the columns that are used, if that is known
+    numbers: frozenset[str] = frozenset()  # columns that a schema has as numbers
     encoding: str | None = None  # of text
     header: bool = True  # whether the first line holds the names of the columns
     names: tuple[str, ...] = ()  # of the columns of a file without a header, if it has as many

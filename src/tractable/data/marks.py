@@ -3,6 +3,19 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+WEAK_MISSING = ("-", "--", ".")  # missing in a column of numbers or dates, which may be categories elsewhere
+
+
+def text_array(texts: Iterable[str]) -> Any:
+    """An arrow array of texts, made without `pa.array`, which would import pandas."""
+    import pyarrow as pa
+
+    raw = [text.encode("utf-8", "replace") for text in texts]
+    ends = np.cumsum([0, *map(len, raw)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(raw), pa.py_buffer(ends), pa.py_buffer(b"".join(raw)))
+
 
 def without_marks(frame: Any, marks: Iterable[str]) -> Any:
     """The arrow table in which cells that are a mark are missing: a text, or a number as it is written.
@@ -13,7 +26,7 @@ def without_marks(frame: Any, marks: Iterable[str]) -> Any:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    texts = pa.array(marks, pa.string())
+    texts = text_array(marks)
     numbers = pa.array(_numbers(texts.to_pylist()), pa.float64())
     for i, field in enumerate(frame.schema):
         column, known = frame.column(i), None

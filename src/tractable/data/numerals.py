@@ -6,14 +6,12 @@ decided by the cells of the column, or else by other columns of the table; a col
 ways stays text. Each column that is read so, or could be, gets a line of warning.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tractable.data.caution import caution
 from tractable.data.layout import Layout
-
-WEAK_MISSING = ("-", "--", ".")  # missing in a column of numbers or dates, which may be categories elsewhere
+from tractable.data.marks import WEAK_MISSING, text_array
 
 _BLANKS = "\u00a0\u202f\u2009"  # that stand between thousands
 _MINUS = "\u2212"
@@ -66,11 +64,18 @@ class Numeral:
 
 
 def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | None = None) -> Any:
-    """The table with its columns of numerals as numbers. `decimal` is the decimal point of doubtful ones."""
+    """The table with its columns of numerals as numbers. `decimal` is the decimal point of doubtful ones.
+
+    Raises:
+        ValueError: if a column that is known to hold numbers has a unit, and a cell that is none.
+    """
     import pyarrow.compute as pc
 
-    for i, (name, found) in _numerals(frame, layout):
-        if found.is_plain and (decimal != "," or found.is_settled):
+    for i, name in _columns_of_text(frame, layout):
+        found = read_numeral(frame.column(i))
+        if found is None and name in layout.numbers:
+            _refuse_odd_cell(name, frame.column(i))
+        if found is None or (found.is_plain and (decimal != "," or found.is_settled)):
             continue
         point = _choose_point(found, decimal, sep)
         if point is None:
@@ -84,13 +89,21 @@ def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | No
 
 def find_decimal(frame: Any, layout: Layout) -> str | None:
     """The decimal point of the columns that have only one reading; None if they have none, or several."""
-    found = {
-        point
-        for _, (_, one) in _numerals(frame, layout)
-        if len(one.readings) == 1 and not one.is_plain
-        for point in one.readings
-    }
-    return found.pop() if len(found) == 1 else None
+    points = set()
+    for i, _ in _columns_of_text(frame, layout):
+        found = read_numeral(frame.column(i))
+        if found is not None and len(found.readings) == 1 and not found.is_plain:
+            points |= set(found.readings)
+    return points.pop() if len(points) == 1 else None
+
+
+def _columns_of_text(frame: Any, layout: Layout) -> list[tuple[int, str]]:
+    """The places and names of the columns that may be numerals."""
+    return [
+        (i, field.name)
+        for i, field in enumerate(frame.schema)
+        if str(field.type) in ("string", "large_string", "string_view") and layout.may_be_numbers(field.name)
+    ]
 
 
 def _choose_point(found: Numeral, decimal: str | None, sep: str | None) -> str | None:
@@ -105,21 +118,13 @@ def _choose_point(found: Numeral, decimal: str | None, sep: str | None) -> str |
     return "," if sep == ";" else None  # a separator that is used because commas are decimal points
 
 
-def _numerals(frame: Any, layout: Layout) -> Iterable[tuple[int, tuple[str, Numeral]]]:
-    for i, field in enumerate(frame.schema):
-        if str(field.type) in ("string", "large_string", "string_view") and layout.may_be_numbers(field.name):
-            found = read_numeral(frame.column(i))
-            if found is not None:
-                yield i, (field.name, found)
-
-
 def read_numeral(texts: Any) -> Numeral | None:
     """How a column of text can be read as numbers; None if it cannot."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     cells = pc.unique(texts).drop_null().cast(pa.string())
-    cells = cells.filter(pc.invert(pc.is_in(cells, pa.array(WEAK_MISSING))))
+    cells = cells.filter(pc.invert(pc.is_in(cells, text_array(WEAK_MISSING))))
     for some in (cells[:_FIRST], cells):
         parts = pc.extract_regex(some, _PATTERN)
         if not len(some) or parts.null_count:
@@ -138,6 +143,25 @@ def read_numeral(texts: Any) -> Numeral | None:
         return None
     marks = frozenset(mark for mark in ",. '" if pc.any(pc.match_substring(numbers, mark)).as_py())
     return Numeral(cells, before[0], after[0], readings, marks)
+
+
+def _refuse_odd_cell(name: str, texts: Any) -> None:
+    """Refuse the first cell that is no number in a column of numbers that have a unit.
+
+    Raises:
+        ValueError: naming its row.
+    """
+    import pyarrow.compute as pc
+
+    found = read_numeral(texts.filter(pc.match_substring_regex(texts, _PATTERN)))
+    if found is None or found.is_plain:
+        return
+    row = next(i for i, cell in enumerate(texts.to_pylist()) if cell is not None and not _is_numeral(cell))
+    raise ValueError(f"row {row}: column '{name}' holds numbers: {texts[row].as_py()!r} is none")
+
+
+def _is_numeral(cell: str) -> bool:
+    return cell in WEAK_MISSING or read_numeral(text_array([cell])) is not None
 
 
 def _are_units(before: str, after: str) -> bool:
@@ -175,14 +199,8 @@ def _signed(numbers: Any, *signs: Any) -> Any:
     import pyarrow.compute as pc
 
     for sign in signs:
-        numbers = pc.if_else(pc.is_in(sign, _minus()), pc.negate(numbers), numbers)
+        numbers = pc.if_else(pc.is_in(sign, text_array(["-", _MINUS])), pc.negate(numbers), numbers)
     return numbers
-
-
-def _minus() -> Any:
-    import pyarrow as pa
-
-    return pa.array(["-", _MINUS])
 
 
 def _tell_reading(name: str, found: Numeral, point: str, sep: str | None) -> None:

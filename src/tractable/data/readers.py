@@ -89,6 +89,8 @@ def read(  # noqa: PLR0913 - what can be said about a file
         kept=frozenset(dropped)
         | {str(n) for n, kind in (kinds or {}).items() if kind in STATES and not known},
         only=None if known is None else frozenset(known.names) | {weight or ""},
+        numbers=frozenset(v.name for v in known or () if v.is_numeric and not v.is_time)
+        | {str(name) for name, kind in (kinds or {}).items() if kind in NUMBERS},
         encoding=encoding,
         header=header,
         names=() if known is None else known.names,
@@ -131,9 +133,9 @@ def read_frame(source: Source, layout: Layout) -> Any:
         raise ValueError(f"{source}: the table has no rows")
     if layout.na:
         frame = without_marks(frame, layout.na)
-    if source.suffix not in TEXT:  # whose separator helps to understand numbers
-        frame = with_numerals(frame, layout, layout.decimal or find_decimal(frame, layout))
-    return frame
+    if source.suffix in TEXT:  # whose separator has helped to understand numbers
+        return frame
+    return _named(source, with_numerals, frame, layout, layout.decimal or find_decimal(frame, layout))
 
 
 def _placed(table: Table, grid: Sequence[int] | None) -> Table:
@@ -189,6 +191,7 @@ def _read_database(source: Source, layout: Layout) -> Any:
 
 DATA_SUFFIX = ".data"
 STATES = ("categorical", "ordinal")  # kinds whose cells stay as they were typed
+NUMBERS = ("real", "integer", "count")
 READERS: dict[str, Callable[[Source, Layout], Any]] = {
     ".csv": read_delimited,
     ".tsv": _read_tabs,

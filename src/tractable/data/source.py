@@ -136,9 +136,8 @@ def choose_part(source: Source, kind: str, names: list[str]) -> str:
 def _choose(kind: str, names: list[str], source: Source) -> str:
     if not names:
         return f"there is no {kind} in it"
-    return (
-        f"there are {len(names)} {kind}s in it: name one, as in '{source}{PART}{names[0]}', of {_list(names)}"
-    )
+    example = f"'{source}{PART}{names[0]}'"
+    return f"there are {len(names)} {kind}s in it ({_list(names)}): name one, as in {example}"
 
 
 def _list(names: list[str]) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn
 from tractable.data.dates import looks_like_date
+from tractable.data.marks import text_array
 from tractable.data.numerals import read_numeral
 from tractable.data.schema import Variable
 
@@ -64,8 +65,6 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
 
 def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
     """Whether most cells, and all states but for some words, are numbers, perhaps with a unit."""
-    import pyarrow as pa
-
     places = [i for i, state in enumerate(column.states) if state in words]
     texts = [state for state in column.states if isinstance(state, str) and state not in words]
     if (
@@ -73,7 +72,7 @@ def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
         or np.isin(column.values[column.seen], places).mean() > 0.5
     ):
         return False
-    return not texts or read_numeral(pa.array(texts)) is not None
+    return not texts or read_numeral(text_array(texts)) is not None
 
 
 def _sentinel(column: NumericColumn) -> float | None:
