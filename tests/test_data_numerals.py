@@ -184,17 +184,14 @@ def slow_reading(cell: str, point: str) -> float | None:
     return None
 
 
-@settings(max_examples=60)
+@settings(max_examples=300)
 @given(st.from_regex(r"-?[,.]?[0-9]([0-9,.' ]{0,7}[0-9])?", fullmatch=True))
 def test_numbers_are_read_as_the_definition_says(cell: str) -> None:
     expected = {point: number for point in ".," if (number := slow_reading(cell, point)) is not None}
     found = read_numeral(pa.array([cell]))
-    assert (
-        {} if found is None else {point: one[0].as_py() for point, one in found.readings.items()}
-    ) == expected
+    assert ({} if found is None else {point: one[0] for point, one in found.readings.items()}) == expected
 
 
-@settings(max_examples=30)
 @given(st.lists(st.integers(1, 10**8).map(lambda x: x / 100), min_size=1), st.sampled_from([".", ","]))
 def test_numbers_that_python_writes_are_read_back(numbers: list[float], point: str) -> None:
     other = "," if point == "." else "."
@@ -202,7 +199,7 @@ def test_numbers_that_python_writes_are_read_back(numbers: list[float], point: s
     cells = [f"{number:,.2f} kg".translate(swap) for number in numbers]
     found = read_numeral(pa.array(cells))
     assert found is not None
-    assert found.readings[point].to_pylist() == [float(f"{x:.2f}") for x in dict.fromkeys(numbers)]
+    assert found.readings[point] == [float(f"{x:.2f}") for x in dict.fromkeys(numbers)]
     assert list(found.readings) == [point]  # two decimals say which it is
 
 

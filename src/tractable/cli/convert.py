@@ -10,6 +10,7 @@ from tractable.cli.files import check_model_place, check_place, is_standard_outp
 from tractable.cli.output import answer, note
 from tractable.cli.output import count as tell_count
 from tractable.cli.progress import progress_bar
+from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
     from tractable.model import Circuit
@@ -87,6 +88,7 @@ def _read(source: Path, limit: int | None, seconds: float | None, quiet: bool) -
     return Circuit(document.graph, document.about)
 
 
+@reads_tables
 def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     model: options.Model,
     target: Annotated[
@@ -106,10 +108,11 @@ def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         typer.Option("--hide", help="The half of the images of --rows that is completed."),
     ] = "left",
     count: Annotated[int, typer.Option("--count", min=0, help="How many samples, or images of --rows.")] = 8,
-    grid: options.Grid = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Draw MODEL: node by node when it is small, the sizes of its layers when it is large.
 
@@ -124,11 +127,11 @@ def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     if target.suffix.lower() == IMAGES:
         check_place(target)
-        lines = draw_images(load(model), target, grid, Drawing(given, rows, hide, count, seed))
+        lines = draw_images(load(model), target, reading, Drawing(given, rows, hide, count, seed))
         facts = {"model": model, "output": target, "images": lines}
         _tell(facts, f"drew {tell_count(lines, 'image')} in {target}", as_json, quiet)
         return
-    if given is not None or rows is not None or grid is not None:
+    if given is not None or rows is not None or reading.grid is not None:
         raise ValueError(f"'{target}': answers are drawn as images, with the suffix {IMAGES}")
 
     if is_standard_output(target):

@@ -22,7 +22,7 @@ class Drawing:
     seed: int
 
 
-def draw_images(circuit: "Circuit", target: Path, grid: str | None, what: Drawing) -> int:
+def draw_images(circuit: "Circuit", target: Path, reading: Reading, what: Drawing) -> int:
     """Draw images of a model's answers; returns how many.
 
     Raises:
@@ -33,11 +33,11 @@ def draw_images(circuit: "Circuit", target: Path, grid: str | None, what: Drawin
 
     if what.given is not None and what.rows is not None:
         raise ValueError("--given and --rows do not go together: rows have their evidence, --hide says which")
-    graph = _with_grid(circuit.graph, grid)
+    graph = _with_grid(circuit.graph, reading.grid)
     if what.rows is None:
         lines = model_sheet(graph, as_evidence(what.given, graph.schema), what.count, what.seed)
     else:
-        table = Reading().rows_for(circuit, what.rows)
+        table = reading.rows_for(circuit, what.rows)
         some = table.take(slice(0, max(what.count, 1)))
         lines = completion_sheet(complete_images(graph, some.values, what.hide))
     save_sheet(target, lines)

@@ -25,7 +25,7 @@ def read_names(text: Text, sep: str, layout: Layout) -> list[str]:
         return layout.names_for(len(names))
     if _lacks_a_name(text, sep, len(names)):
         names = ["", *names]
-    if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
+    if len(names) == 1 and any(other in names[0] for other in (*SEPARATORS, "  ")):
         caution(
             f"{text.name}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
         )

@@ -36,6 +36,7 @@ _BEGINNINGS: tuple[tuple[bytes, Content], ...] = (
     (b"\x89PNG", Content("a picture", ())),
     (b"\x93NUMPY", Content("an array of numpy", ())),
 )
+_KNOWN = {s for c in (TEXT, WORKBOOK, PARQUET, ARROW, SQLITE, DUCKDB) for s in c.suffixes}
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _PAGES = (b"<!doctype html", b"<html")
 
@@ -59,6 +60,8 @@ def check_suffix(name: str, suffix: str, head: bytes, read: Callable[[], bytes])
     Raises:
         ValueError: saying what it is, and how it should be called.
     """
+    if suffix not in _KNOWN:  # which is told by its suffix
+        return
     content = content_of(read() if _needs_all(head, suffix) else head)
     if content is None:
         _check_text(name, suffix, head)

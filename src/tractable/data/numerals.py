@@ -6,7 +6,9 @@ decided by the cells of the column, or else by other columns of the table; a col
 ways stays text. Each column that is read so, or could be, gets a line of warning.
 """
 
+import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from tractable.data.caution import caution
@@ -16,15 +18,16 @@ from tractable.data.marks import WEAK_MISSING, text_array
 _BLANKS = "\u00a0\u202f\u2009"  # that stand between thousands
 _MINUS = "\u2212"
 _APOSTROPHE = "\u2019"
-_SPACE = rf"[\s{_BLANKS}]*"
-_LETTER = r"\p{L}" + "\u00b0"  # a unit begins with one
-_UNIT = rf"[{_LETTER}][{_LETTER}\d/%^." + "\u00b2\u00b3\u00b7" + r"]{0,15}"
-_PATTERN = (
-    rf"^{_SPACE}(?P<sign>[-+{_MINUS}]?){_SPACE}(?P<before>(?:[A-Z]{{0,3}}\p{{Sc}}|[A-Z]{{3}}|Rs\.?)?)"
-    rf"{_SPACE}(?P<inner>[-{_MINUS}]?)"
-    rf"(?P<number>[.,]?\d(?:[\d.,' {_APOSTROPHE}{_BLANKS}]*\d)?(?:[eE][-+]?\d+)?)"
-    rf"{_SPACE}(?P<after>(?:%|" + "\u2030" + rf"|\p{{Sc}}|{_UNIT})?){_SPACE}$"
+_USUAL = str.maketrans({_APOSTROPHE: "'", **dict.fromkeys(_BLANKS, " ")})
+_SIGNS = "$\u00a2-\u00a5\u20a0-\u20cf"  # of currencies
+_PATTERN = re.compile(
+    rf"\s*(?P<sign>[-+{_MINUS}]?)\s*(?P<before>(?:[A-Z]{{0,3}}[{_SIGNS}]|[A-Z]{{3}}|Rs\.?)?)"
+    rf"\s*(?P<inner>[-{_MINUS}]?)"
+    rf"(?P<number>[.,]?[0-9](?:[0-9.,' {_APOSTROPHE}{_BLANKS}]*[0-9])?(?:[eE][-+]?[0-9]+)?)"
+    rf"\s*(?P<after>(?:[%\u2030{_SIGNS}]|(?:\u00b0|[^\W\d_])[\w\u00b0\u00b2\u00b3\u00b7/%^.]{{0,15}})?)\s*",
 )
+_LONGEST = 60  # letters of a cell that is a number
+_FIRST = 50  # distinct cells that are looked at first
 _CURRENCIES = (
     "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN MYR NOK NZD PHP PLN RON RUB SEK SGD"
     " THB TRY UAH USD VND ZAR"
@@ -34,17 +37,16 @@ _NO_UNITS = (
     " st nd rd th am pm a.m. p.m. jan feb mar apr may jun jul aug sep sept oct nov dec january february march"
     " april june july august september october november december mon tue wed thu fri sat sun "
 )
-_FIRST = 100  # distinct cells that are looked at first
 
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
     """How the distinct cells of a column can be read as numbers."""
 
-    cells: Any  # the distinct cells, of text
+    cells: list[str]  # the distinct cells
     before: str  # a currency
     after: str  # a currency, a percent sign or a unit
-    readings: dict[str, Any]  # the numbers, by the decimal point that makes them so
+    readings: dict[str, list[float]]  # the numbers, by the decimal point that makes them so
     marks: frozenset[str]  # commas, points, blanks and apostrophes within the numbers
 
     @property
@@ -60,7 +62,7 @@ class Numeral:
     def is_settled(self) -> bool:
         """Whether the cells alone say which number each of them is."""
         found = list(self.readings.values())
-        return len(found) == 1 or found[0].equals(found[1])
+        return len(found) == 1 or found[0] == found[1]
 
 
 def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | None = None) -> Any:
@@ -69,6 +71,7 @@ def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | No
     Raises:
         ValueError: if a column that is known to hold numbers has a unit, and a cell that is none.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     for i, name in _columns_of_text(frame, layout):
@@ -82,8 +85,9 @@ def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | No
             _tell_doubt(name, found)
             continue
         _tell_reading(name, found, point, sep)
-        at = pc.index_in(frame.column(i), found.cells)
-        frame = frame.set_column(i, name, pc.take(found.readings[point], at))
+        at = pc.index_in(frame.column(i).cast(pa.string()), text_array(found.cells))
+        numbers = pc.take(pa.array(found.readings[point], pa.float64()), at)
+        frame = frame.set_column(i, name, numbers)
     return frame
 
 
@@ -119,30 +123,38 @@ def _choose_point(found: Numeral, decimal: str | None, sep: str | None) -> str |
 
 
 def read_numeral(texts: Any) -> Numeral | None:
-    """How a column of text can be read as numbers; None if it cannot."""
-    import pyarrow as pa
+    """How an arrow column of text can be read as numbers; None if it cannot."""
     import pyarrow.compute as pc
 
-    cells = pc.unique(texts).drop_null().cast(pa.string())
-    cells = cells.filter(pc.invert(pc.is_in(cells, text_array(WEAK_MISSING))))
-    for some in (cells[:_FIRST], cells):
-        parts = pc.extract_regex(some, _PATTERN)
-        if not len(some) or parts.null_count:
-            return None
-    fields = {name: parts.field(name) for name in ("sign", "before", "inner", "number", "after")}
-    before, after = (pc.unique(fields[name]).to_pylist() for name in ("before", "after"))
-    if len(before) > 1 or len(after) > 1 or not _are_units(before[0], after[0]):
+    distinct = pc.unique(texts)
+    if _matches(distinct[:_FIRST]) is None:
         return None
-    numbers = _with_usual_marks(fields["number"])
+    parts = _matches(distinct)
+    if not parts or not _are_units(parts[0]["before"], parts[0]["after"]):
+        return None
+    numbers = [match["number"].translate(_USUAL) for match in parts]
+    signs = [-1.0 if {match["sign"], match["inner"]} & {"-", _MINUS} else 1.0 for match in parts]
     readings = {}
     for point in (".", ","):
-        plain = _plain_numbers(numbers, point)
-        if plain is not None:
-            readings[point] = _signed(plain, fields["sign"], fields["inner"])
-    if not readings:
-        return None
-    marks = frozenset(mark for mark in ",. '" if pc.any(pc.match_substring(numbers, mark)).as_py())
-    return Numeral(cells, before[0], after[0], readings, marks)
+        sizes = _sizes(numbers, point)
+        if sizes is not None:
+            readings[point] = [sign * size + 0.0 for sign, size in zip(signs, sizes, strict=True)]
+    marks = frozenset(mark for mark in ",. '" if any(mark in number for number in numbers))
+    cells = [match.string for match in parts]
+    return Numeral(cells, parts[0]["before"], parts[0]["after"], readings, marks) if readings else None
+
+
+def _matches(cells: Any) -> list[re.Match[str]] | None:
+    """The parts of all cells but weak marks, if these are numbers and have the same around them."""
+    found: list[re.Match[str]] = []
+    for cell in cells.to_pylist():
+        if cell is None or cell in WEAK_MISSING:
+            continue
+        match = _PATTERN.fullmatch(cell) if len(cell) <= _LONGEST else None
+        if match is None or (found and match.group("before", "after") != found[0].group("before", "after")):
+            return None
+        found.append(match)
+    return found
 
 
 def _refuse_odd_cell(name: str, texts: Any) -> None:
@@ -151,17 +163,15 @@ def _refuse_odd_cell(name: str, texts: Any) -> None:
     Raises:
         ValueError: naming its row.
     """
-    import pyarrow.compute as pc
-
-    found = read_numeral(texts.filter(pc.match_substring_regex(texts, _PATTERN)))
-    if found is None or found.is_plain:
-        return
-    row = next(i for i, cell in enumerate(texts.to_pylist()) if cell is not None and not _is_numeral(cell))
-    raise ValueError(f"row {row}: column '{name}' holds numbers: {texts[row].as_py()!r} is none")
+    cells = texts.to_pylist()
+    odd = [i for i, cell in enumerate(cells) if cell is not None and not _is_numeral(cell)]
+    found = read_numeral(text_array(c for c in cells if c is not None and _is_numeral(c)))
+    if odd and found is not None and not found.is_plain:
+        raise ValueError(f"row {odd[0]}: column '{name}' holds numbers: {cells[odd[0]]!r} is none")
 
 
 def _is_numeral(cell: str) -> bool:
-    return cell in WEAK_MISSING or read_numeral(text_array([cell])) is not None
+    return cell in WEAK_MISSING or _PATTERN.fullmatch(cell[: _LONGEST + 1]) is not None
 
 
 def _are_units(before: str, after: str) -> bool:
@@ -173,34 +183,19 @@ def _are_units(before: str, after: str) -> bool:
     return after.lower() not in _NO_UNITS.split()
 
 
-def _with_usual_marks(numbers: Any) -> Any:
-    """Numbers with ordinary blanks and apostrophes."""
-    import pyarrow.compute as pc
-
-    return pc.replace_substring_regex(pc.replace_substring(numbers, _APOSTROPHE, "'"), f"[{_BLANKS}]", " ")
-
-
-def _plain_numbers(numbers: Any, point: str) -> Any | None:
-    """The numbers as doubles if `point` is the decimal point and one other mark separates thousands."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _sizes(numbers: list[str], point: str) -> list[float] | None:
+    """The numbers without signs if `point` is the decimal point and one other mark separates thousands."""
     for mark in ("," if point == "." else ".", " ", "'"):
-        whole = rf"(?:0|[1-9]\d*|[1-9]\d{{0,2}}(?:[{mark}]\d{{3}})+)"
-        form = rf"^(?:{whole}?[{point}]\d+|{whole})(?:[eE][-+]?\d+)?$"
-        if pc.all(pc.match_substring_regex(numbers, form)).as_py():
-            return pc.replace_substring(pc.replace_substring(numbers, mark, ""), point, ".").cast(
-                pa.float64()
-            )
+        form = _form(point, mark)
+        if all(map(form.fullmatch, numbers)):
+            return [float(number.replace(mark, "").replace(point, ".")) for number in numbers]
     return None
 
 
-def _signed(numbers: Any, *signs: Any) -> Any:
-    import pyarrow.compute as pc
-
-    for sign in signs:
-        numbers = pc.if_else(pc.is_in(sign, text_array(["-", _MINUS])), pc.negate(numbers), numbers)
-    return numbers
+@cache
+def _form(point: str, mark: str) -> re.Pattern[str]:
+    whole = rf"(?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:[{mark}][0-9]{{3}})+)"
+    return re.compile(rf"(?:{whole}?[{point}][0-9]+|{whole})(?:[eE][-+]?[0-9]+)?")
 
 
 def _tell_reading(name: str, found: Numeral, point: str, sep: str | None) -> None:
@@ -208,7 +203,7 @@ def _tell_reading(name: str, found: Numeral, point: str, sep: str | None) -> Non
     has_unit = bool(found.before or found.after)
     if sep not in (None, ",") and not has_unit and not found.is_grouped(point):
         return
-    example, number = found.cells[0].as_py(), found.readings[point][0].as_py()
+    example, number = found.cells[0], found.readings[point][0]
     caution(
         f"column '{name}' is read as numbers: {example!r} is {number:.15g}; if it is text, say so"
         f" (kinds={{'{name}': 'categorical'}}, --kinds {name}=categorical)"
@@ -218,8 +213,8 @@ def _tell_reading(name: str, found: Numeral, point: str, sep: str | None) -> Non
 def _tell_doubt(name: str, found: Numeral) -> None:
     first, second = found.readings["."], found.readings[","]
     row = next(i for i in range(len(first)) if first[i] != second[i])
-    values = " or ".join(f"{one[row].as_py():.15g}" for one in (first, second))
+    values = " or ".join(f"{one[row]:.15g}" for one in (first, second))
     caution(
-        f"column '{name}' stays text: {found.cells[row].as_py()!r} is {values}; say which character is the"
+        f"column '{name}' stays text: {found.cells[row]!r} is {values}; say which character is the"
         " decimal point (decimal='.', --decimal .)"
     )

@@ -76,7 +76,9 @@ def read(  # noqa: PLR0913 - what can be said about a file
     found = find_source(source, table)
     known = read_schema(schema) if isinstance(schema, str | Path) else schema
     if found.part is not None and found.suffix not in PARTED:
-        raise ValueError(f"{found}: a {found.suffix} file has no tables to choose '{found.part}' from")
+        raise ValueError(
+            f"{found}: a {found.suffix} file has no tables to choose '{found.part}' from (FILE::NAME)"
+        )
     if found.suffix == DATA_SUFFIX:
         if weight is not None or kinds is not None or drop or parts:
             raise ValueError(f"{found}: the columns of a .data file have no names to choose by")

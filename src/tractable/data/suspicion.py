@@ -4,8 +4,6 @@ import numpy as np
 
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn
 from tractable.data.dates import looks_like_date
-from tractable.data.marks import text_array
-from tractable.data.numerals import read_numeral
 from tractable.data.schema import Variable
 
 MIN_ROWS = 20  # a smaller table is no ground for suspicion
@@ -65,6 +63,9 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
 
 def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
     """Whether most cells, and all states but for some words, are numbers, perhaps with a unit."""
+    from tractable.data.marks import text_array
+    from tractable.data.numerals import read_numeral
+
     places = [i for i, state in enumerate(column.states) if state in words]
     texts = [state for state in column.states if isinstance(state, str) and state not in words]
     if (
