@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.cases import Case
+from fuzz.table_files import TABLE_FILES
 from tractable import queries
 from tractable.benchmark import append_result, read_results
 from tractable.benchmark.runs import Measured, Run
@@ -301,6 +302,7 @@ MAKERS: dict[str, tuple[Callable[[Path], object], Reader]] = {
     "table.data.gz": (_write_packed(DATA), check_table_file),
     "table.parquet": (_write_arrow, check_table_file),
     "table.feather": (_write_arrow, check_table_file),
+    **{name: (make, check_table_file) for name, make in TABLE_FILES.items()},
     "schema.json": (_text(SCHEMA), read_schema),
     "study.db": (_write_study, _check_study),
     "model.tract.checkpoint": (
