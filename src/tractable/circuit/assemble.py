@@ -1,6 +1,7 @@
 """A graph from loose parts: edges in any order, leaves in several blocks, nodes that nothing leads to."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +135,4 @@ def _kept_in_order(blocks: Sequence[Block], number: Ints) -> tuple[Ints, Ints]:
 def renumbered_features(features: FeatureTable, number: Ints) -> FeatureTable:
     """The features under new node numbers; one whose leaf is gone from the circuit keeps the number -1."""
     node = np.where(features.node < 0, -1, number[features.node])
-    return FeatureTable(
-        node, features.log_weight, features.start, features.column, features.state, features.equals
-    )
+    return replace(features, node=node)

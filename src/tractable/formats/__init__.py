@@ -9,9 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
+from tractable.circuit.check import check_graph
+from tractable.formats.atomic import replacing
 from tractable.formats.document import Document
 from tractable.formats.late import late
+from tractable.formats.places import require_replaceable
+from tractable.formats.same import reading_back, require_same_answers, require_same_circuit
+
+Compare: TypeAlias = Callable[[Document, Callable[[Path], Document], Path], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +28,31 @@ class Format:
     title: str
     read: Callable[[Path], Document] | None = None
     write: Callable[[Document, Path], None] | None = None
+    compare: Compare = require_same_answers  # what is read from a new file with what was written
+    check_place: Callable[[Path], None] = require_replaceable  # refuses what stands there and must stay
 
 
 _read_network, _write_network = late("network_files", "read_network"), late("network_files", "write_network")
+_compare_network = late("network_files", "require_same_network")
 
 FORMATS: dict[str, Format] = {
-    ".tract": Format("the package's own", late("tract", "read_tract"), late("tract", "write_tract")),
-    ".json": Format("readable text", late("readable", "read_json"), late("readable", "write_json")),
+    ".tract": Format(
+        "the package's own", late("tract", "read_tract"), late("tract", "write_tract"), require_same_circuit
+    ),
+    ".json": Format(
+        "readable text", late("readable", "read_json"), late("readable", "write_json"), require_same_circuit
+    ),
     ".ac": Format("Libra's arithmetic circuits", late("ac", "read_ac"), late("ac_writing", "write_ac")),
-    ".spn": Format("Libra's sum-product networks", late("spn", "read_spn"), late("spn_writing", "write_spn")),
+    ".spn": Format(
+        "Libra's sum-product networks",
+        late("spn", "read_spn"),
+        late("spn_writing", "write_spn"),
+        check_place=late("spn_writing", "require_own_folder"),
+    ),
     ".bif": Format("Bayesian networks, Interchange Format", read=_read_network),
-    ".uai": Format("networks of the UAI competitions", _read_network, _write_network),
+    ".uai": Format("networks of the UAI competitions", _read_network, _write_network, _compare_network),
     ".bn": Format("Libra's Bayesian networks", read=_read_network),
-    ".mn": Format("Libra's Markov networks", _read_network, _write_network),
+    ".mn": Format("Libra's Markov networks", _read_network, _write_network, _compare_network),
     ".dot": Format("Graphviz", write=late("dot", "write_dot")),
     ".svg": Format("a picture", write=late("svg", "write_svg")),
 }
@@ -60,13 +79,16 @@ def read_circuit(path: str | PathLike[str]) -> Document:
 def write_circuit(document: Document, path: str | PathLike[str]) -> None:
     """Save a circuit; a file that is already there stays as it was until the new one is whole.
 
+    The new file is read and compared with the circuit before it takes its place, unless it is a picture.
+
     Raises:
-        ValueError: if the format cannot hold this circuit.
+        ValueError: if the format cannot hold this circuit, or the new file does not.
         OSError: if the file cannot be written.
     """
     where = Path(path)
     with _name_file_in_errors(where):
-        write = _format(where).write
+        format = _format(where)
+        write = format.write
         if write is None:
             raise ValueError(
                 f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
@@ -80,7 +102,12 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
             b.family.reads_row for b in document.graph.leaves
         ):
             raise ValueError(f"a {where.suffix} file holds no neural networks: save the circuit as .tract")
-        write(document, where)
+        check_graph(document.graph)  # learning changes parameters without it
+        with replacing(where, format.check_place) as place:
+            write(document, place)
+            if format.read is not None:
+                with reading_back():
+                    format.compare(document, format.read, place)
 
 
 @contextmanager

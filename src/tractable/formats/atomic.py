@@ -3,7 +3,7 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -44,6 +44,32 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
+def replacing(path: Path, check_place: Callable[[Path], None] = require_replaceable) -> Iterator[Path]:
+    """A name beside `path` for a new file or folder, which takes its place when the block ends well.
+
+    The name has the same suffix. What was made under it vanishes when the block does not end well.
+
+    Raises:
+        FileExistsError: if something stands there that must not be replaced.
+    """
+    check_place(path)
+    target = Path(os.path.realpath(path))
+    beside = _name_beside(target, path.suffix)
+    with name_file_in_errors(path):
+        try:
+            yield beside
+            if beside.is_dir():
+                _require_folder(path)
+                _swap(beside, target)
+            else:
+                os.replace(beside, target)
+        except BaseException:
+            _remove(beside)
+            raise
+    _settle(target.parent)
+
+
+@contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill; it takes the place of `path` when the block ends well and vanishes when it does not.
 
@@ -52,9 +78,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     Raises:
         FileExistsError: if a file stands there.
     """
+    _require_folder(path)
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_dir():
-        raise FileExistsError(f"{path} is a file, not a folder")
     beside = _name_beside(target)
     with name_file_in_errors(path):
         os.mkdir(beside)
@@ -65,6 +90,18 @@ def new_folder(path: Path) -> Iterator[Path]:
             shutil.rmtree(beside, ignore_errors=True)
             raise
     _settle(target.parent)
+
+
+def _require_folder(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} is a file, not a folder")
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if there is one."""
+    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def _swap(new: Path, target: Path) -> None:
@@ -85,8 +122,9 @@ def _swap(new: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _name_beside(target: Path) -> Path:
-    return target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
+def _name_beside(target: Path, suffix: str = "") -> Path:
+    """A hidden name that nothing has; names may have 255 bytes, and a letter takes up to four of them."""
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part{suffix}")
 
 
 def _settle(folder: Path) -> None:

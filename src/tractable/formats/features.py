@@ -1,28 +1,44 @@
 """Feature tables from lines of files, and whether they belong to the circuit beside them."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from tractable.arrays import Bools, Ints
 from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
+from tractable.data.schema import Schema
 
-Condition: TypeAlias = tuple[int, int, bool]  # column, state, whether they must be equal
-FeatureLine: TypeAlias = tuple[int, float, list[Condition]]  # node, log weight, conditions
+Asked: TypeAlias = int | tuple[float, float]  # a state, or an interval of a numeric column
+Condition: TypeAlias = tuple[int, Asked, bool]  # column, what is asked, whether it must hold or must not
+FeatureLine: TypeAlias = tuple[int, float, Sequence[Condition]]  # node, log weight, conditions
 
 
-def feature_table(rows: list[FeatureLine]) -> FeatureTable:
+def feature_table(rows: Sequence[FeatureLine]) -> FeatureTable:
     """The features of all rows."""
     conditions = [condition for _, _, row in rows for condition in row]
+    ends = [asked if isinstance(asked, tuple) else (0.0, 0.0) for _, asked, _ in conditions]
     return FeatureTable(
         np.array([node for node, _, _ in rows], dtype=np.int64),
         np.array([log_weight for _, log_weight, _ in rows], dtype=np.float64),
         np.concatenate([[0], np.cumsum([len(row) for _, _, row in rows])]).astype(np.int64),
         np.array([column for column, _, _ in conditions], dtype=np.int64),
-        np.array([state for _, state, _ in conditions], dtype=np.int64),
+        np.array([-1 if isinstance(asked, tuple) else asked for _, asked, _ in conditions], dtype=np.int64),
         np.array([equals for _, _, equals in conditions], dtype=np.bool_),
+        np.array(ends) if any(isinstance(asked, tuple) for _, asked, _ in conditions) else None,
     )
+
+
+def known_features(features: FeatureTable | None, schema: Schema) -> FeatureTable | None:
+    """The table of a file, or None if it names intervals by numbers, as files of older versions do.
+
+    Where such an interval lies is not said, and the circuit beside the table does without it.
+    """
+    if features is None or features.ends is not None:
+        return features
+    return None if (_over_numbers(features, schema) & (features.state >= 0)).any() else features
 
 
 def check_features(features: FeatureTable, graph: Graph) -> None:
@@ -38,8 +54,7 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
         raise ValueError(
             f"feature {number} is carried by node {int(features.node[number])}, which is no constant"
         )
-    known = (features.column >= 0) & (features.column < len(graph.schema)) & (features.state >= 0)
-    known[known] &= features.state[known] < graph.schema.cardinalities[features.column[known]]
+    known = _known_conditions(features, graph.schema)
     if not known.all():
         wrong = int(np.argmin(known))
         number = int(np.searchsorted(features.start, wrong, side="right")) - 1
@@ -49,3 +64,23 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
     for place in np.flatnonzero(is_too_large(features.log_weight)).tolist():
         weight = features.log_weight[place]
         raise ValueError(f"the log weight of feature {place} is {explain_too_large(weight)}")
+
+
+def _known_conditions(features: FeatureTable, schema: Schema) -> Bools:
+    """Which conditions ask for a state that their column has, or for an interval of numbers."""
+    numeric = _over_numbers(features, schema)
+    known: Bools = (features.column >= 0) & (features.column < len(schema))
+    states: Ints = np.append(schema.cardinalities, 0)[np.where(known, features.column, -1)]
+    known &= np.where(numeric, features.state == -1, (features.state >= 0) & (features.state < states))
+    if features.ends is None:
+        return known & ~numeric
+    low, high = features.ends.T
+    return known & np.where(numeric, np.isfinite(features.ends).all(axis=1) & (low < high), True)
+
+
+def _over_numbers(features: FeatureTable, schema: Schema) -> Bools:
+    """Which conditions are on numeric columns; a column that there is not is none."""
+    numeric = np.array([*(variable.is_numeric for variable in schema), False])
+    inside = (features.column >= 0) & (features.column < len(schema))
+    answer: Bools = numeric[np.where(inside, features.column, -1)]
+    return answer

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from tractable.formats.atomic import write_bytes
+from tractable.formats.atomic import replacing, write_bytes
 from tractable.formats.header import VERSION, Header, package_version, plain_schema, read_header, to_json
+from tractable.formats.same import differs, reading_back, require_same_arrays, require_same_schema
 from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
 from tractable.generalised.graph import GeneralisedGraph
 
@@ -37,7 +38,22 @@ def write_generalised(graph: GeneralisedGraph, about: dict[str, Any], path: Path
         }
     )
     metadata = {"circuit": header, "digest": digest(header, tensors)}
-    write_bytes(path, in_order(save(tensors, metadata=metadata), metadata))
+    try:
+        with replacing(path) as place:
+            write_bytes(place, in_order(save(tensors, metadata=metadata), metadata))
+            with reading_back():
+                _compare(graph, about, place)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _compare(graph: GeneralisedGraph, about: dict[str, Any], path: Path) -> None:
+    """Refuse a file that does not hold a circuit and what is known about it."""
+    back, facts = _read(path)
+    require_same_schema(graph.schema, back.schema)
+    require_same_arrays(graph, back, tuple(_ARRAYS))
+    if to_json(about) != to_json(facts):
+        raise ValueError(differs("about"))
 
 
 def read_generalised(path: Path) -> tuple[GeneralisedGraph, dict[str, Any]]:
@@ -48,13 +64,17 @@ def read_generalised(path: Path) -> tuple[GeneralisedGraph, dict[str, Any]]:
     """
     _check_suffix(path)
     try:
-        tensors, metadata = open_tensors(path)
-        header = read_header(metadata.get("circuit", "{}"), FORMAT)
-        graph = _graph(header, tensors)
-        if metadata.get("digest") != digest(metadata["circuit"], tensors):
-            raise ValueError("the file is damaged: its contents do not match its checksum")
+        return _read(path)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _read(path: Path) -> tuple[GeneralisedGraph, dict[str, Any]]:
+    tensors, metadata = open_tensors(path)
+    header = read_header(metadata.get("circuit", "{}"), FORMAT)
+    graph = _graph(header, tensors)
+    if metadata.get("digest") != digest(metadata["circuit"], tensors):
+        raise ValueError("the file is damaged: its contents do not match its checksum")
     return graph, header.about
 
 

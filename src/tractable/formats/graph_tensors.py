@@ -9,6 +9,7 @@ from tractable.arrays import AnyArray
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
+from tractable.formats.features import known_features
 from tractable.formats.sealed import Tensors, below
 from tractable.leaves import FAMILIES, Family
 from tractable.leaves.multivariate import JOINT_FAMILIES
@@ -33,6 +34,7 @@ _FEATURES = {
     "state": np.int64,
     "equals": np.bool_,
 }
+_ENDS = "feature.ends"  # of the intervals of features of numeric columns, where there are any
 
 
 class Blocks(NamedTuple):
@@ -106,7 +108,8 @@ def graph_from_tensors(
     leaves = tuple(_block(tensors, number, family, outputs) for number, family in enumerate(blocks.families))
     joints = tuple(_joint(tensors, number, family) for number, family in enumerate(blocks.together))
     gated = tuple(_gates(tensors, number) for number in range(blocks.gates))
-    return Graph(schema, kind, start, child, log_weight, leaves, _features(tensors), joints, gated)
+    features = known_features(_features(tensors), schema)
+    return Graph(schema, kind, start, child, log_weight, leaves, features, joints, gated)
 
 
 def _read_members(tensors: Tensors, schema: Schema, plain: Sequence[Any]) -> Graph:
@@ -152,6 +155,8 @@ def _tensors(graph: Graph) -> Tensors:
         tensors |= dict(zip(names, gate.arrays, strict=True))
     if graph.features is not None:
         tensors |= {f"feature.{name}": getattr(graph.features, name) for name in _FEATURES}
+        if graph.features.ends is not None:
+            tensors[_ENDS] = graph.features.ends
     return tensors
 
 
@@ -194,7 +199,7 @@ def _check_names(tensors: Tensors, blocks: Blocks) -> None:
     wanted |= {f"gate.{i}.{name}" for i in range(blocks.gates) for name in _GATE}
     features = {f"feature.{name}" for name in _FEATURES}
     if not features.isdisjoint(tensors):
-        wanted |= features
+        wanted |= features | ({_ENDS} & set(tensors))
     _compare_names(tensors, wanted)
 
 
@@ -208,10 +213,14 @@ def _tensor(tensors: Tensors, name: str, dtype: Any, dimensions: int | None = No
     if array.dtype != dtype:
         raise ValueError(f"the array '{name}' holds {array.dtype}, not {np.dtype(dtype)}")
     if dimensions is None:
-        dimensions = 3 if name.endswith(".weights") else 2 if name.endswith((".params", ".columns")) else 1
+        dimensions = _dimensions(name)
     if array.ndim != dimensions:
         raise ValueError(f"the array '{name}' has {array.ndim} dimensions, not {dimensions}")
     return array
+
+
+def _dimensions(name: str) -> int:
+    return 3 if name.endswith(".weights") else 2 if name.endswith((".params", ".columns", ".ends")) else 1
 
 
 def _block(tensors: Tensors, number: int, family: object, outputs: Iterator[NetworkOutput]) -> LeafBlock:
@@ -241,8 +250,12 @@ def _gates(tensors: Tensors, number: int) -> GateBlock:
 def _features(tensors: Tensors) -> FeatureTable | None:
     if "feature.node" not in tensors:
         return None
-    table = FeatureTable(*(_tensor(tensors, f"feature.{n}", dtype) for n, dtype in _FEATURES.items()))
+    ends = _tensor(tensors, _ENDS, np.float64) if _ENDS in tensors else None
+    arrays = {n: _tensor(tensors, f"feature.{n}", dtype) for n, dtype in _FEATURES.items()}
+    table = FeatureTable(**arrays, ends=ends)
     conditions = table.column.size
+    if ends is not None and ends.shape != (conditions, 2):
+        raise ValueError(f"the array '{_ENDS}' has the shape {ends.shape}, not {(conditions, 2)}")
     sizes = {
         "log_weight": table.node.size,
         "start": table.node.size + 1,

@@ -5,7 +5,7 @@ over all of its columns, if that is not too large. Names of columns and states, 
 from, stand in a comment behind the network of a `.mn` file; a `.uai` file has no room for them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -19,9 +19,10 @@ from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, discrete_schema
-from tractable.formats.atomic import write_text
+from tractable.formats.atomic import replacing, write_text
 from tractable.formats.document import Document
 from tractable.formats.header import from_json, plain_schema, schema_from_plain, to_json
+from tractable.formats.same import differs, probe_rows, reading_back, require_close, require_same_schema
 from tractable.networks import (
     DEFAULT_LIMIT,
     READERS,
@@ -31,6 +32,7 @@ from tractable.networks import (
     TableFactor,
     TooLargeError,
     compile_network,
+    log_prob_of_rows,
 )
 from tractable.progress import Watch
 
@@ -90,8 +92,38 @@ def write_network_document(document: NetworkDocument, path: str | PathLike[str])
     if suffix not in MARKOV_SUFFIXES:
         raise ValueError(f"{where}: a Markov network is written as {' or '.join(MARKOV_SUFFIXES)}")
     with _name_file(where):
-        text = WRITERS[suffix](document.network)
-    write_text(where, text + _comment(document) if suffix == ".mn" else text)
+        text = WRITERS[suffix](document.network) + (_comment(document) if suffix == ".mn" else "")
+        with replacing(where) as place:
+            write_text(place, text)
+            with reading_back():
+                _compare(document, place)
+
+
+def require_same_network(document: Document, read: Callable[[Path], Document], path: Path) -> None:
+    """Refuse a file that does not hold the network of a circuit; it is read as it is, not compiled.
+
+    Raises:
+        ValueError: naming what differs.
+    """
+    _compare(NetworkDocument(markov_network(document.graph)), path)
+
+
+def _compare(document: NetworkDocument, path: Path) -> None:
+    """Refuse a file that does not hold a network.
+
+    A .mn file keeps its factors, names and facts; a .uai file its values, but for their names.
+    """
+    back = _read(path)
+    if document.network.schema.cardinalities.tolist() != back.network.schema.cardinalities.tolist():
+        raise ValueError(differs("the number of states of a column"))
+    rows = probe_rows(document.network.schema, (0.0,))
+    require_close(*(log_prob_of_rows(each.network, rows) for each in (document, back)))
+    if path.suffix.lower() == ".mn":
+        require_same_schema(document.network.schema, back.network.schema)
+        if to_json(document.about) != to_json(back.about):
+            raise ValueError(differs("about"))
+        if len(document.network.factors) != len(back.network.factors):
+            raise ValueError(differs("the number of factors"))
 
 
 def read_network(path: Path) -> Document:

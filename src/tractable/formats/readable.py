@@ -18,7 +18,7 @@ from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
-from tractable.formats.features import Condition, FeatureLine, feature_table
+from tractable.formats.features import Condition, FeatureLine, feature_table, known_features
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.formats.readable_gates import gate_leaves, read_gates, regression_lines
 from tractable.leaves import FAMILIES
@@ -104,11 +104,17 @@ def _node_lines(graph: Graph) -> Iterator[str]:
 def _feature_lines(features: FeatureTable, schema: Schema) -> Iterator[str]:
     for i in range(len(features)):
         conditions = [
-            [schema[int(features.column[c])].name, int(features.state[c]), bool(features.equals[c])]
+            [schema[int(features.column[c])].name, _asked(features, c), bool(features.equals[c])]
             for c in range(features.start[i], features.start[i + 1])
         ]
         weight = _number(float(features.log_weight[i]))
         yield f'{{"node": {features.node[i]}, "log_weight": {weight}, "conditions": {to_json(conditions)}}}'
+
+
+def _asked(features: FeatureTable, condition: int) -> int | list[float]:
+    """A state, or the ends of an interval of a numeric column."""
+    state = int(features.state[condition])
+    return state if state >= 0 or features.ends is None else features.ends[condition].tolist()
 
 
 def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None, regressions: object) -> Graph:
@@ -205,10 +211,11 @@ def _block(family: str, lines: list[Leaf]) -> LeafBlock:
     )
 
 
-def _feature_table(lines: object, schema: Schema) -> FeatureTable:
+def _feature_table(lines: object, schema: Schema) -> FeatureTable | None:
     if not isinstance(lines, list):
         raise ValueError("the features are not a list")
-    return feature_table([_feature(number, line, schema) for number, line in enumerate(lines)])
+    table = feature_table([_feature(number, line, schema) for number, line in enumerate(lines)])
+    return known_features(table, schema)
 
 
 def _feature(number: int, line: object, schema: Schema) -> FeatureLine:
@@ -225,4 +232,9 @@ def _condition(number: int, condition: object, schema: Schema) -> Condition:
         name, state, equals = condition
         if 0 <= state < 2**62:
             return schema.column(name), state, equals
-    raise ValueError(f"feature {number}: a condition is [column, state number, true or false]")
+    if isinstance(condition, list) and [type(part) for part in condition] == [str, list, bool]:
+        name, ends, equals = condition
+        if len(ends) == 2:
+            low, high = _floats(number, ends)
+            return schema.column(name), (low, high), equals
+    raise ValueError(f"feature {number}: a condition is [column, state number or [low, high], true or false]")

@@ -14,10 +14,12 @@ def generalise(graph: Graph) -> GeneralisedGraph:
     """The same function as a generalised circuit. Outputs of networks are unrolled.
 
     Raises:
-        ValueError: if a leaf is over a numeric target, or over several columns.
+        ValueError: if a leaf is over a numeric target or over several columns, or is a gate.
     """
     if graph.joints:
         raise ValueError("a leaf over several columns is no sum of indicators")
+    if graph.gates:
+        raise ValueError("a generalised circuit has no gates: condition the circuit on a row of inputs first")
     builder = GeneralisedBuilder(graph.schema)
     node = [-1] * graph.nodes
     for block in graph.leaves:

@@ -5,7 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from tractable.circuit import Graph, properties
+from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import block_name
+from tractable.data import Schema
+from tractable.leaves import FAMILIES
 from tractable.model import Circuit
 
 
@@ -38,14 +41,18 @@ def feature_list(graph: Graph) -> list[dict[str, Any]]:
     table = graph.features
     if table is None:
         raise ValueError("the model has no features: it was not learned as a Markov network")
-    words = [
-        f"{graph.schema[c].name}{'=' if equals else '!='}{graph.schema[c].states[s]}"
-        for c, s, equals in zip(
-            table.column.tolist(), table.state.tolist(), table.equals.tolist(), strict=True
-        )
-    ]
+    words = [_condition(graph.schema, table, number) for number in range(table.column.size)]
     ends = table.start.tolist()
     return [
         {"log_weight": log_weight, "conditions": ", ".join(words[first:last]) or "always"}
         for log_weight, first, last in zip(table.log_weight.tolist(), ends[:-1], ends[1:], strict=True)
     ]
+
+
+def _condition(schema: Schema, table: FeatureTable, number: int) -> str:
+    """A condition in words."""
+    variable, equals = schema[int(table.column[number])], bool(table.equals[number])
+    if variable.is_categorical or table.ends is None:
+        return f"{variable.name}{'=' if equals else '!='}{variable.states[int(table.state[number])]}"
+    interval = FAMILIES["within"].describe(table.ends[number].tolist(), variable)
+    return interval if equals else f"not {interval}"

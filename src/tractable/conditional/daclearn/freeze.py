@@ -1,6 +1,7 @@
 """A conditional structure is frozen to the graph that queries and files know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,6 +50,8 @@ def freeze_conditional(
     blocks = indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
     blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
     features = feature_table(structure, weights, constants, columns)
+    intervals = {column: b.params for column, b in zip(columns.tolist(), blocks, strict=False)}
+    features = _with_ends(features, schema, intervals)
     return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
 
 
@@ -117,3 +120,14 @@ def feature_table(
     start = np.concatenate([[0], np.cumsum(size)])
     equals = np.ones(len(flat), dtype=np.bool_)
     return FeatureTable(constants, weights, start, columns[flat[:, 0]], flat[:, 1], equals)
+
+
+def _with_ends(features: FeatureTable, schema: Schema, intervals: Mapping[int, Floats]) -> FeatureTable:
+    """The features with the ends of intervals in the place of their numbers."""
+    numeric = np.array([variable.is_numeric for variable in schema])[features.column]
+    if not numeric.any():
+        return features
+    ends = np.zeros((features.column.size, 2))
+    for place in np.flatnonzero(numeric).tolist():
+        ends[place] = intervals[int(features.column[place])][features.state[place]]
+    return replace(features, state=np.where(numeric, -1, features.state), ends=ends)
