@@ -119,6 +119,9 @@ class JointLikelihood(Objective):
         With a watch the fit ends when it must, and has checkpoints.
         """
         state = self._fitter.evaluate(self.weights, self._target)
+        if not np.isfinite(state.loss):  # the new features start too far out; at zero they change nothing
+            fitted = np.arange(self.weights.size) < self.state.expectations.expected.size
+            state = self._fitter.evaluate(np.where(fitted, self.weights, 0.0), self._target)
         self.state = self._fitter.fit(state, self._target, self._effort if effort is None else effort, watch)
 
     def memory(self) -> State:

@@ -8,10 +8,11 @@ from typing import final
 import numpy as np
 
 from tractable.circuit import Graph
-from tractable.data import Table, collapse
+from tractable.data import Table
 from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Priors, SplitCosts, search_splits
 from tractable.growing.freeze import FACTOR_EDGES
 from tractable.growing.search import model_form
+from tractable.learners.completion import complete
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
@@ -24,7 +25,9 @@ FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 class MarkovLearner(Learner):
     """Splits features of a Markov network while the likelihood gained is worth the edges of its circuit.
 
-    A numeric column takes part through its pieces: intervals with a density in each.
+    A numeric column takes part through its pieces: intervals with a density in each. Missing cells are drawn
+    from a Chow-Liu tree before features are counted: frequencies that each come from other rows contradict
+    each other, and then no distribution has them all.
     """
 
     l1: float = setting(
@@ -77,7 +80,7 @@ class MarkovLearner(Learner):
         costs = replace(self._costs(), max_edges=most_edges)
 
         def learn(part: Table, held_out: Table | None) -> Graph:
-            rows, _ = collapse(part if part.row_weights.all() else part.take(part.row_weights > 0))
+            rows, held_out = complete(part, held_out, rng)
             structure = FeatureStructure(rows.schema.cardinalities)
             objective = JointLikelihood(
                 structure,
