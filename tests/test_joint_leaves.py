@@ -178,7 +178,7 @@ def test_posterior_moments_agree_with_integration(family: str) -> None:
     mean = grid @ density
     found = posteriors(graph, row)[0]
     assert found[0] == pytest.approx(mean, abs=2e-3)
-    assert found[1] == pytest.approx(((grid - mean) ** 2) @ density, rel=5e-3)
+    assert found[1] ** 2 == pytest.approx(((grid - mean) ** 2) @ density, rel=5e-3)
     assert found[2:4].tolist() == [0.3, 0.0]
 
 
@@ -189,9 +189,9 @@ def test_draws_have_the_moments_of_the_circuit(family: str) -> None:
     draws = samples(graph, row, 50_000, 3)
     moments = posteriors(graph, row[None, :])[0]
     assert draws[:, [0, 2]].mean(axis=0) == pytest.approx(
-        moments[[0, 4]], abs=0.05 + 0.02 * np.sqrt(moments[5])
+        moments[[0, 4]], abs=0.05 + 0.02 * moments[5]
     )
-    assert draws[:, [0, 2]].var(axis=0) == pytest.approx(moments[[1, 5]], rel=0.1)
+    assert draws[:, [0, 2]].var(axis=0) == pytest.approx(moments[[1, 5]] ** 2, rel=0.1)
     assert (draws[:, 1] == 0.3).all()
     assert (draws == samples(graph, row, 50_000, 3)).all()
 

@@ -127,16 +127,16 @@ def test_moments_keep_their_digits_far_from_zero() -> None:
     rows = np.array([[np.nan, np.nan], [np.nan, 0.0], [np.nan, 1.0], [1.7e9, 1.0]])
     found = queries.marginals(far, rows)[0]
     assert_close(found[:3, 0] - 1.7e9, queries.marginals(near, rows[:3])[0][:, 0])
-    assert_close(found[:, 1], [7.54 / 2 + 4.0, 2.7**2, 0.25, 0.0])
+    assert_close(found[:, 1], [math.sqrt(7.54 / 2 + 4.0), 2.7, 0.5, 0.0])
     assert queries.moments(far, 0, nothing(far.schema)).variance == pytest.approx(7.77)
 
 
-def test_a_leaf_far_from_all_others_keeps_its_variance() -> None:
+def test_a_leaf_far_from_all_others_keeps_its_deviation() -> None:
     graph = told_by_a_state((-1e12, 1.0), (0.0, 1e-3), (1e12, 30.0), (1e200, 2.0))
     rows = np.array([[np.nan, state] for state in range(4)])
-    mean, variance = queries.marginals(graph, rows)[0].T
+    mean, sd = queries.marginals(graph, rows)[0].T
     assert_close(mean, [-1e12, 0.0, 1e12, 1e200])
-    assert_close(variance, [1.0, 1e-6, 900.0, 4.0])
+    assert_close(sd, [1.0, 1e-3, 30.0, 2.0])
 
 
 def test_moments_of_numeric_states_keep_their_digits_far_from_zero() -> None:

@@ -174,7 +174,7 @@ class Circuit:
         given, rows = evidence_or_rows(given, rows, self.schema)
         values, regions = self._coded_rows(given, rows)
         found = {
-            variable: posterior if variable.is_categorical else _mean_and_std(posterior)
+            variable: posterior
             for variable, posterior in zip(
                 self.schema, queries.marginals(self.graph, values, regions), strict=True
             )
@@ -451,11 +451,6 @@ def _described(variable: Variable, posterior: Floats) -> list[Any]:
     """The numbers that describe the distribution of a column; the mean of dates as a date."""
     numbers: list[Any] = posterior.tolist()
     return [variable.label(numbers[0]), numbers[1]] if variable.is_time else numbers
-
-
-def _mean_and_std(posterior: Floats) -> Floats:
-    """Means and standard deviations from means and variances. Shape (rows, 2)."""
-    return np.stack([posterior[:, 0], np.sqrt(posterior[:, 1])], axis=1)
 
 
 def _weighed(table: Table, sample_weight: Any) -> Table:

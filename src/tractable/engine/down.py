@@ -7,8 +7,8 @@ where a product has a zero child it is zero, exactly. What a sum hands to those 
 over its value.
 
 What arrives at the leaves is collected as statistics of their columns: the probability of each state of a
-categorical column, the mean and variance of a numeric one. These two are updated leaf by leaf as those of a
-mixture: unlike sums of values and of their squares, they keep all digits far from zero.
+categorical column, the mean and standard deviation of a numeric one. These two are updated leaf by leaf as those of a
+mixture (`mixing.py`): unlike sums of values and of their squares, they keep all digits far from zero.
 """
 
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from tractable.compiled import fused_kernel, kernel
 from tractable.engine.backward import Backward
 from tractable.engine.flows import Flows, add_products, any_exponent, pull_scaled, take_flow
 from tractable.engine.inputs import Question
+from tractable.engine.mixing import mix_plain, mix_wide
 from tractable.engine.program import DENSE, LOOKUP
 from tractable.engine.rows import merged, power
 from tractable.engine.up import Tile
@@ -30,10 +31,10 @@ class Shares(NamedTuple):
     """The statistics of a column for a unit of flow at each of its leaves."""
 
     first: Ints  # (columns + 1,) a column's first statistic
-    number: Bools  # (columns,) whether the column is numeric: its statistics are mean and variance
+    number: Bools  # (columns,) whether the column is numeric: its statistics are mean and sd
     leaf: Floats  # (leaf edges, 2) of each state; for a sum's edge to be multiplied by flow / value
     lookup: Floats  # (entries,) of each state of a leaf, where its table stands in `Inputs.lookup`
-    dense: Floats  # (dense leaves, 2) mean and variance
+    dense: Floats  # (dense leaves, 4) mean, what it lacks, standard deviation or variance, which of the two
 
 
 class Downward(NamedTuple):
@@ -70,7 +71,7 @@ class Collected(NamedTuple):
 
     wanted: Bools  # (columns,) whether the column is missing in any row
     part: Floats  # (statistics + 1, rows) a column of one state writes zeros past itself
-    flow: Floats  # (columns, rows) the flow into the leaves of numeric columns so far
+    flow: Floats  # (columns, 2, rows) the flow into the leaves of numeric columns, and what the means lack
 
 
 @fused_kernel
@@ -146,18 +147,14 @@ def collect_source(  # noqa: PLR0913, PLR0917
 ) -> None:
     """Add the flow of an operation that reads a leaf to the statistics of its column.
 
-    A dense leaf is added to the mean and the variance of a mixture of total flow `before`.
+    A dense leaf is added to the mean and the spread of a mixture of total flow `before`.
     """
     first = first_statistic[column]
     if is_dense:
-        for r in range(flow.shape[1]):
-            if flow[o, r] > 0.0:
-                total = before[column, r] + flow[o, r]
-                old, new = before[column, r] / total, flow[o, r] / total
-                apart = dense[offset, 0] - part[first, r]
-                part[first, r] += new * apart
-                part[first + 1, r] = old * part[first + 1, r] + new * (dense[offset, 1] + old * apart * apart)
-                before[column, r] = total
+        if dense[offset, 3] > 0.0:
+            mix_wide(flow[o], dense[offset], part[first], part[first + 1], before[column])
+        else:
+            mix_plain(flow[o], dense[offset], part[first], part[first + 1], before[column])
     else:
         for s in range(first_statistic[column + 1] - first):
             x = lookup[offset + s]

@@ -15,14 +15,17 @@ from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
+from tractable.engine.mixing import wide_columns
 from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width
 from tractable.engine.up import Inputs, Tile
 from tractable.leaves import Family
+from tractable.leaves.moments import LeafMoments, quadratic_mean, weighted_spread
 
 STRETCH_TILE = (
     256  # rows evaluated together where a program is cut into stretches: fewer visits of operations
 )
 
+FARTHEST = float(np.finfo(np.float64).max)
 SMALL_BATCH = (
     1 << 19
 )  # bytes of inputs: with the answer beside them, more were given back to the system each time
@@ -31,7 +34,8 @@ SMALL_BATCH = (
 def first_statistics(schema: Schema) -> Ints:
     """Where the statistics of each column begin, and where the last ones end. Shape (columns + 1,).
 
-    A categorical column has one for each state, a numeric column two: its mean and its variance.
+    A categorical column has one for each state, a numeric column two: its mean and its standard
+    deviation.
     """
     size = np.where(schema.cardinalities > 0, schema.cardinalities, 2)
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
@@ -42,7 +46,7 @@ def posteriors(
 ) -> Floats:
     """The statistics of every column given each row. Shape (rows, statistics); see `first_statistics`.
 
-    Where a cell is not missing its state has probability one, or its value is the mean and the variance is
+    Where a cell is not missing its state has probability one, or its value is the mean and the deviation is
     zero. Where a row is impossible all its statistics are NaN.
     """
     question = ask(graph, regions)
@@ -63,6 +67,7 @@ def posteriors(
         inputs, out = batch(question, rows[part], width), every[part]
         with borrowed_tile(back.places, width) as tile:
             _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
+            _deviations(question, shares, every[part])
             if graph.joints and not inputs.complete:
                 flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
                 _mix_numbers(question, shares, flows, rows[part], out)
@@ -82,7 +87,7 @@ def _fill_statistics(
     collected = Collected(
         np.asarray(np.isnan(rows).any(axis=0)),
         np.empty((out.shape[1] + 1, width)),
-        np.empty((rows.shape[1], width)),
+        np.empty((rows.shape[1], 2, width)),
     )
     for first, root in sweep_tiles(program, back, inputs, tile):
         flows.value[back.slot[-1]] = root[0] > 0.0
@@ -127,85 +132,107 @@ def _edge_shares(question: Question, lookup: Floats) -> Floats:
 
 
 def _moments(question: Question) -> Floats:
-    """Mean and variance of the leaves over numeric columns. Shape (dense leaves, 2).
+    """The moments of the leaves over numeric columns as `mixing` wants them. Shape (dense leaves, 4).
 
     They are zeros for potentials.
     """
-    moments = np.zeros((question.code.dense_node.size, 2))
+    moments = np.zeros((question.code.dense_node.size, 4))
+    wide = np.zeros(len(question.graph.schema), dtype=np.bool_)
+    column = np.zeros(len(moments), dtype=np.int64)
     for block, line in dense_blocks(question.graph, question.code):
         if block.family.arrives_with_row:
             continue
-        here = np.stack(block.family.moments(block.params), axis=1)
+        here = _stack_moments(block.family.moments(block.params))
         for c, region in question.regions.items():
             some = np.flatnonzero(block.column == c)
             if some.size:
                 here[some] = _moments_within(block.family, block.params[some], region)
-        moments[line] = here
+        moments[line, :3], column[line] = here, block.column
+        wide[block.column[wide_columns(here[:, 0], here[:, 2])]] = True
+    moments[:, 3] = wide[column]
+    moments[~wide[column], 2] **= 2
     return moments
 
 
+def _stack_moments(found: LeafMoments) -> Floats:
+    """Means, what they lack, and standard deviations. Shape (leaves, 3)."""
+    return np.stack([found.mean, found.rest, found.sd], axis=1)
+
+
 def _moments_within(family: Family, params: Floats, region: Region) -> Floats:
-    """Mean and variance of leaves within a region, zeros where a leaf has no mass. Shape (leaves, 2)."""
-    answer = np.zeros((len(params), 2))
+    """The moments of leaves within a region, zeros where a leaf has no mass. Shape (leaves, 3)."""
+    answer = np.zeros((len(params), 3))
     possible = np.isfinite(family.log_mass(params, region))
     if possible.any():
-        answer[possible] = np.stack(family.moments(params[possible], region), axis=1)
+        answer[possible] = _stack_moments(family.moments(params[possible], region))
     return answer
 
 
-class _Mixture(NamedTuple):
-    """The mean and the variance of a column so far, and the flow that they stand for. Shapes (rows,)."""
+def _deviations(question: Question, shares: Shares, out: Floats) -> None:
+    """Put standard deviations in the place of variances, in the columns whose spreads are variances."""
+    is_variance = question.graph.schema.cardinalities == 0
+    for block, line in dense_blocks(question.graph, question.code):
+        is_variance[block.column[shares.dense[line, 3] > 0]] = False
+    place = shares.first[:-1][is_variance] + 1
+    if place.size:
+        out[:, place] = np.sqrt(out[:, place])
+
+
+class _Components(NamedTuple):
+    """The components of a column that take part in a mixture. Shapes (components, rows)."""
 
     flow: Floats
     mean: Floats
-    variance: Floats
+    sd: Floats
 
-    def add(self, flow: Floats, mean: Floats, variance: Floats) -> "_Mixture":
-        """The mixture with one more component."""
-        total = self.flow + flow
-        share = np.where(total > 0, flow / np.where(total > 0, total, 1.0), 0.0)
-        apart = mean - self.mean
-        spread = (1 - share) * self.variance + share * (variance + (1 - share) * apart**2)
-        return _Mixture(total, self.mean + share * apart, spread)
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the mixture for each row. Shapes (rows,)."""
+        flow, mean, sd = (part.T for part in self)
+        total = flow.sum(axis=1, keepdims=True)
+        share = flow / np.where(total > 0, total, 1.0)
+        heaviest = np.take_along_axis(mean, share.argmax(axis=1)[:, None], axis=1)
+        with np.errstate(over="ignore"):
+            apart = np.clip(mean - heaviest, -FARTHEST, FARTHEST)
+        step, between = weighted_spread(share, apart)
+        return heaviest[:, 0] + step, np.hypot(between, quadratic_mean(share, sd))
 
 
 def _mix_numbers(question: Question, shares: Shares, flows: Floats, rows: Floats, out: Floats) -> None:
-    """Write the mean and variance of numeric columns where leaves over several columns take part.
+    """Write the mean and deviation of numeric columns where leaves over several columns take part.
 
     The moments of such a leaf depend on the row, unlike those of leaves over one column.
     """
     graph = question.graph
-    mixtures = {c: _single_mixture(question, shares, flows, c) for c in _joint_columns(graph)}
+    parts = {c: [_single_components(question, shares, flows, c)] for c in _joint_columns(graph)}
     for leaf in joint_lines(graph, question.code):
         used = np.flatnonzero(flows[leaf.line] > 0)
         moments = [np.zeros((len(rows), leaf.columns.size)) for _ in range(2)]
         for full, some in zip(moments, leaf.moments(rows[used], question.regions), strict=True):
             full[used] = some
         for place, c in enumerate(leaf.columns.tolist()):
-            mean, variance = (full[:, place] for full in moments)
-            mixtures[c] = mixtures[c].add(flows[leaf.line], mean, variance)
-    for c, mixture in mixtures.items():
+            mean, sd = (full[None, :, place] for full in moments)
+            parts[c].append(_Components(flows[leaf.line][None], mean, sd))
+    for c, several in parts.items():
+        mean, sd = _Components(*(np.concatenate(each) for each in zip(*several, strict=True))).moments()
         missing = np.isnan(rows[:, c]) & ~np.isnan(out[:, shares.first[c]])
-        out[missing, shares.first[c]] = mixture.mean[missing]
-        out[missing, shares.first[c] + 1] = mixture.variance[missing]
+        out[missing, shares.first[c]], out[missing, shares.first[c] + 1] = mean[missing], sd[missing]
 
 
 def _joint_columns(graph: Graph) -> list[int]:
     return sorted({c for block in graph.joints for c in block.columns.ravel().tolist()})
 
 
-def _single_mixture(question: Question, shares: Shares, flows: Floats, column: int) -> _Mixture:
-    """What the leaves over one column alone say of it."""
-    mixture = _Mixture(*np.zeros((3, flows.shape[1])))
-    for block, lines in dense_blocks(question.graph, question.code):
-        if block.family.arrives_with_row or not (block.column == column).any():
-            continue
-        here = np.arange(lines.start, lines.stop)[block.column == column]
-        mean, variance = shares.dense[here, 0], shares.dense[here, 1]
-        flow = flows[here]
-        total = flow.sum(axis=0)
-        safe = np.where(total > 0, total, 1.0)
-        centre = mean @ flow / safe
-        spread = (flow * (variance[:, None] + (mean[:, None] - centre) ** 2)).sum(axis=0) / safe
-        mixture = mixture.add(total, centre, spread)
-    return mixture
+def _single_components(question: Question, shares: Shares, flows: Floats, column: int) -> _Components:
+    """The leaves over one column alone."""
+    lines = [
+        np.arange(lines.start, lines.stop)[block.column == column]
+        for block, lines in dense_blocks(question.graph, question.code)
+        if not block.family.arrives_with_row
+    ]
+    here = np.concatenate([np.zeros(0, dtype=np.int64), *lines])
+    mean, _, spread, is_wide = shares.dense[here].T
+    sd = np.where(is_wide > 0, spread, np.sqrt(spread))
+    shape = (here.size, flows.shape[1])
+    return _Components(
+        flows[here], np.broadcast_to(mean[:, None], shape), np.broadcast_to(sd[:, None], shape)
+    )

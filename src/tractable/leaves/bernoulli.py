@@ -16,6 +16,7 @@ from tractable.leaves.categorical import (
 )
 from tractable.leaves.family import Family
 from tractable.leaves.finite import log_total, quiet_log, restrict_states, state_entropy
+from tractable.leaves.moments import LeafMoments
 
 
 @final
@@ -67,8 +68,8 @@ class Bernoulli(Family):
         """A state allowed; the first one where all are impossible."""
         return draw_state(both_states(params), uniform, allowed_states(region))
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """The probability of the second state, and that times the probability of the first."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """The probability of the second state; its variance is that times the probability of the first."""
         return code_moments(both_states(params), allowed_states(region))
 
     def entropy(self, params: Floats) -> Floats:

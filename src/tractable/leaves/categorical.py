@@ -19,6 +19,7 @@ from tractable.leaves.finite import (
     state_entropy,
     state_weights,
 )
+from tractable.leaves.moments import LeafMoments, plain_moments
 
 TOLERANCE = 1e-6  # how far from one the probabilities of a leaf may sum
 
@@ -78,8 +79,8 @@ class Categorical(Family):
         """A state allowed; the first one where all are impossible."""
         return draw_state(params, uniform, allowed_states(region))
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance of the code; those of the first state allowed where all are impossible."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation of the code; those of the first state allowed where all are impossible."""
         return code_moments(params, allowed_states(region))
 
     def entropy(self, params: Floats) -> Floats:
@@ -121,12 +122,12 @@ def draw_state(log_p: Floats, uniform: Floats, allowed: Bools | None) -> Floats:
     return np.where(np.isneginf(log_p).all(axis=1), best_state(log_p, allowed), state)
 
 
-def code_moments(log_p: Floats, allowed: Bools | None) -> tuple[Floats, Floats]:
-    """The mean and the variance of the code of a state allowed. Shapes (leaves,)."""
+def code_moments(log_p: Floats, allowed: Bools | None) -> LeafMoments:
+    """The mean and the standard deviation of the code of a state allowed."""
     log_p = restrict_states(log_p, allowed)
     code = np.arange(log_p.shape[1], dtype=np.float64)
     p = shares(log_p)
     impossible = np.isneginf(log_p).all(axis=1)
     p[impossible] = code == best_state(log_p[impossible], allowed)[:, None]
     mean = p @ code
-    return mean, (p * (code - mean[:, None]) ** 2).sum(axis=1)
+    return plain_moments(mean, np.sqrt((p * (code - mean[:, None]) ** 2).sum(axis=1)))

@@ -6,6 +6,7 @@ from tractable.arrays import Floats
 from tractable.late import special
 from tractable.leaves.finite import quiet_log, shares
 from tractable.leaves.intervals import NEGLIGIBLE
+from tractable.leaves.moments import LeafMoments, moments_from, weighted_spread
 
 STRETCHES = 128  # into which the counts within limits are cut
 LARGE = 1e3  # counts from which on Stirling's formula has all the digits that count
@@ -13,17 +14,21 @@ LEAST_LOG_RATE = -1e300  # stands for -inf, of which no multiple is NaN
 TINY = 1e-300  # stands for zero where we divide
 
 
-def moments_within(log_rate: Floats, nearest: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Mean and variance of the counts within limits, of which `nearest` are the most probable.
+def moments_within(log_rate: Floats, nearest: Floats, low: float, high: float) -> LeafMoments:
+    """Mean and standard deviation of the counts within limits, of which `nearest` are the most probable.
 
-    Shapes (leaves,). All is reckoned in steps from the nearest count, so that no digit is lost however large
+    All is reckoned in steps from the nearest count, so that no digit is lost however large
     the counts are.
     """
     step, counts = whole_points(nearest, *_ends(log_rate, nearest, low, high))
     share = shares(_log_ratio(log_rate, nearest, step) + quiet_log(counts))
-    mean_step = (share * step).sum(axis=1)
-    variance = (share * (step - mean_step[:, None]) ** 2).sum(axis=1)
-    return np.clip(nearest + mean_step, low, high), variance  # rounding must not take us out of bounds
+    return whole_moments(nearest, share, step, low, high)
+
+
+def whole_moments(nearest: Floats, share: Floats, step: Floats, low: float, high: float) -> LeafMoments:
+    """The moments of counts some steps from the nearest; rounding takes no mean out of the limits."""
+    middle, sd = weighted_spread(share, step)
+    return moments_from(nearest, np.clip(middle, low - nearest, high - nearest), sd)
 
 
 def far_from(nearest: Floats, rate: Floats) -> Floats:

@@ -8,6 +8,7 @@ from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
 from tractable.leaves.family import Family
+from tractable.leaves.moments import LeafMoments, plain_moments
 
 
 class Factor(Family):
@@ -30,9 +31,9 @@ class Factor(Family):
         """NaN: a factor has no value."""
         return np.full(len(params), np.nan)
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
         """NaN: a factor has no value."""
-        return np.full(len(params), np.nan), np.full(len(params), np.nan)
+        return plain_moments(*np.full((2, len(params)), np.nan))
 
     def entropy(self, params: Floats) -> Floats:
         """Zero: a factor is certain."""

@@ -12,6 +12,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Schema, Variable
+from tractable.leaves.moments import LeafMoments
 
 
 class Family(ABC):
@@ -96,8 +97,8 @@ class Family(ABC):
         """
 
     @abstractmethod
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """The mean and the variance (inside `region`), each accurate however far from zero the values lie.
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation (inside `region`), each accurate however far from zero the values lie.
 
         Shapes (leaves,). For a categorical column the value is the state's code.
         """

@@ -12,16 +12,19 @@ from tractable.late import special
 from tractable.leaves.family import Density
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
-from tractable.leaves.normal_intervals import log_normal_between
+from tractable.leaves.moments import LeafMoments, moments_from, plain_moments, weighted_spread
+from tractable.leaves.normal_intervals import log_normal_around, log_normal_between
 from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.leaves.rounding import CELL_VARIANCE, rounding_step
 
 MIN_SPREAD = 1e-3  # a fitted sd is at least this part of its column's: no point gets an infinite density
-MAX_LOG_SD = 700.0  # beyond this, the sd or its inverse is no double
+MAX_LOG_SD = 708.0  # beyond this, the sd or its inverse is no double, or has lost digits
+LEAST_SCALE = float(np.exp(-MAX_LOG_SD))  # no column is taken to vary by less: that is the least sd
 ROUNDING = 1e-12  # values whose sd is this part of their mean differ by rounding only
 LEAST_SPREAD = 1e-100  # below this part of the largest value, an sd has no square to divide by
 FIRST_UNIFORM = 2.0**-53  # stands for zero, whose quantile is -inf
 MAX_SD_OUT = 1e300  # stands for an overflow
+LARGEST = float(np.finfo(np.float64).max)
 FAR = 1e4  # this many sd out, or over an interval of so few sd, the bell is an exponential to all the
 SHORT = 1e-4  # digits that a draw needs
 
@@ -46,7 +49,8 @@ class Gaussian(Density):
             return f"{params.shape[1]} parameters, not mean and log sd"
         if not np.isfinite(params).all():
             return "a mean or log sd is not finite"
-        return None if (np.abs(params[:, 1]) <= MAX_LOG_SD).all() else f"a log sd is beyond {MAX_LOG_SD:g}"
+        fine = (np.abs(params[:, 1]) <= MAX_LOG_SD * (1 + 1e-12)).all()  # blending rounds
+        return None if fine else f"a log sd is beyond {MAX_LOG_SD:g}"
 
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """Weighted mean and sd; `pseudo_rows` says how they are smoothed.
@@ -68,13 +72,13 @@ class Gaussian(Density):
         cell = CELL_VARIANCE * (rounding_step(x, weight.sum(axis=0)) / scale) ** 2
         variance = np.maximum(square - mean**2, max(MIN_SPREAD**2, cell))
         log_sd = np.clip(0.5 * np.log(variance) + log(scale), -MAX_LOG_SD, MAX_LOG_SD)
-        return np.stack([mean * scale + centre, log_sd], axis=1)
+        return np.stack([unstandardised(mean, centre, scale), log_sd], axis=1)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density."""
         mean, log_sd = params[:, :1], params[:, 1:]
         with np.errstate(over="ignore"):
-            return -0.5 * ((x - mean) * np.exp(-log_sd)) ** 2 - (log_sd + 0.5 * log(tau))
+            return -0.5 * sd_away(x, mean, np.exp(-log_sd)) ** 2 - (log_sd + 0.5 * log(tau))
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The integral over the interval, accurate in the tails and over short intervals alike."""
@@ -95,22 +99,21 @@ class Gaussian(Density):
         uniform = np.clip(uniform, FIRST_UNIFORM, 1 - FIRST_UNIFORM)
         with np.errstate(over="ignore"):
             if region is None:
-                return params[:, 0] + np.exp(params[:, 1]) * special.ndtri(uniform)
+                value = params[:, 0] + np.exp(params[:, 1]) * special.ndtri(uniform)
+                return np.clip(value, -LARGEST, LARGEST)
             return _draw_within(params, uniform, *limits(region))
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance of the part of the bell over the region."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation of the part of the bell over the region."""
         sd = np.exp(params[:, 1])
+        if region is None:
+            return plain_moments(params[:, 0].copy(), sd)
         with np.errstate(over="ignore"):
-            if region is None:
-                return params[:, 0].copy(), sd**2
             anchor, start, length = _window(params, region)
             share = _relative_density(_sd_out(params, anchor), start, length) * SHARES
             share /= share.sum(axis=1, keepdims=True)
-            step = start[:, None] + length[:, None] * POINTS
-            mean_step = (share * step).sum(axis=1)
-            variance = (share * (step - mean_step[:, None]) ** 2).sum(axis=1)
-            return anchor + sd * mean_step, (sd * np.sqrt(variance)) ** 2
+            step, spread = weighted_spread(share, start[:, None] + length[:, None] * POINTS)
+            return moments_from(anchor, sd * step, sd * spread)
 
     def entropy(self, params: Floats) -> Floats:
         """The log sd plus a constant."""
@@ -118,10 +121,15 @@ class Gaussian(Density):
 
     def log_between(self, params: Floats, low: Floats, high: Floats) -> Floats:
         """The mass between the bounds in sd from the mean."""
-        inverse = np.exp(-params[:, 1:])
+        mean, inverse = params[:, :1], np.exp(-params[:, 1:])
         with np.errstate(over="ignore", invalid="ignore"):
-            first, last = (low - params[:, :1]) * inverse, (high - params[:, :1]) * inverse
-        return log_normal_between(first, last)
+            return log_normal_between(sd_away(low, mean, inverse), sd_away(high, mean, inverse))
+
+    def log_cells(self, params: Floats, middle: Floats) -> Floats:
+        """The mass around the numbers in sd from the mean, so that the cells of huge numbers have a length."""
+        mean, inverse = params[:, :1], np.exp(-params[:, 1:])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return log_normal_around(sd_away(middle, mean, inverse), 0.5 * inverse)
 
     def window(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
         """The ends of what counts around the point of the region nearest the mean."""
@@ -163,14 +171,30 @@ def _standardise(x: Floats, row_share: Floats) -> tuple[Floats, float, float]:
     z = np.where(row_share > 0, z - centre, 0.0)
     spread = float(np.sqrt(row_share @ z**2)) if z.size else 1.0
     if spread <= max(ROUNDING * abs(centre), LEAST_SPREAD):
-        return np.zeros_like(x), centre * largest, abs(centre) * largest or 1.0
+        scale = abs(centre) * largest or 1.0
+        return np.zeros_like(x), centre * largest, max(scale, LEAST_SCALE)
+    if spread * largest < LEAST_SCALE:
+        return z * (largest / LEAST_SCALE), centre * largest, LEAST_SCALE
     return z / spread, centre * largest, spread * largest
+
+
+def unstandardised(z: Floats, centre: Floats | float, scale: Floats | float) -> Floats:
+    """The numbers whose standardised values these are; none is beyond the largest double."""
+    return 4 * np.clip(z * (scale / 4) + centre / 4, -LARGEST / 4, LARGEST / 4)
+
+
+def sd_away(x: Floats, mean: Floats, inverse: Floats) -> Floats:
+    """(x - mean) / sd from the inverse of the sd, also where the difference of huge numbers is no double."""
+    away = x - mean
+    if np.isfinite(away).all():
+        return away * inverse
+    return np.where(np.isinf(away) & np.isfinite(x), (x / 4 - mean / 4) * (4 * inverse), away * inverse)
 
 
 def _sd_out(params: Floats, anchor: Floats) -> Floats:
     """How many sd the anchor lies above the mean. Shape (leaves,)."""
     with np.errstate(over="ignore"):
-        out = (anchor - params[:, 0]) * np.exp(-params[:, 1])
+        out = sd_away(anchor, params[:, 0], np.exp(-params[:, 1]))
     return np.clip(out, -MAX_SD_OUT, MAX_SD_OUT)
 
 

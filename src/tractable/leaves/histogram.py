@@ -11,6 +11,7 @@ from tractable.data.schema import Variable
 from tractable.leaves.family import Family
 from tractable.leaves.finite import log_total, pick, quiet_log, shares, smooth_counts, state_weights
 from tractable.leaves.intervals import limits
+from tractable.leaves.moments import LeafMoments, moments_from, quadratic_mean, weighted_spread
 
 MAX_BINS = 64
 MARGIN = 0.1  # with smoothing, a bin this part of the range wide is added at either end for unseen values
@@ -105,17 +106,17 @@ class Histogram(Family):
         value = left[line, bins] + into * length[line, bins]
         return np.where(np.isneginf(log_mass).all(axis=1), _nearest(params, region), value)
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance; those of a point of the region near the bins where it has no mass."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation; those of a point of the region near the bins where it has no mass."""
         left, length = _overlap(params, region)
         log_mass = _log_masses(params, region)
         share, point = shares(log_mass), _nearest(params, region)
-        middle = left + length / 2
-        with np.errstate(over="ignore"):
-            mean = (share * middle).sum(axis=1)
-            spread = np.where(share > 0, (middle - mean[:, None]) ** 2 + length**2 / 12, 0.0)
-            impossible = np.isneginf(log_mass).all(axis=1)
-            return np.where(impossible, point, mean), (share * spread).sum(axis=1)
+        origin = np.take_along_axis(left, share.argmax(axis=1)[:, None], axis=1)
+        step, between = weighted_spread(share, (left - origin) + length / 2)
+        within = quadratic_mean(share, length) / np.sqrt(12)
+        impossible = np.isneginf(log_mass).all(axis=1)
+        origin = np.where(impossible, point, origin[:, 0])
+        return moments_from(origin, np.where(impossible, 0.0, step), np.hypot(between, within))
 
     def entropy(self, params: Floats) -> Floats:
         """The mean of the negative log-density."""

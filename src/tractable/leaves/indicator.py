@@ -8,6 +8,7 @@ from tractable.arrays import Floats
 from tractable.data.regions import Region, States
 from tractable.data.schema import Variable
 from tractable.leaves.family import Family
+from tractable.leaves.moments import LeafMoments, plain_moments
 
 
 @final
@@ -63,9 +64,9 @@ class Indicator(Family):
         """The state."""
         return params[:, 0].copy()
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
         """The state's code, which does not vary."""
-        return params[:, 0].copy(), np.zeros(len(params))
+        return plain_moments(params[:, 0].copy(), np.zeros(len(params)))
 
     def entropy(self, params: Floats) -> Floats:
         """Zero: an indicator is certain."""

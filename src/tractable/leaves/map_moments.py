@@ -12,6 +12,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.late import special
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES
+from tractable.leaves.moments import weighted_spread
 
 MAX_SD_OUT = 1e300  # stands for an overflow
 SHORT = 2.0  # pieces of at most so many sd are integrated by few points, because differences lose digits
@@ -48,7 +49,7 @@ def _density(out: Floats, step: Floats) -> Floats:
 def quadrature_moments(
     inverse: Callable[[Floats], Floats], breaks: Floats, mean: Floats, sd: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean and variance of inverse(z), where z is normal and limited to [low, high].
+    """Mean and standard deviation of inverse(z), where z is normal and limited to [low, high].
 
     `inverse` takes (..., pieces, points) and is smooth between the ascending `breaks` (..., pieces - 1).
     """
@@ -61,9 +62,9 @@ def quadrature_moments(
     share /= np.where(total > 0, total, 1.0)[..., None, None]
     centre = inverse(window.anchor[..., None, None])
     x = inverse(window.anchor[..., None, None] + sd[..., None, None] * step) - centre
-    mean_x = (share * x).sum(axis=(-2, -1))
-    variance = (share * (x - mean_x[..., None, None]) ** 2).sum(axis=(-2, -1))
-    return centre[..., 0, 0] + mean_x, variance
+    flat = (*total.shape, -1)
+    mean_x, sd = weighted_spread(np.reshape(share, flat), np.reshape(x, flat))
+    return centre[..., 0, 0] + mean_x, sd
 
 
 def _divide(window: _Window, breaks: Floats) -> tuple[Floats, Floats]:
@@ -78,7 +79,7 @@ def _divide(window: _Window, breaks: Floats) -> tuple[Floats, Floats]:
 def piece_moments(
     at: Floats, value: Floats, slope: Floats, mean: Floats, sd: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
-    """Mean and variance of a broken line of z, where z is normal and limited to [low, high].
+    """Mean and standard deviation of a broken line of z, where z is normal and limited to [low, high].
 
     Piece i is the line through (at, value) with that slope; it begins at `at`, and the first piece at minus
     infinity. Shapes (..., pieces).
@@ -94,9 +95,12 @@ def piece_moments(
     centre = np.take_along_axis(np.broadcast_to(line, mass.shape), home, axis=-1)
     rise = slope * sd[..., None]
     mean_x = ((line - centre) * mass + rise * first).sum(axis=-1) / safe
-    gap = line - centre - mean_x[..., None]
+    gap = np.where(mass > 0, line - centre - mean_x[..., None], 0.0)
+    unit = np.maximum(np.abs(gap), np.abs(rise) * (mass > 0)).max(axis=-1, keepdims=True)
+    unit = np.where(unit > 0, unit, 1.0)
+    gap, rise = gap / unit, rise / unit  # so that their squares are doubles
     variance = (gap**2 * mass + 2 * gap * rise * first + rise**2 * second).sum(axis=-1) / safe
-    return centre[..., 0] + mean_x, np.maximum(variance, 0.0)
+    return centre[..., 0] + mean_x, unit[..., 0] * np.sqrt(np.maximum(variance, 0.0))
 
 
 def _piece_integrals(out: Floats, start: Floats, end: Floats) -> tuple[Floats, Floats, Floats]:

@@ -15,6 +15,7 @@ from tractable.arrays import Floats, Ints
 from tractable.late import special
 from tractable.leaves.map_moments import piece_moments, quadrature_moments
 
+VAST = 2.0**40  # beyond, the ends of the cell of a whole number have few digits of its length
 LARGEST = 1e300  # stands for a number that is too large for a double
 STRAIGHT = 30.0  # this many scales from the shift, a Yeo-Johnson map goes on as a straight line
 LEAST_LAMBDA, MOST_LAMBDA = (
@@ -50,11 +51,22 @@ class MonotoneMap(ABC):
     def log_slope(self, params: Floats, x: Floats) -> Floats:
         """The logarithm of the derivative of T at x."""
 
+    def cell(self, params: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """The middle and half of the length of the image of the cell of width one around whole numbers."""
+        first, last = (self.forward(params, x + half) for half in (-0.5, 0.5))
+        half = (last - first) / 2
+        vast = np.abs(x) > VAST
+        if not vast.any():
+            return (first + last) / 2, half
+        with np.errstate(under="ignore"):
+            slope = np.exp(self.log_slope(params, x))
+        return np.where(vast, self.forward(params, x), (first + last) / 2), np.where(vast, slope / 2, half)
+
     @abstractmethod
     def moments(
         self, params: Floats, mean: Floats, sd: Floats, low: Floats, high: Floats
     ) -> tuple[Floats, Floats]:
-        """Mean and variance of x if z is normal with the given mean and sd, limited to [low, high].
+        """Mean and standard deviation of x if z is normal with the given mean and sd, limited to [low, high].
 
         Limits may be infinite. Where both are equal, x is the point there.
         """

@@ -7,10 +7,11 @@ import numpy as np
 from tractable.arrays import Bools, Floats
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
-from tractable.leaves.counts import stretch_points
+from tractable.leaves.counts import stretch_points, whole_moments
 from tractable.leaves.dispersion import LEAST_LOG_R, count_groups, fit_counts
 from tractable.leaves.family import Family
 from tractable.leaves.finite import quiet_log, shares
+from tractable.leaves.moments import LeafMoments, plain_moments
 from tractable.leaves.overdispersed import log_mass_between, log_probability, reach_from, stretches
 from tractable.leaves.poisson import LAST_UNIFORM, MAX_LOG_RATE, Poisson, whole_limits
 
@@ -88,20 +89,18 @@ class NegativeBinomial(Family):
         answer[spread] = _draw(params[spread], aim, *whole_limits(region))
         return answer
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance; within a region those of its counts."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation; within a region those of its counts."""
         if region is None:
             mean = np.exp(params[:, 0])
-            return mean, mean + mean**2 * np.exp(-params[:, 1])
-        spread, (mean, variance) = _is_spread(params), POISSON.moments(params[:, :1], region)
+            return plain_moments(mean, np.hypot(np.sqrt(mean), mean * np.exp(-params[:, 1] / 2)))
+        spread, answer = _is_spread(params), POISSON.moments(params[:, :1], region)
         low, high = whole_limits(region)
         nearest = _mode(params[spread], low, high)
         step, log_p = _points(params[spread], nearest, low, high)
-        share = shares(log_p)
-        middle = (share * step).sum(axis=1)
-        mean[spread] = np.clip(nearest + middle, low, high)
-        variance[spread] = (share * (step - middle[:, None]) ** 2).sum(axis=1)
-        return mean, variance
+        for whole, part in zip(answer, whole_moments(nearest, shares(log_p), step, low, high), strict=True):
+            whole[spread] = part
+        return answer
 
     def entropy(self, params: Floats) -> Floats:
         """The entropy, a sum over counts."""

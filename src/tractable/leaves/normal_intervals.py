@@ -14,15 +14,26 @@ BRIEF_SHARES: Floats = _brief_weights / 2  # (7,) sums to one
 
 
 def log_normal_between(first: Floats, last: Floats) -> Floats:
-    """The log-probability that a standard normal number lies between two bounds, in either tail.
-
-    Short intervals are integrated by a Gauss rule, others are the difference of two tails on the left.
-    """
+    """The log-probability that a standard normal number lies between two bounds, in either tail."""
     with np.errstate(over="ignore", invalid="ignore"):
         is_right = first + last > 0
         first, last = np.where(is_right, -last, first), np.where(is_right, -first, last)
-        length = last - first
-        brief = length * np.maximum(1.0, -first) < BRIEF
+        return _log_mass(first, last, last - first)
+
+
+def log_normal_around(middle: Floats, half: Floats) -> Floats:
+    """The same between the bounds middle - half and middle + half, which may be the same double."""
+    middle, half = np.broadcast_arrays(-np.abs(middle), half)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _log_mass(middle - half, middle + half, 2 * half)
+
+
+def _log_mass(first: Floats, last: Floats, length: Floats) -> Floats:
+    """The log-mass of intervals that lie more to the left.
+
+    Short intervals are integrated by a Gauss rule, others are the difference of two tails on the left.
+    """
+    brief = length * np.maximum(1.0, -first) < BRIEF
     answer = np.empty(length.shape)
     answer[brief] = _log_brief_mass(first[brief], length[brief])
     answer[~brief] = _log_difference(first[~brief], last[~brief])

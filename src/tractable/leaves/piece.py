@@ -10,6 +10,7 @@ from tractable.data.schema import Variable
 from tractable.leaves.family import Density
 from tractable.leaves.intervals import NEGLIGIBLE, limits
 from tractable.leaves.kernels import piece_values
+from tractable.leaves.moments import LeafMoments, moments_from
 from tractable.leaves.tilt import (
     TINY,
     distance_moments,
@@ -146,15 +147,18 @@ class Piece(Density):
         value = np.clip(value, first, np.nextafter(last, -np.inf))
         return np.clip(value, low[0], high[0])
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance; those of the point nearest the interval where the region does not meet it."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation; those of the point nearest the interval where the region does not meet it."""
         low, high = (np.full((1, 1), end) for end in limits(region))
         start, width = (part[:, 0] for part in _distances(params, low, high))
-        mean, variance = distance_moments(np.abs(params[:, 2]), np.maximum(width, 0.0))
+        mean, sd = distance_moments(np.abs(params[:, 2]), np.maximum(width, 0.0))
         rising = params[:, 2] > 0
-        with np.errstate(invalid="ignore"):
-            value = np.where(rising, params[:, 1] - start - mean, params[:, 0] + start + mean)
-        return np.clip(value, low[0], high[0]), np.where(width > 0, variance, 0.0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            origin = np.where(rising, params[:, 1], params[:, 0])
+            found = moments_from(origin, np.where(rising, -1.0, 1.0) * (start + mean), sd)
+        inside = (found.mean >= low[0]) & (found.mean <= high[0]) & (width > 0)
+        mean = np.clip(found.mean, low[0], high[0])
+        return LeafMoments(mean, np.where(width > 0, sd, 0.0), np.where(inside, found.rest, 0.0))
 
     def entropy(self, params: Floats) -> Floats:
         """The log of the integral, and the rate times the mean distance from the denser end."""

@@ -14,6 +14,7 @@ from tractable.leaves.counts import LARGE, LEAST_LOG_RATE, TINY, far_from, momen
 from tractable.leaves.family import Family
 from tractable.leaves.finite import overall_shares, quiet_log
 from tractable.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
+from tractable.leaves.moments import LeafMoments, plain_moments
 from tractable.leaves.pseudo_rows import pseudo_means
 
 MAX_LOG_RATE = 36.0  # above this, not every whole number near the rate is a double
@@ -84,13 +85,13 @@ class Poisson(Family):
             return _draw(params, uniform)
         return _draw_within(params, uniform, *whole_limits(region))
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance, which are the rate; within a region those of its counts.
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation, both from the rate; within a region those of its counts.
 
         Where the region is impossible they are those of the count nearest the rate.
         """
         if region is None:
-            return np.exp(params[:, 0]), np.exp(params[:, 0])
+            return plain_moments(np.exp(params[:, 0]), np.exp(params[:, 0] / 2))
         return moments_within(params[:, 0], self.mode(params, region), *whole_limits(region))
 
     def entropy(self, params: Floats) -> Floats:

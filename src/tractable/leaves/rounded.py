@@ -11,6 +11,7 @@ from tractable.leaves.counts import whole_points
 from tractable.leaves.family import Density, Family
 from tractable.leaves.finite import quiet_log, shares
 from tractable.leaves.intervals import limits
+from tractable.leaves.moments import LeafMoments, moments_from, weighted_spread
 
 LARGEST = 2.0**52  # beyond, not every number halfway between whole numbers is a double
 
@@ -79,6 +80,8 @@ class Rounded(Family):
         first, last = _whole_limits(region)
         if last < first:
             return np.full(len(params), -np.inf)
+        if first == last:  # the cell of a huge number may have no two ends
+            return self._of_cells(params, np.full((1, 1), first))[:, 0]
         return self.inner.log_mass(params, Interval(first - 0.5, last + 0.5))
 
     def mode(self, params: Floats, region: Region | None = None) -> Floats:
@@ -96,14 +99,11 @@ class Rounded(Family):
         value = np.floor(self.inner.draw(params, uniform, _cells(region)) + 0.5)
         return np.clip(np.clip(value, low, high - 1), first, max(first, last))
 
-    def moments(self, params: Floats, region: Region | None = None) -> tuple[Floats, Floats]:
-        """Mean and variance of the whole numbers themselves, not of the density."""
+    def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
+        """Mean and standard deviation of the whole numbers themselves, not of the density."""
         nearest = self.mode(params, region)
         step, log_p = self._points(params, nearest, region)
-        share = shares(log_p)
-        mean = (share * step).sum(axis=1)
-        variance = (share * (step - mean[:, None]) ** 2).sum(axis=1)
-        return nearest + mean, variance
+        return moments_from(nearest, *weighted_spread(shares(log_p), step))
 
     def entropy(self, params: Floats) -> Floats:
         """The sum over whole numbers."""

@@ -33,12 +33,11 @@ def quantile(rate: Floats, width: Floats, uniform: Floats) -> Floats:
 
 
 def distance_moments(rate: Floats, width: Floats) -> tuple[Floats, Floats]:
-    """The mean and the variance of the distance from the denser end."""
+    """The mean and the standard deviation of the distance from the denser end."""
     tilt, steep = _tilt(rate, width)
     length = np.where(steep, 1 / np.maximum(rate, TINY), _finite(width, steep))
     mean = np.where(steep, 1.0, mean_share(tilt))
-    with np.errstate(over="ignore"):
-        return length * mean, length**2 * np.where(steep, 1.0, variance_share(tilt))
+    return length * mean, length * np.sqrt(np.where(steep, 1.0, variance_share(tilt)))
 
 
 def mean_share(tilt: Floats) -> Floats:

@@ -21,7 +21,7 @@ def marginals(
 ) -> list[Floats]:
     """Each column's posterior given each row, in one sweep up and one down.
 
-    A categorical column has shape (rows, states); a real or count column (rows, 2): mean and variance. What
+    A categorical column has shape (rows, states); a numeric column (rows, 2): mean and standard deviation. What
     stands for a column that the circuit is conditional on means nothing.
 
     Raises:

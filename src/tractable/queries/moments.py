@@ -1,4 +1,4 @@
-"""Mean and variance of columns."""
+"""Mean and standard deviation of columns."""
 
 from dataclasses import dataclass
 
@@ -7,25 +7,26 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence, Variable
+from tractable.leaves.moments import weighted_spread
 from tractable.queries.marginals import marginals
 from tractable.queries.requirements import require_targets
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """The mean and the variance of a column."""
+    """The mean and the standard deviation of a column."""
 
     mean: float
-    variance: float
+    std: float
 
     @property
-    def std(self) -> float:
-        """The standard deviation."""
-        return float(np.sqrt(self.variance))
+    def variance(self) -> float:
+        """The variance; infinite where it exceeds every double, as it may while the deviation does not."""
+        return self.std * self.std
 
 
 def moments(graph: Graph, column: int, given: Evidence) -> Moments:
-    """The mean and variance of a column given evidence; of a categorical one, when its states are numbers.
+    """The mean and standard deviation of a column given evidence; of a categorical one if its states are numbers.
 
     Raises:
         ValueError: if the column has text states or is an input, or the evidence has probability zero.
@@ -35,8 +36,9 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
     posterior = marginals(graph, given.row[None, :], given.regions)[column][0]
     if variable.is_categorical:
         states = _numbers(variable)
-        mean = posterior @ states
-        return Moments(float(mean), float(posterior @ (states - mean) ** 2))
+        likeliest = states[posterior.argmax()]  # distances from it keep their digits far from zero
+        step, std = weighted_spread(posterior, states - likeliest)
+        return Moments(float(likeliest + step), float(std))
     return Moments(*posterior.tolist())
 
 

@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data import Schema, Table, collapse
+from tractable.leaves.gaussian import LEAST_SCALE
 from tractable.leaves.rounding import rounding_step
 
 Matrix: TypeAlias = "Floats | sparse.csr_array"
@@ -251,7 +252,7 @@ def _standards(table: Table, layout: FeatureLayout) -> tuple[Floats, Floats, Flo
     varies = sd > ROUNDING  # otherwise the values differ by rounding only
     centre[numbers] = np.where(known, mean * largest, 1.0)  # a rate of one where no count is known
     centre[layout.real] *= known[: layout.real.size]
-    scale[numbers] = np.where(known, np.where(varies, sd, 1.0) * largest, 1.0)
+    scale[numbers] = np.where(known, np.maximum(np.where(varies, sd, 1.0) * largest, LEAST_SCALE), 1.0)
     spread[numbers] = varies | ~known
     return centre, scale, spread
 

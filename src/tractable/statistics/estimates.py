@@ -12,7 +12,7 @@ import numpy as np
 from tractable.arrays import Floats
 from tractable.circuit import Builder
 from tractable.data import Variable
-from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD, unrounded
+from tractable.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD, unrounded, unstandardised
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.leaves.rounding import CELL_VARIANCE
@@ -135,7 +135,8 @@ def gaussian_params(encoding: Encoding, column: int, mean: Floats, variance: Flo
     """Parameters of a numeric column's leaves from standardised means and variances. Shape (leaves, 2)."""
     centre, scale = encoding.centre[column], encoding.scale[column]
     log_sd = 0.5 * np.log(variance) + np.log(scale)
-    params = np.stack([mean * scale + centre, np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)], axis=1)
+    log_sd = np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)
+    params = np.stack([unstandardised(mean, centre, scale), log_sd], axis=1)
     return unrounded(params) if encoding.schema[column].is_whole else params
 
 

@@ -16,6 +16,7 @@ from tractable.statistics.encoding import Encoding
 FAMILY = "multivariate-gaussian"
 STRENGTH = 5.0  # pseudo-rows without correlation: a few rows do not tell one
 STEPS = 12  # of EM where cells are missing
+LARGEST = 1e100  # columns of larger numbers are kept apart, and so are those of a deviation below its inverse
 CELL = 1 / 12  # the variance within the cell of a whole number
 
 
@@ -32,8 +33,11 @@ class GaussianBlock(NamedTuple):
 
 
 def gaussian_block(encoding: Encoding) -> GaussianBlock | None:
-    """The Gaussian over all numeric columns but counts; None where there are fewer than two."""
-    columns = encoding.layout.real
+    """The Gaussian over all numeric columns but counts; None where there are fewer than two.
+
+    Columns whose numbers or deviations have no square that is a double take no part.
+    """
+    columns = _moderate_columns(encoding)
     if columns.size < 2 or encoding.total <= 0:
         return None
     centre, scale = encoding.centre[columns], encoding.scale[columns]
@@ -51,6 +55,12 @@ def gaussian_block(encoding: Encoding) -> GaussianBlock | None:
     return GaussianBlock(
         columns, JOINT_FAMILIES[FAMILY].params(raw), _correlation_gain(leaf, encoding) - price
     )
+
+
+def _moderate_columns(encoding: Encoding) -> Ints:
+    real = encoding.layout.real
+    centre, scale = np.abs(encoding.centre[real]), encoding.scale[real]
+    return real[(centre <= LARGEST) & (scale <= LARGEST) & (scale >= 1 / LARGEST)]
 
 
 def _shrunk(covariance: Floats, rows: float, cell: Floats) -> Floats:

@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr, ndtri
 
 from tractable.arrays import Floats
+from tractable.leaves.gaussian import LEAST_SCALE
 from tractable.leaves.maps import YeoJohnsonMap
 
 LAMBDAS = (-2.0, 3.0)  # the powers that are searched
@@ -27,8 +28,8 @@ def centre_and_scale(values: Floats, weights: Floats) -> tuple[float, float]:
     centre = float(share @ (values / largest))
     spread = float(np.sqrt(share @ (values / largest - centre) ** 2))
     if spread <= ROUNDING * max(abs(centre), ROUNDING):
-        return centre * largest, abs(centre) * largest or 1.0
-    return centre * largest, spread * largest
+        return centre * largest, max(abs(centre) * largest or 1.0, LEAST_SCALE)
+    return centre * largest, max(spread * largest, LEAST_SCALE)
 
 
 def fit_yeo_johnson(values: Floats, weights: Floats) -> Floats:

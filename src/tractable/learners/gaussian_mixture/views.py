@@ -39,8 +39,8 @@ class View:
         for j in range(z.shape[1]):
             x, seen = rows.numbers[:, j], rows.seen[:, j]
             if self.unit_floor[j] > 0:  # a whole number stands for the cell around it
-                first, last = (kind.forward(self.params[j], x + half) for half in (-0.5, 0.5))
-                raw, log_slope = (first + last) / 2, np.log(np.maximum(last - first, SMALLEST))
+                raw, half = kind.cell(self.params[j], x)
+                log_slope = np.log(np.maximum(2 * half, SMALLEST))
             else:
                 raw, log_slope = kind.forward(self.params[j], x), kind.log_slope(self.params[j], x)
             z[:, j] = np.where(seen, raw / self.scale[j] - self.centre[j] / self.scale[j], 0.0)

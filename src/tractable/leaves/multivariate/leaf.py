@@ -10,6 +10,7 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.late import linalg, special
 from tractable.leaves.intervals import POINTS, SHARES
 from tractable.leaves.maps import MonotoneMap
+from tractable.leaves.moments import quadratic_mean, weighted_spread
 from tractable.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box
 from tractable.leaves.multivariate.normal import (
     given_seen,
@@ -18,7 +19,7 @@ from tractable.leaves.multivariate.normal import (
     patterns,
     square_root,
 )
-from tractable.leaves.normal_intervals import log_normal_between
+from tractable.leaves.normal_intervals import log_normal_around
 
 TOGETHER = 1 << 19  # points of intervals that are held at once
 TAIL = 2.0**-53  # stands for a uniform number of zero, whose quantile is -inf
@@ -74,11 +75,11 @@ class GaussianLeaf:
         return answer, error
 
     def moments(self, x: Floats, box: Box) -> tuple[Floats, Floats]:
-        """Mean and variance of every cell given the row; a cell that is seen has variance zero.
+        """Mean and standard deviation of every cell given the row; that of a cell that is seen is zero.
 
         Shapes (rows, columns).
         """
-        mean, variance = x.copy(), np.zeros(x.shape)
+        mean, spread = x.copy(), np.zeros(x.shape)
         for seen, rows in patterns(x):
             open_, limited = np.flatnonzero(~seen), box.limited & ~seen
             if not open_.size:
@@ -86,14 +87,14 @@ class GaussianLeaf:
             z = self.mapped(x[rows], seen)
             place = np.ix_(rows, open_)
             if limited.any():
-                mean[place], variance[place] = self._moments_within(z, seen, limited, box)
+                mean[place], spread[place] = self._moments_within(z, seen, limited, box)
                 continue
             given = given_seen(z, self.mean, self.covariance, seen)
             sd = np.broadcast_to(np.sqrt(np.diag(given.covariance)), given.mean.shape)
-            mean[place], variance[place] = self.map.moments(
+            mean[place], spread[place] = self.map.moments(
                 self.maps[open_], given.mean, sd, np.full(sd.shape, -np.inf), np.full(sd.shape, np.inf)
             )
-        return mean, variance
+        return mean, spread
 
     def draw(self, x: Floats, box: Box, uniform: Floats) -> Floats:
         """The rows with missing cells drawn given the others, from a number in [0, 1) for each cell."""
@@ -166,15 +167,8 @@ class GaussianLeaf:
         z[:, seen] = self.map.forward(self.maps[seen], x[:, seen])
         cells = seen & self.whole
         if cells.any() and self.maps.size:
-            first, last = self._cell_ends(x, cells)
-            z[:, cells] = (first + last) / 2
+            z[:, cells] = self.map.cell(self.maps[cells], x[:, cells])[0]
         return z
-
-    def _cell_ends(self, x: Floats, columns: Bools | Ints) -> tuple[Floats, Floats]:
-        """The images of the two ends of the cells of whole numbers. Shapes (rows, columns)."""
-        maps = self.maps[columns]
-        first, last = (self.map.forward(maps, x[:, columns] + half) for half in (-0.5, 0.5))
-        return first, last
 
     def _fill(self, answer: Floats, z: Floats, rows: Ints, fill: Bools, box: Box) -> None:
         """Put the values behind the mapped values of some columns into the answer, inside their intervals."""
@@ -208,12 +202,11 @@ class GaussianLeaf:
             ).T
         value = log_normal_by_factor(z[:, points], self.mean[points], factor[:known, :known])
         value = value + self.map.log_slope(self.maps[points], x[:, points]).sum(axis=1)
-        first, last = self._cell_ends(x, cells)
+        half = self.map.cell(self.maps[cells], x[:, cells])[1]
         for i in range(known, order.size):
-            centre, sd = score[:, :i] @ factor[i, :i], factor[i, i]
-            low, high = ((ends[:, i - known] - self.mean[order[i]] - centre) / sd for ends in (first, last))
-            value += log_normal_between(low, high)
-            score[:, i] = (away[:, i] - centre) / sd
+            sd = factor[i, i]
+            score[:, i] = (away[:, i] - score[:, :i] @ factor[i, :i]) / sd
+            value += log_normal_around(score[:, i], half[:, i - known] / sd)
         return value
 
     def _mapped_box(self, box: Box, columns: Bools) -> tuple[Floats, Floats]:
@@ -245,25 +238,27 @@ class GaussianLeaf:
         return answer, error
 
     def _moments_within(self, z: Floats, seen: Bools, limited: Bools, box: Box) -> tuple[Floats, Floats]:
-        """Mean and variance of the open cells, of which some lie in intervals. Shapes (rows, open)."""
+        """Mean and standard deviation of the open cells, some of them in intervals. Shapes (rows, open)."""
         shape = (len(z), int((~seen).sum()))
-        mean, variance = np.empty(shape), np.empty(shape)
+        mean, spread = np.empty(shape), np.empty(shape)
         own, rest = np.flatnonzero(limited[~seen]), np.flatnonzero(~limited[~seen])
         for part, nodes in self._box_parts(z, seen, limited, box):
             inner, share = nodes.points, nodes.shares
             x = self.map.inverse(self.maps[limited], inner)
             x = np.clip(x, box.low[limited], box.high[limited])
-            mean[part, own] = np.einsum("rq,rqc->rc", share, x)
-            away = (x - mean[part][:, None, own]) ** 2
-            variance[part, own] = np.einsum("rq,rqc->rc", share, away)
+            origin = x[:, 0]  # distances from it keep their digits far from zero
+            step, spread[part, own] = weighted_spread(
+                share[:, None], np.moveaxis(x - origin[:, None], 1, 2)
+            )
+            mean[part, own] = origin + step
             if rest.size:
-                mean[part, rest], variance[part, rest] = self._beside(z[part], seen, limited, inner, share)
-        return mean, variance
+                mean[part, rest], spread[part, rest] = self._beside(z[part], seen, limited, inner, share)
+        return mean, spread
 
     def _beside(
         self, z: Floats, seen: Bools, limited: Bools, inner: Floats, share: Floats
     ) -> tuple[Floats, Floats]:
-        """Mean and variance of the cells that no interval limits, as mixtures over the points of those."""
+        """The same of the cells that no interval limits, as mixtures over the points of those."""
         rows, points, _ = inner.shape
         full = np.repeat(z, points, axis=0)
         full[:, limited] = inner.reshape(rows * points, -1)
@@ -271,12 +266,13 @@ class GaussianLeaf:
         given = given_seen(full, self.mean, self.covariance, known)
         sd = np.broadcast_to(np.sqrt(np.diag(given.covariance)), given.mean.shape)
         free = np.full(sd.shape, np.inf)
-        m, v = (
-            a.reshape(rows, points, -1)
+        m, s = (
+            np.moveaxis(a.reshape(rows, points, -1), 1, 2)
             for a in self.map.moments(self.maps[~known], given.mean, sd, -free, free)
         )
-        mean = np.einsum("rq,rqc->rc", share, m)
-        return mean, np.einsum("rq,rqc->rc", share, v + (m - mean[:, None, :]) ** 2)
+        origin = m[:, :, :1]
+        step, between = weighted_spread(share[:, None], m - origin)
+        return origin[:, :, 0] + step, np.hypot(between, quadratic_mean(share[:, None], s))
 
     def _draw_within(self, z: Floats, seen: Bools, limited: Bools, box: Box, uniform: Floats) -> Floats:
         """Mapped values drawn inside the intervals. Shape (rows, limited columns)."""
