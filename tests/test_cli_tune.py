@@ -91,7 +91,7 @@ def test_a_table_of_trials_is_printed(capsys: Shell) -> None:
     assert out.splitlines()[0].split() == ["trial", "score", "seconds", "edges", "smoothing", "link_cost"]
     assert sum(line.startswith("*") for line in out.splitlines()) == 1
     assert "--set smoothing=" in out
-    assert err == "saved train.chow-liu.tract\n"
+    assert err == "model written to train.chow-liu.tract\n"
 
 
 def test_mistakes_are_told_in_one_line(capsys: Shell) -> None:

@@ -12,6 +12,7 @@ from tractable.cli.output import INTERRUPTED, answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.runs import CircuitRun, NetworkRun
+from tractable.cli.summary import shown_score
 from tractable.cli.tried import tried_table
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
             help="Go on from the last checkpoint of the same call, and keep checkpoints to do so again.",
         ),
     ] = False,
+    keep_checkpoint: Annotated[
+        bool,
+        typer.Option("--keep-checkpoint", help="Keep the last checkpoint beside the model when it is done."),
+    ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     *,
@@ -82,21 +87,24 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     learner = make_learner(algorithm, [*(settings or []), *limit])
     seconds = None if budget is None else options.duration(budget)
     model = _model_place(output, train, learner)
-    if resume:
+    if resume or keep_checkpoint:
         check_place(model.with_name(f"{model.name}.checkpoint"))
     table, held_out = training.give_roles(
         training.read_tables(train, valid, weight, reading), learner, targets
     )
     tables = table, useful_validation(held_out)  # left out here, so that nobody scores it
-    run = _make_run(learner, tables, seed, model, reading)
+    run = _make_run(
+        learner, tables, seed, model, reserve=reading.unseen == "share", keep_checkpoint=keep_checkpoint
+    )
+
+    def announce(text: str) -> None:
+        if run.interrupted:
+            note(INTERRUPTED, quiet)
+        note(text, quiet)
+
     with training.cores(jobs), progress_bar(quiet) as tell:
-        facts = run.facts(seconds, tell, resume)
-    if not facts["seconds"]:
-        note(f"{model} is finished already", quiet)
-    if run.interrupted:
-        note(INTERRUPTED, quiet)
+        facts = run.facts(seconds, tell, resume=resume, announce=announce)
     answer(facts, _words(facts, run.labels), as_json)
-    note(f"saved {model}{run.remark}", quiet or as_json)
 
 
 def _model_place(
@@ -119,19 +127,18 @@ def _make_run(
     tables: "tuple[Table, Table | None]",
     seed: int,
     place: Path,
-    reading: Reading,
+    **how: bool,
 ) -> CircuitRun | NetworkRun:
     from tractable.approximate import NetworkLearner
 
     if isinstance(learner, NetworkLearner):
-        return NetworkRun(learner, tables, seed, place, reserve=reading.unseen == "share")
-    return CircuitRun(learner, tables, seed, place, reserve=reading.unseen == "share")
+        return NetworkRun(learner, tables, seed, place, **how)
+    return CircuitRun(learner, tables, seed, place, **how)
 
 
 def _words(facts: dict[str, Any], labels: dict[str, str]) -> str:
-    shown: list[tuple[str, object]] = [
-        (label, facts[name]) for name, label in labels.items() if facts[name] is not None
-    ]
+    shown: list[tuple[str, object]] = [(label, shown_score(facts, name)) for name, label in labels.items()]
+    shown = [(label, value) for label, value in shown if value is not None]
     if "density" in facts:
         shown.append(("log-likelihood of", likelihood_of(facts)))
     stopped = [] if facts["finished"] else [("stopped", "early, with the best model so far")]

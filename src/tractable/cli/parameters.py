@@ -12,6 +12,7 @@ from tractable.cli.files import check_model_place
 from tractable.cli.output import INTERRUPTED, answer, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
+from tractable.cli.summary import summary_watch
 
 
 @reads_tables
@@ -71,9 +72,10 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     if watch.interrupted:
         note(INTERRUPTED, quiet)
     save_or_rescue(circuit.save, place)
+    note(f"model written to {place}", quiet)
     if plot is not None:
         save_curve(fitted, how.title, plot)
     run = {"steps": len(fitted.train), "seconds": took, "model": place, "plot": plot}
-    facts = fitting_summary(circuit, how, table, held_out) | run
+    with summary_watch(None, interrupted=watch.interrupted) as rest:
+        facts = fitting_summary(circuit, how, table, held_out, rest) | run
     answer(facts, lines([(name.replace("_", " "), x) for name, x in facts.items() if x is not None]), as_json)
-    note(f"saved {place}", quiet or as_json)

@@ -2,10 +2,12 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from tractable.cli.progress import OnProgress
+from tractable.cli.summary import summary_watch
 
 if TYPE_CHECKING:
     from tractable.approximate import NetworkLearner
@@ -43,6 +45,7 @@ class Run(ABC, Generic[L, T]):
         place: Path,
         *,
         reserve: bool = True,
+        keep_checkpoint: bool = False,
     ) -> None:
         from tractable.data import frame_kind
         from tractable.training import provenance
@@ -50,13 +53,28 @@ class Run(ABC, Generic[L, T]):
         self._learner = learner
         self._tables = tables
         self._place = place
+        self._keeps_checkpoint = keep_checkpoint
         self.interrupted = False  # whether Ctrl-C ended the learning
         self._about = provenance(learner, *tables, seed=seed, frame=frame_kind(tables[0]), reserve=reserve)
 
-    def facts(self, seconds: float | None, tell: OnProgress | None, resume: bool) -> dict[str, Any]:
-        """What there is to tell of what was learned; `seconds` are zero where it was finished already."""
+    def facts(
+        self, seconds: float | None, tell: OnProgress | None, *, resume: bool, announce: Callable[[str], None]
+    ) -> dict[str, Any]:
+        """What there is to tell of what was learned; `seconds` are zero where it was finished already.
+
+        That the model is written is announced before anything else is done.
+        """
         found, took = self.resume(seconds, tell) if resume else self.learn(seconds, tell)
-        return self._summary(found) | {"seconds": took or 0.0, "model": self._place}
+        announce(self._announcement(took is None))
+        with summary_watch(tell, interrupted=self.interrupted) as watch:
+            return self._summary(found, watch) | {"seconds": took or 0.0, "model": self._place}
+
+    def _announcement(self, was_there: bool) -> str:
+        return (
+            f"{self._place} is finished already"
+            if was_there
+            else f"model written to {self._place}{self.remark}"
+        )
 
     def resume(self, seconds: float | None, tell: OnProgress | None) -> tuple[T, float | None]:
         """What the same call has finished, or what is learned from its last checkpoint on.
@@ -74,8 +92,9 @@ class Run(ABC, Generic[L, T]):
     ) -> tuple[T, float | None]:
         """Learn and save, with checkpoints on the way; the seconds count learning alone.
 
-        With `resume` learning goes on from the last checkpoint of the same call. Ctrl-C while the model is
-        being saved does not keep it from being saved.
+        With `resume` learning goes on from the last checkpoint of the same call. Unless it is to be kept, it
+        is removed when the learner has finished or, without `resume`, has used up its budget. Ctrl-C while
+        the model is being saved does not keep it from being saved.
 
         Raises:
             OSError: if the file cannot be written; it says where else the model is, if it could be saved.
@@ -91,7 +110,9 @@ class Run(ABC, Generic[L, T]):
             took = time.perf_counter() - started
             self.interrupted = watch.interrupted
             save_or_rescue(lambda place: self._write(found, place), self._place)
-        if found.about["finished"]:
+        # A budget ends a run as it was asked to; only who interrupts it, or says so, wants to go on.
+        goes_on = not found.about["finished"] and (resume or self.interrupted)
+        if not (goes_on or self._keeps_checkpoint):
             checkpoints.remove()
         return found, took
 
@@ -108,8 +129,8 @@ class Run(ABC, Generic[L, T]):
         """Save what was learned."""
 
     @abstractmethod
-    def _summary(self, found: T) -> dict[str, Any]:
-        """What there is to tell of it but for its file and the time it took."""
+    def _summary(self, found: T, watch: "Watch") -> dict[str, Any]:
+        """What there is to tell of it but for its file and the time it took, as long as the watch lets it."""
 
 
 class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):
@@ -138,10 +159,10 @@ class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):
     def _write(self, found: "Circuit", place: Path) -> None:
         found.save(place)
 
-    def _summary(self, found: "Circuit") -> dict[str, Any]:
+    def _summary(self, found: "Circuit", watch: "Watch") -> dict[str, Any]:
         from tractable.reports import learning_summary
 
-        return learning_summary(found, *self._tables)
+        return learning_summary(found, *self._tables, watch)
 
 
 class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
@@ -175,7 +196,7 @@ class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
 
         write_network_document(found, place)
 
-    def _summary(self, found: "NetworkDocument") -> dict[str, Any]:
+    def _summary(self, found: "NetworkDocument", watch: "Watch") -> dict[str, Any]:
         from tractable.reports import network_summary
 
-        return network_summary(found, *self._tables)
+        return network_summary(found, *self._tables, watch)

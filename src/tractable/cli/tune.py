@@ -13,6 +13,7 @@ from tractable.cli.files import check_model_place, check_place
 from tractable.cli.output import INTERRUPTED, answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
+from tractable.cli.summary import shown_score, summary_watch
 
 if TYPE_CHECKING:
     from tractable.tuning import Tuned
@@ -99,8 +100,12 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         )
     if found.interrupted:
         note(INTERRUPTED, quiet)
-    facts = learning_summary(found.circuit, table, held_out) | {
-        "seconds": time.perf_counter() - started,
+    took = time.perf_counter() - started
+    note(f"model written to {model}", quiet)
+    with summary_watch(None, interrupted=found.interrupted) as watch:
+        summary = learning_summary(found.circuit, table, held_out, watch)
+    facts = summary | {
+        "seconds": took,
         "model": model,
         "sampler": sampler,
         "storage": storage,
@@ -108,13 +113,15 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         "trials": [asdict(trial) for trial in found.trials],
     }
     answer(facts, _words(found, facts), as_json)
-    note(f"saved {model}", quiet or as_json)
 
 
 def _words(found: "Tuned", facts: dict[str, Any]) -> str:
     from tractable.settings import setting_text
 
-    told = [(name.replace("_ll", " log-likelihood"), facts[name]) for name in ("train_ll", "valid_ll")]
+    told = [
+        (name.replace("_ll", " log-likelihood"), shown_score(facts, name))
+        for name in ("train_ll", "valid_ll")
+    ]
     chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in found.best.settings.items())
     told.append(("log-likelihood of", likelihood_of(facts)))
     best = [("best trial", found.best.number), ("settings", chosen), *told]

@@ -1,5 +1,6 @@
 """What users are shown of models: summaries, scores, features, faults; settings of learners; all as JSON."""
 
+from tractable.reports.bounded import Estimate, estimate_mean
 from tractable.reports.faults import explain_fault, missing_properties
 from tractable.reports.json_text import to_json
 from tractable.reports.metrics import label_metrics, most_probable_alone, prediction_metrics
@@ -8,8 +9,10 @@ from tractable.reports.scores import column_summary, density_facts, mean_log_lik
 from tractable.reports.training import fitting_summary, learning_summary, network_summary
 
 __all__ = [
+    "Estimate",
     "column_summary",
     "density_facts",
+    "estimate_mean",
     "explain_fault",
     "feature_list",
     "fitting_summary",
