@@ -15,6 +15,7 @@ from tractable.data.evidence import Evidence
 from tractable.estimators.base import RandomState
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
+from tractable.progress import Watch
 from tractable.queries import cell_log_probs, expected_cells, log_prob, sample, weighted_mean
 
 DRAWS = 2_000  # rows of the model by which a score is judged
@@ -72,12 +73,24 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
         self.contamination = contamination
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
-        """Learn a joint model of the columns of X, and which scores are low; `y` is ignored."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        schema: Schema | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn a joint model of the columns of X, and which scores are low; `y` is ignored.
+
+        A `watch` follows the learning and ends it early, with the best model so far. Its time budget, or that
+        of the learner, is for the choice of a learner and all learning together.
+        """
         if self.contamination != "auto" and not 0.0 < self.contamination <= 0.5:
             raise ValueError(f"contamination is 'auto' or in (0, 0.5], not {self.contamination!r}")
         table = self._training_table(X, sample_weight, schema)
-        self._fit_joint(table, X)
+        self._fit_joint(table, X, watch)
         self._usual = table
         if self.contamination == "auto":
             seed = int(check_random_state(self.random_state).randint(2**31))

@@ -1,21 +1,26 @@
 """Which learner a classifier, an imputer or an anomaly scorer uses: one by name, an estimator, or the best.
 
 `"auto"` compares a few fast learners on held-out rows, three folds of at most `MOST_ROWS` rows, and learns
-the best one anew from all rows.
+the best one anew from all rows. A time budget is for all of that together: half of it for the comparison.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
-from tractable.arrays import Ints
+from tractable.arrays import Floats, Ints
 from tractable.data import Table
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.factory import estimator_class
 from tractable.learners import LEARNERS
 from tractable.model import Circuit
+from tractable.progress import InnerWatch, Watch, seconds_in
+from tractable.queries import weighted_mean
+from tractable.reports.bounded import estimate_mean
 
 AUTO: dict[str, dict[str, Any]] = {"naive-bayes": {}, "chow-liu": {}, "gaussian-mixture": {}}
 # A Gaussian that suits a density best is too sure of classes: many correlated columns need a high floor
@@ -25,8 +30,13 @@ CLASS_AUTO: dict[str, dict[str, Any]] = AUTO | {
         "maps": "yeo-johnson", "floor": 0.1, "shrinkage": 20.0, "components": (1, 2, 3, 4),
     }
 }  # fmt: skip
+BUDGET = "budget"  # the setting of learners that have a time budget of their own
 FOLDS = 3
 MOST_ROWS = 5_000  # that a choice looks at: more say the same, only later
+CHOICE_SHARE = 0.5  # of a time budget goes to the comparison of candidates
+FOLD_SECONDS = 2.0  # that a candidate needs in a fold; with less time there are fewer folds
+SCORE_SHARE = 0.3  # of the time of one candidate in one fold goes to the scores of held-out rows ...
+SCORE_SECONDS = 0.25  # ... but so much at least
 
 LearnerLike: TypeAlias = str | TableEstimator
 
@@ -35,7 +45,27 @@ class Candidate(NamedTuple):
     """A way to learn a circuit from a table, with what it is called."""
 
     name: str
-    learn: Callable[[Table], Circuit]
+    learn: Callable[[Table, Watch | None], Circuit]
+
+
+class Score(NamedTuple):
+    """How candidates are judged: by the mean over rows of a score of each."""
+
+    of_rows: Callable[[Circuit, Table], Floats]
+    counted: Callable[[Table], Table] = lambda rows: rows  # those of the held-out rows that are scored
+
+    def mean(self, circuit: Circuit, rows: Table, watch: Watch | None) -> float:
+        """The mean score of held-out rows, or of as many of them as there is time for."""
+        judged = self.counted(rows)
+
+        def whole() -> float:
+            return weighted_mean(self.of_rows(circuit, judged), judged.row_weights)
+
+        if watch is None or watch.left is None:
+            return whole()
+        short = InnerWatch(watch, seconds=max(watch.left, SCORE_SECONDS))
+        found = estimate_mean(partial(self.of_rows, circuit), whole, judged, short).mean
+        return -np.inf if found is None else found
 
 
 class Choice(NamedTuple):
@@ -70,32 +100,71 @@ def learner_name(estimator: TableEstimator) -> str:
     return estimator._learner.name
 
 
-def learn_circuit(estimator: TableEstimator, table: Table) -> Circuit:
+def learn_circuit(estimator: TableEstimator, table: Table, watch: Watch | None = None) -> Circuit:
     """The circuit that an estimator learns from a table; the estimator itself stays as it is."""
-    circuit: Circuit = clone(estimator).fit(table).circuit_
+    circuit: Circuit = clone(estimator).fit(table, watch=watch).circuit_
     return circuit
+
+
+def whole_watch(learner: LearnerLike, watch: Watch | None) -> Watch | None:
+    """The watch of everything that is done with a learner, whose own time budget is for all of it together.
+
+    None if nobody looks, and there is no budget. Ctrl-C is left to `watch`.
+    """
+    budget = getattr(learner, BUDGET, None)
+    if budget is None or (watch is not None and watch.left is not None):
+        return watch
+    return InnerWatch(watch or Watch(), seconds=seconds_in(str(budget)))
+
+
+def part_of(watch: Watch | None, share: float) -> Watch | None:
+    """A watch that has a part of the time that is left; the same watch if time does not matter."""
+    if watch is None or watch.left is None:
+        return watch
+    return InnerWatch(watch, seconds=share * watch.left)
 
 
 def choose(
     candidates: Sequence[Candidate],
     table: Table,
-    score: Callable[[Circuit, Table], float],
+    score: Score,
     seed: int,
     labels: Ints | None = None,
+    watch: Watch | None = None,
 ) -> Choice:
     """The candidate with the best mean score on held-out rows; the only one is not tried.
 
     With `labels` every fold has its share of each. Of candidates that score alike the first is kept, and so
-    it is where there are too few rows to hold some out.
+    it is where there are too few rows to hold some out. When the time for the choice is over, the folds that
+    were compared until then decide.
     """
     if len(candidates) == 1 or len(table) < 2 * FOLDS:
         return Choice(candidates[0], {})
-    scores = dict.fromkeys((one.name for one in candidates), 0.0)
-    for train, test in _folds(table, seed, labels):
-        for one in candidates:
-            scores[one.name] += score(one.learn(train), test) / FOLDS
-    best = max(candidates, key=lambda one: scores[one.name])
-    return Choice(best, scores)
+    timed = part_of(watch, CHOICE_SHARE)
+    folds = _folds_in_time(timed, len(candidates))
+    found: list[list[float]] = []  # by fold, of each candidate
+    for number, (train, test) in enumerate(islice(_folds(table, seed, labels), folds)):
+        scores: list[float] = []
+        for place, one in enumerate(candidates):
+            if timed is not None and timed.should_stop():
+                break
+            part = part_of(timed, 1 / ((folds - number) * len(candidates) - place))
+            circuit = one.learn(train, part_of(part, 1 - SCORE_SHARE))
+            scores.append(score.mean(circuit, test, part))
+        if len(scores) == len(candidates):
+            found.append(scores)
+    if not found:
+        return Choice(candidates[0], {})
+    sums = [sum(x / len(found) for x in own) for own in zip(*found, strict=True)]
+    best = candidates[sums.index(max(sums))]
+    return Choice(best, {one.name: total for one, total in zip(candidates, sums, strict=True)})
+
+
+def _folds_in_time(watch: Watch | None, candidates: int) -> int:
+    """The number of folds in which there is time for all candidates; one at least."""
+    if watch is None or watch.left is None:
+        return FOLDS
+    return max(1, min(FOLDS, int(watch.left / (FOLD_SECONDS * candidates))))
 
 
 def _folds(table: Table, seed: int, labels: Ints | None) -> Iterator[tuple[Table, Table]]:

@@ -5,17 +5,20 @@ import numpy as np
 from tractable.circuit import Builder, Graph, mixture, product
 from tractable.data import Schema, Table, Variable
 from tractable.estimators.base import TableEstimator
-from tractable.estimators.choice import learn_circuit
+from tractable.estimators.choice import learn_circuit, part_of
 from tractable.model import Circuit
+from tractable.progress import Watch
 
 UNSEEN = 0.5  # rows for which a class without any counts
 
 
-def learn_by_class(estimator: TableEstimator, table: Table, target: int) -> Circuit:
+def learn_by_class(
+    estimator: TableEstimator, table: Table, target: int, watch: Watch | None = None
+) -> Circuit:
     """P(target) P(features | target): a sum over classes of circuits that are learned from their rows alone.
 
     It is a joint distribution as any other circuit is. Rows without a class are left aside. A class without
-    rows has the features of all rows, and a small share.
+    rows has the features of all rows, and a small share. Each class has an even part of the time left.
     """
     variable = table.schema[target]
     labels = table.values[:, target]
@@ -28,7 +31,8 @@ def learn_by_class(estimator: TableEstimator, table: Table, target: int) -> Circ
     parts = []
     for state, share in enumerate(shares.tolist()):
         rows = features.take(labels == state) if share else features
-        parts.append(with_class(learn_circuit(estimator, rows).graph, variable, state))
+        part = part_of(watch, 1 / (shares.size - state))
+        parts.append(with_class(learn_circuit(estimator, rows, part).graph, variable, state))
     about = {"learner": estimator._learner.name, "by_class": variable.name}
     return Circuit(_ordered(mixture(parts, np.where(shares > 0, shares, UNSEEN)), table.schema), about)
 

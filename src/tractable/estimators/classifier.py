@@ -1,5 +1,6 @@
 """A classifier whose class probabilities are exact conditionals of a joint model."""
 
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from tractable.estimators.choice import (
     CLASS_AUTO,
     Candidate,
     LearnerLike,
-    choose,
+    Score,
     estimators_of,
     learn_circuit,
     learner_name,
@@ -24,7 +25,8 @@ from tractable.estimators.classes import learn_by_class
 from tractable.estimators.face import CircuitFace, with_frame
 from tractable.estimators.tables import without_column
 from tractable.model import Circuit
-from tractable.queries import state_log_probs, weighted_mean
+from tractable.progress import Watch
+from tractable.queries import state_log_probs
 
 
 class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
@@ -75,7 +77,15 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
         self.by_class = by_class
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        schema: Schema | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
         """Learn a joint model of features and target.
 
         Parameters
@@ -88,6 +98,9 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
             How many rows each row stands for.
         schema : Schema, optional
             The columns of X and their states, when they are not to be inferred.
+        watch : Watch, optional
+            Follows the work, and ends it early with the best model so far. Its time budget, or that of the
+            learner, is for everything together: the choice of a learner, and all classes.
         """
         table = self._table_with_target(X, y, sample_weight, schema)
         last = len(table.schema) - 1
@@ -97,9 +110,9 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
             self.classes_ = np.array(self.target_.states)
         seed = int(check_random_state(self.random_state).randint(2**31))
         labels = np.nan_to_num(table.values[:, last], nan=-1.0).astype(np.int64)
-        choice = choose(self._candidates(last, seed), table, _minus_log_loss, seed, labels)
-        self.learner_, self.choice_scores_ = choice.best.name, choice.scores
-        self.circuit_ = with_frame(choice.best.learn(table), X)
+        score = Score(_log_probs_of_classes, _labelled)
+        self._learn_best(self._candidates(last, seed), table, score, seed, labels=labels, watch=watch)
+        self.circuit_ = with_frame(self.circuit_, X)
         return self
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -196,8 +209,10 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
 def _candidate(estimator: TableEstimator, target: int, by_class: bool) -> Candidate:
     name = learner_name(estimator)
     if by_class:
-        return Candidate(f"{name} by class", lambda table: learn_by_class(estimator, table, target))
-    return Candidate(name, lambda table: learn_circuit(estimator, table))
+        return Candidate(
+            f"{name} by class", lambda table, watch: learn_by_class(estimator, table, target, watch)
+        )
+    return Candidate(name, partial(learn_circuit, estimator))
 
 
 def _pools(estimator: TableEstimator) -> bool:
@@ -205,13 +220,17 @@ def _pools(estimator: TableEstimator) -> bool:
     return learner_name(estimator) == "gaussian-mixture"
 
 
-def _minus_log_loss(circuit: Circuit, rows: Table) -> float:
-    """The mean log-probability of the classes given the features, of the rows that have a class."""
+def _labelled(rows: Table) -> Table:
+    """The rows that have a class."""
+    return rows.take(~rows.missing[:, -1])
+
+
+def _log_probs_of_classes(circuit: Circuit, labelled: Table) -> Floats:
+    """The log-probability of the class of each row given its features: minus its log-loss. Shape (rows,)."""
     target = len(circuit.schema) - 1
-    labelled = rows.take(~rows.missing[:, target])
     logs = state_log_probs(circuit.graph, labelled.values, target)
-    right = logs[np.arange(len(labelled)), labelled.values[:, target].astype(np.int64)]
-    return weighted_mean(right, labelled.row_weights)
+    right: Floats = logs[np.arange(len(labelled)), labelled.values[:, target].astype(np.int64)]
+    return right
 
 
 def _append(features: Table, target: Variable, codes: AnyArray) -> Table:

@@ -1,22 +1,29 @@
 """What classifier, imputer and anomaly scorer share: a circuit, by a learner that may be chosen."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from tractable.arrays import Ints
 from tractable.data import Table, frame_kind
-from tractable.estimators.base import RandomState
+from tractable.estimators.base import RandomState, TableEstimator
 from tractable.estimators.choice import (
     Candidate,
     LearnerLike,
+    Score,
     choose,
     estimators_of,
     learn_circuit,
     learner_name,
+    whole_watch,
 )
 from tractable.estimators.tables import TableInputMixin
 from tractable.model import Circuit
+from tractable.progress import Watch
 
 
 class CircuitFace(TableInputMixin, BaseEstimator):  # type: ignore[misc]
@@ -28,18 +35,34 @@ class CircuitFace(TableInputMixin, BaseEstimator):  # type: ignore[misc]
     learner_: str
     choice_scores_: dict[str, float]
 
-    def _fit_joint(self, table: Table, X: Any) -> None:
+    def _fit_joint(self, table: Table, X: Any, watch: Watch | None) -> None:
         """Learn `circuit_`, by the learner with the highest log-likelihood of held-out rows."""
         seed = int(check_random_state(self.random_state).randint(2**31))
         candidates = [_joint(one) for one in estimators_of(self.learner, seed)]
-        choice = choose(candidates, table, lambda circuit, rows: circuit.score(rows), seed)
-        self.learner_, self.choice_scores_ = choice.best.name, choice.scores
+        self._learn_best(candidates, table, Score(Circuit.log_prob), seed, watch=watch)
         self.schema_ = table.schema
-        self.circuit_ = with_frame(choice.best.learn(table), X)
+        self.circuit_ = with_frame(self.circuit_, X)
+
+    def _learn_best(
+        self,
+        candidates: Sequence[Candidate],
+        table: Table,
+        score: Score,
+        seed: int,
+        *,
+        labels: Ints | None = None,
+        watch: Watch | None,
+    ) -> None:
+        """Learn `circuit_` by the best candidate; the time budget is for choice and learning together."""
+        with nullcontext() if watch is None else watch:
+            whole = whole_watch(self.learner, watch)
+            choice = choose(candidates, table, score, seed, labels, whole)
+            self.circuit_ = choice.best.learn(table, whole)
+        self.learner_, self.choice_scores_ = choice.best.name, choice.scores
 
 
-def _joint(estimator: Any) -> Candidate:
-    return Candidate(learner_name(estimator), lambda table: learn_circuit(estimator, table))
+def _joint(estimator: TableEstimator) -> Candidate:
+    return Candidate(learner_name(estimator), partial(learn_circuit, estimator))
 
 
 def with_frame(circuit: Circuit, X: Any) -> Circuit:

@@ -13,6 +13,7 @@ from tractable.data import Schema, Table, frame_kind, to_frame
 from tractable.estimators.base import RandomState
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
+from tractable.progress import Watch
 from tractable.queries import impute
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import Filling
@@ -53,10 +54,22 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         self.method = method
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
-        """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        schema: Schema | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored.
+
+        A `watch` follows the work and ends it early, with the best model so far. Its time budget, or that of
+        the learner, is for everything together.
+        """
         require_known(self.method, Filling)
-        self._fit_joint(self._training_table(X, sample_weight, schema), X)
+        self._fit_joint(self._training_table(X, sample_weight, schema), X, watch)
         return self
 
     def transform(self, X: Any) -> Any:

@@ -45,7 +45,7 @@ class ChowLiuLearner(Learner):
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
             encoding = encode(part) if part is table else encode_for_trees(part)
-            forest = chow_liu_forest(encoding, self.smoothing, self.link_cost)
+            forest = chow_liu_forest(encoding, self.smoothing, self.link_cost, watch)
             encoding = encoding if part is table else with_all_rows(encoding, part)
             watch.report("tree", 1, 2)
             builder = Builder(part.schema)

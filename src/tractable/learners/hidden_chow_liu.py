@@ -133,7 +133,7 @@ class HiddenChowLiuLearner(Learner):
         sample = draw_rows(table, rng) if self.bagged else table
         encoding = encode(sample)
         states = max(1, min(states, len(encoding.weights)))
-        forest = chow_liu_forest(encode(view_pieces(sample).code(sample)), 1.0)
+        forest = chow_liu_forest(encode(view_pieces(sample).code(sample)), 1.0, watch=watch)
         graph = hidden_tree(encoding, forest, states, self.initial_persistence, rng)
         if not encoding.total:
             return graph  # there are no rows to fit to

@@ -10,7 +10,8 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table, useful_validation
 from tractable.progress import Watch
-from tractable.settings import Configurable
+from tractable.settings import Configurable, setting
+from tractable.statistics.pooled_states import pool_states
 
 
 class Learned(NamedTuple):
@@ -62,9 +63,15 @@ class CircuitLearner(Configurable, ABC):
         self._check_tables(table, valid)
         valid = useful_validation(valid)
         if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
-            return self._learn(table, rng, valid, Watch())
+            return self._learn_as_seen(table, rng, valid, Watch())
         with watch:
-            return self._learn(table, rng, valid, watch)
+            return self._learn_as_seen(table, rng, valid, watch)
+
+    def _learn_as_seen(
+        self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Learned:
+        """What the learner finds, in the way in which learners of this kind see the states of columns."""
+        return self._learn(table, rng, valid, watch)
 
     @abstractmethod
     def _check_tables(self, table: Table, valid: Table | None) -> None:
@@ -83,9 +90,28 @@ class CircuitLearner(Configurable, ABC):
 class Learner(CircuitLearner):
     """A learner of joint distributions. Rows may be weighted and cells may be missing."""
 
+    max_states: int = setting(
+        256,
+        "Maximum number of states of a column that have parameters of their own. Rarer states of a column"
+        " that has more share parameters, in proportion to their frequency. More states take more memory.",
+        at_least=2,
+        common=True,
+    )
+
     @final
     def _check_tables(self, table: Table, valid: Table | None) -> None:
         check_tables(table, valid)
+
+    @final
+    def _learn_as_seen(
+        self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Learned:
+        """What the learner finds in a table whose columns have `max_states` states at most."""
+        pools = pool_states(table, self.max_states)
+        if pools is None:
+            return self._learn(table, rng, valid, watch)
+        found = self._learn(pools.code(table), rng, None if valid is None else pools.code(valid), watch)
+        return found._replace(graph=pools.decode(found.graph))
 
 
 def check_tables(table: Table, valid: Table | None) -> None:

@@ -5,18 +5,19 @@ from scipy.sparse import csgraph
 from scipy.stats import chi2
 
 from tractable.arrays import Floats, Ints
+from tractable.progress import Watch
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.link_gains import link_gains, link_parameters
 
 MOST_EXPLAINED = 1 - 1e-12  # share of a variance that another column explains, so that no gain is infinite
 
 
-def pair_gains(encoding: Encoding, smoothing: float) -> Floats:
+def pair_gains(encoding: Encoding, smoothing: float, watch: Watch | None = None) -> Floats:
     """The gain of each column given another in nats, pairs of numeric columns included. (columns, columns).
 
     Like `link_gains`, with the gain of the linear correlation for two numeric columns.
     """
-    gain = link_gains(encoding, smoothing)
+    gain = link_gains(encoding, smoothing, watch)
     numbers = np.concatenate([encoding.layout.real, encoding.layout.counted])
     if numbers.size:
         gain[np.ix_(numbers, numbers)] = _correlation_gains(encoding, numbers)

@@ -120,16 +120,21 @@ class Encoding:
     def part(self, rows: Ints | Bools | slice, columns: Ints) -> "Encoding":
         """Some of the rows and some of the columns, ascending; standardisation and priors stay the same."""
         table = Table(self.schema.select(columns), self.table.values[rows][:, columns], self.weights[rows])
-        kept = _kept_features(self.layout, columns)
+        layout, kept = layout_of(self, columns)
         matrix = self.matrix[rows][:, kept]
         if columns.size < len(self.schema):  # rows that differ only in other columns are equal now
             table, inverse = collapse(table)
             matrix = matrix[_first_places(inverse, len(table))]
-        layout = _layout(table.schema, self.layout.seen[columns] > 0)
         constant = _constant(table, layout)
         standards = self.centre[columns], self.scale[columns]
         rest = self.prior[kept], constant, self.step[columns]
         return Encoding(table, table.row_weights, layout, matrix, *standards, *rest)
+
+
+def layout_of(encoding: Encoding, columns: Ints) -> tuple[FeatureLayout, Ints]:
+    """The layout of some of the columns, ascending, and which of all features are theirs."""
+    schema = encoding.schema.select(columns)
+    return _layout(schema, encoding.layout.seen[columns] > 0), _kept_features(encoding.layout, columns)
 
 
 def encode(table: Table) -> Encoding:

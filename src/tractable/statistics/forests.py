@@ -16,11 +16,13 @@ from scipy.sparse import csgraph
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Builder
 from tractable.data import Schema
+from tractable.progress import Watch
 from tractable.statistics.count_leaves import count_leaf
 from tractable.statistics.encoding import Encoding
 from tractable.statistics.estimates import default_family, state_params
 from tractable.statistics.link_gains import link_gains, link_parameters
 
+MOST_PARAMETERS = 4_000_000  # of a link between two columns of many states
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
@@ -59,11 +61,17 @@ def best_forest(gain: Floats, categorical: Bools) -> Forest:
     return Forest(parent, np.array([*order, *numbers.tolist()], dtype=np.int64))
 
 
-def chow_liu_forest(encoding: Encoding, smoothing: float, link_cost: float = 0.0) -> Forest:
-    """The forest of greatest log-likelihood, less `link_cost` for each parameter that a link adds."""
-    gain = link_gains(encoding, smoothing)
-    gain[gain <= ROUNDING * encoding.total] = 0.0
-    return best_forest(gain - link_cost * link_parameters(encoding.schema), categorical_mask(encoding.schema))
+def chow_liu_forest(
+    encoding: Encoding, smoothing: float, link_cost: float = 0.0, watch: Watch | None = None
+) -> Forest:
+    """The forest of greatest log-likelihood, less `link_cost` for each parameter that a link adds.
+
+    Pairs of columns that have more than `MOST_PARAMETERS`, or were not compared in time, are not linked.
+    """
+    gain = link_gains(encoding, smoothing, watch)
+    parameters = link_parameters(encoding.schema)
+    gain[(gain <= ROUNDING * encoding.total) | (parameters > MOST_PARAMETERS)] = 0.0
+    return best_forest(gain - link_cost * parameters, categorical_mask(encoding.schema))
 
 
 def maximum_spanning_links(gain: Floats) -> Ints:

@@ -1,6 +1,7 @@
 """The log-likelihood gained when one column is made a parent of another, for all pairs of columns at once."""
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,26 +11,36 @@ from scipy.special import xlogy
 from tractable.arrays import Floats, Ints
 from tractable.data import Schema
 from tractable.leaves.pseudo_rows import pseudo_means, pseudo_squares, scatter
-from tractable.statistics.encoding import SPARSE, Encoding, Matrix
+from tractable.progress import Watch
+from tractable.statistics.encoding import SPARSE, Encoding, FeatureLayout, Matrix, layout_of
 from tractable.statistics.estimates import LEAST_SMOOTHING, log_rates, moments
 
 STRIP = 1 << 20  # entries of the one-hot rows, or of their statistics, that are held at a time
+MOST_COUNTS = 1 << 22  # statistics that are held at a time of a column of many states
 
 
-def link_gains(encoding: Encoding, smoothing: float = 1.0) -> Floats:
+def link_gains(encoding: Encoding, smoothing: float = 1.0, watch: Watch | None = None) -> Floats:
     """The log-likelihood gained when a categorical column becomes another's parent. Shape (columns, columns).
 
     Entry (a, b) is the gain of b given a, in nats over all rows in which both are observed. For two
     categorical columns that is their mutual information times the weight of those rows; a numeric column has
-    a smoothed leaf for each state of a. Rows of numeric columns are zero, and so is the diagonal.
+    a smoothed leaf for each state of a. Rows of numeric columns are zero, and so is the diagonal. Pairs that
+    were not compared when the watch said to stop gain nothing.
     """
     smoothing = max(smoothing, LEAST_SMOOTHING)
     gain = np.zeros((len(encoding.schema), len(encoding.schema)))
-    layout = encoding.layout
-    for columns, given in _strips(encoding):
-        gain[np.ix_(columns, layout.categorical)] = _information(encoding, given).T
-        gain[np.ix_(columns, layout.real)] = _real_gains(encoding, given, smoothing).T
-        gain[np.ix_(columns, layout.counted)] = _count_gains(encoding, given, smoothing).T
+    for columns, features, given in _strips(encoding):
+        layout, of = features.layout, features.columns
+        gain[np.ix_(columns, of[layout.categorical])] = _information(layout, given).T
+        gain[np.ix_(columns, of[layout.real])] = _real_gains(features, given, smoothing).T
+        gain[np.ix_(columns, of[layout.counted])] = _count_gains(features, given, smoothing).T
+        if watch is not None and watch.should_stop():
+            known = np.ix_(encoding.layout.categorical, encoding.layout.categorical)
+            gain[known] = np.maximum(gain[known], gain[known].T)  # which are the same but for rounding
+            break
+    for one, other in _widest_pairs(encoding.schema):
+        if watch is None or not watch.should_stop():
+            gain[one, other] = gain[other, one] = _pair_information(encoding, one, other)
     np.fill_diagonal(gain, 0.0)
     return gain
 
@@ -39,6 +50,15 @@ def link_parameters(schema: Schema) -> Floats:
     states = schema.cardinalities.astype(np.float64)
     width = np.array([v.cardinality - 1.0 if v.is_categorical else 1.0 + (v.kind != "count") for v in schema])
     return np.outer(np.maximum(states - 1, 0.0), width)
+
+
+class _Features(NamedTuple):
+    """The features of some of the columns, all rows of them."""
+
+    columns: Ints  # which columns these are
+    layout: FeatureLayout  # by their places among `columns`
+    matrix: Matrix  # (rows, features)
+    prior: Floats  # (features,)
 
 
 class _Given(NamedTuple):
@@ -58,22 +78,63 @@ class _Given(NamedTuple):
         return np.repeat(of_columns, size, axis=-1)
 
 
-def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Given]]:
-    """The categorical columns in strips, each with the statistics of its states."""
+def _strips(encoding: Encoding) -> Iterator[tuple[Ints, _Features, _Given]]:
+    """The categorical columns in strips, each with features of columns and their statistics in its states.
+
+    Columns of many states are strips of their own, and come with the features of some columns at a time.
+    """
     layout, states = encoding.layout, encoding.schema.cardinalities
+    every = _Features(np.arange(len(states)), layout, encoding.matrix, encoding.prior)
     room = max(1, STRIP // max(1, len(encoding.weights), layout.features))
     wide = states[layout.categorical] > 1 / SPARSE
     for column in layout.categorical[wide].tolist():
-        yield (
-            np.array([column]),
-            _state_statistics(encoding, _sparse_one_hot(encoding, column), np.zeros(1, dtype=np.int64)),
-        )
+        one_hot = _sparse_one_hot(encoding, column)
+        for features in _parts_beside(encoding, every, column):
+            yield np.array([column]), features, _state_statistics(features, one_hot, np.zeros(1, np.int64))
     narrow = layout.categorical[~wide]
     strip = np.cumsum(states[narrow]) // room
     for columns in np.split(narrow, np.flatnonzero(np.diff(strip)) + 1):
         if columns.size:
             first = np.cumsum(states[columns]) - states[columns]
-            yield columns, _state_statistics(encoding, _one_hot(encoding, columns), first)
+            yield columns, every, _state_statistics(every, _one_hot(encoding, columns), first)
+
+
+def _parts_beside(encoding: Encoding, every: _Features, column: int) -> Iterator[_Features]:
+    """The features of all columns but one of many states, in parts whose statistics are not too many."""
+    states = encoding.schema.cardinalities
+    if encoding.layout.features * int(states[column]) <= MOST_COUNTS:
+        yield every
+        return
+    too_many = states * states[column] > MOST_COUNTS
+    others = np.flatnonzero((np.arange(states.size) != column) & ~too_many)
+    width = np.maximum(states[others], 3)  # the statistics of a column in one state, at most
+    part = np.cumsum(width) * int(states[column]) // MOST_COUNTS
+    for columns in np.split(others, np.flatnonzero(np.diff(part)) + 1):
+        if columns.size:
+            yield _features_of(encoding, columns)
+
+
+def _features_of(encoding: Encoding, columns: Ints) -> _Features:
+    layout, kept = layout_of(encoding, columns)
+    return _Features(columns, layout, encoding.matrix[:, kept], encoding.prior[kept])
+
+
+def _widest_pairs(schema: Schema) -> Iterator[tuple[int, int]]:
+    """The pairs of categorical columns that have too many pairs of states to hold them all."""
+    states = schema.cardinalities
+    wide = np.flatnonzero(states * states.max(initial=0) > MOST_COUNTS).tolist()
+    return ((a, b) for a, b in combinations(wide, 2) if int(states[a]) * int(states[b]) > MOST_COUNTS)
+
+
+def _pair_information(encoding: Encoding, one: int, other: int) -> float:
+    """The mutual information of two categorical columns times weight, from the pairs of states that occur."""
+    seen = ~np.isnan(encoding.table.values[:, [one, other]]).any(axis=1)
+    codes = encoding.table.values[seen][:, [one, other]].astype(np.int64)
+    weights = encoding.weights[seen]
+    _, pair = np.unique(codes[:, 0] * encoding.schema[other].cardinality + codes[:, 1], return_inverse=True)
+    counts = (np.bincount(line, weights) for line in (pair, codes[:, 0], codes[:, 1]))
+    both, first, second = (float(_n_log_n(count).sum()) for count in counts)
+    return both - first - second + float(_n_log_n(weights.sum()))
 
 
 def _one_hot(encoding: Encoding, columns: Ints) -> Floats:
@@ -91,15 +152,14 @@ def _sparse_one_hot(encoding: Encoding, column: int) -> "sparse.csr_array":
     return sparse.csr_array((encoding.weights[row], (row, codes[row].astype(np.int64))), shape=shape)
 
 
-def _state_statistics(encoding: Encoding, one_hot: Matrix, first: Ints) -> _Given:
-    sums: Any = encoding.matrix.T @ one_hot
+def _state_statistics(features: _Features, one_hot: Matrix, first: Ints) -> _Given:
+    sums: Any = features.matrix.T @ one_hot
     sums = np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray(), dtype=np.float64)
-    return _Given(sums, sums[encoding.layout.seen], first)
+    return _Given(sums, sums[features.layout.seen], first)
 
 
-def _information(encoding: Encoding, given: _Given) -> Floats:
+def _information(layout: FeatureLayout, given: _Given) -> Floats:
     """Mutual information times weight, from sums of n log n over pairs of states and over single states."""
-    layout = encoding.layout
     seen = given.seen[layout.categorical]
     both = given.sums[layout.states]
     first = np.maximum(seen - layout.by_column(both), 0.0)  # rounding may take them below
@@ -109,13 +169,13 @@ def _information(encoding: Encoding, given: _Given) -> Floats:
     return given.sum_states(apart) - together
 
 
-def _n_log_n(n: Floats) -> Floats:
+def _n_log_n(n: Any) -> Floats:
     return np.asarray(xlogy(n, n), dtype=np.float64)
 
 
-def _real_gains(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
-    layout = encoding.layout
-    spread = encoding.prior[layout.squares][:, None]
+def _real_gains(features: _Features, given: _Given, smoothing: float) -> Floats:
+    layout = features.layout
+    spread = features.prior[layout.squares][:, None]
     sums = (given.seen[layout.real], given.sums[layout.values], given.sums[layout.squares])
     added = (given.sum_states(sums[0]), given.sum_states(sums[1]), given.sum_states(sums[2]))
     within = given.sum_states(scatter(*sums)) / np.where(added[0] > 0, added[0], 1.0)
@@ -136,9 +196,9 @@ def _log_normal(
     return -0.5 * (seen * np.log(variance) + off / variance)
 
 
-def _count_gains(encoding: Encoding, given: _Given, smoothing: float) -> Floats:
-    layout = encoding.layout
-    overall = encoding.prior[layout.counts][:, None]
+def _count_gains(features: _Features, given: _Given, smoothing: float) -> Floats:
+    layout = features.layout
+    overall = features.prior[layout.counts][:, None]
     seen, total = given.seen[layout.counted], given.sums[layout.counts]
     apart = _log_poisson(seen, total, smoothing, overall)
     return given.sum_states(apart) - _log_poisson(

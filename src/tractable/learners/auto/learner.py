@@ -76,10 +76,16 @@ class AutoLearner(Learner):
         seconds = seconds_in(str(self.budget)) if watch.left is None else None
         facts = describe(table)
         memory = MemoryCheckpoints() if watch.saved is None and not facts.is_tiny else None
-        search = MemberSearch(folds, facts, self._mixing(), _make_learner, seed)
+        search = MemberSearch(folds, facts, self._mixing(), self._make_learner, seed)
         search.run(InnerWatch(watch, seconds=seconds, checkpoints=memory))
         mixed = search.mix().pruned()
         return Learned(mixed.circuit(), {"tried": mixed.table(search.faults)})
+
+    def _make_learner(self, candidate: Candidate) -> Learner:
+        from tractable.learners import LEARNERS
+
+        settings: dict[str, Any] = {"max_states": self.max_states, **candidate.settings}
+        return LEARNERS.make_with(candidate.learner, settings)
 
     def _mixing(self) -> MixingSettings:
         return MixingSettings(
@@ -90,10 +96,3 @@ class AutoLearner(Learner):
 def _single_model(table: Table, rng: np.random.Generator, watch: Watch) -> Graph:
     """The model of hardly any rows: there are none to choose by."""
     return ChowLiuLearner().learn(table, rng, watch=watch)
-
-
-def _make_learner(candidate: Candidate) -> Learner:
-    from tractable.learners import LEARNERS
-
-    settings: dict[str, Any] = dict(candidate.settings)
-    return LEARNERS.make_with(candidate.learner, settings)

@@ -119,7 +119,7 @@ class ContinuousMixtureLearner(Learner):
 
     def _mixture(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
         encoding = encode(table)
-        shape = tree_shape(encoding, chow_liu_forest(encoding, self.smoothing))
+        shape = tree_shape(encoding, chow_liu_forest(encoding, self.smoothing, watch=watch))
         start = tree_outputs(shape, encoding, self.smoothing)
         if not len(table):
             return mixture_circuit(Trees.from_outputs(shape, start[:, None]), np.zeros(1), encoding)

@@ -161,7 +161,7 @@ class ExtensionSearch:
         """A product of sums of circuits in place of a leaf; None if it cannot be divided, or not in time."""
         groups = []
         try:
-            for number, (columns, final) in enumerate(self._groups(leaf)):
+            for number, (columns, final) in enumerate(self._groups(leaf, watch)):
                 whole = _Task(leaf.rows, leaf.valid_rows, columns, leaf.rows, final)
                 group = watch.part(f"group {number}")
                 groups.append([whole] if final else self._clusters(whole, rng, group))
@@ -177,10 +177,10 @@ class ExtensionSearch:
         weights = np.array([self._weight(part) for part in parts])
         return parts[0] if len(parts) == 1 else SumNode(parts, weights / weights.sum())
 
-    def _groups(self, leaf: _Part) -> list[tuple[Ints, bool]]:
+    def _groups(self, leaf: _Part, watch: Watch) -> list[tuple[Ints, bool]]:
         """Groups of columns that are independent of each other; all single columns form one final group."""
         encoding = encode(self._table.take(leaf.rows).select(leaf.columns))
-        information = pair_gains(encoding, 0.0) / encoding.rows
+        information = pair_gains(encoding, 0.0, watch) / encoding.rows
         linked = np.maximum(information, information.T) > self._how.dependence
         _, label = csgraph.connected_components(linked, directed=False)
         count = np.bincount(label)

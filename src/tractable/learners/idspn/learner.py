@@ -175,6 +175,7 @@ class IDSPNLearner(Learner):
             split_cost=max(self.min_split_cost, self.split_cost * share),
             max_edges=int(min(self.max_edges, max(self.min_max_edges, self.max_edges * share))),
             smoothing=self.smoothing,
+            max_states=self.max_states,
         )
 
 

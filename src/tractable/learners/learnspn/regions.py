@@ -97,14 +97,14 @@ class _Block:
         """Whether the gain is there, or is to be taken from another block."""
         return self.gain is not None or self.source is not None
 
-    def find_gain(self, smoothing: float) -> Floats:
-        """The gain among the columns, which is found once."""
+    def find_gain(self, smoothing: float, watch: Watch) -> Floats:
+        """The gain among the columns, which is found once, as far as there is time."""
         if self.gain is None:
             if self.source is None:
-                self.gain = pair_gains(self.encoding, smoothing)
+                self.gain = pair_gains(self.encoding, smoothing, watch)
             else:
                 whole, group = self.source
-                self.gain, self.source = whole.find_gain(smoothing)[np.ix_(group, group)], None
+                self.gain, self.source = whole.find_gain(smoothing, watch)[np.ix_(group, group)], None
         return self.gain
 
 
@@ -211,7 +211,7 @@ def _partition(block: _Block, region: TableRegion, how: Partitioning, watch: Wat
     watch.break_off()
     if region.weight < min(how.sizes) or region.columns.size == 1:
         return None
-    gain = block.find_gain(how.smoothing)
+    gain = block.find_gain(how.smoothing, watch)
     if not block.connected:
         groups = dependent_groups(block.encoding, gain, how.threshold)
         if len(groups) > 1:
@@ -231,7 +231,7 @@ def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> RegionLeaf:
     encoding = block.encoding
     has_time = block.columns.size > 1 and not watch.should_stop()
     if how.leaf == "chow-liu" and (has_time or block.knows_gain()):
-        gain = block.find_gain(how.smoothing) - how.link_cost * link_parameters(encoding.schema)
+        gain = block.find_gain(how.smoothing, watch) - how.link_cost * link_parameters(encoding.schema)
     else:
         gain = np.zeros((block.columns.size, block.columns.size))
     forest = best_forest(gain, categorical_mask(encoding.schema))

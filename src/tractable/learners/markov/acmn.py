@@ -6,6 +6,7 @@ from typing import ClassVar, final
 from tractable.data import Table
 from tractable.growing import FitEffort, JointLikelihood
 from tractable.learners.markov.base import MarkovLearner
+from tractable.progress import Watch
 from tractable.settings import redeclare, setting
 
 TOLERANCE = 1e-5  # the part of the loss by which a step must lower it for the fit to go on
@@ -28,7 +29,7 @@ class ACMNLearner(MarkovLearner):
         at_least=1,
     )
 
-    def _plant(self, objective: JointLikelihood, table: Table) -> None:
+    def _plant(self, objective: JointLikelihood, table: Table, watch: Watch) -> None:
         pass  # it begins with independent columns
 
     def _first_effort(self) -> FitEffort:

@@ -90,7 +90,7 @@ class MarkovLearner(Learner):
                 smoothing=self.smoothing,
                 effort=self._fit_effort(),
             )
-            self._plant(objective, rows)
+            self._plant(objective, rows, watch)
             watch.remember("first fit", partial(self._fit_first, objective), model_form(objective))
             search_splits(objective, costs, self.patience, watch)
             objective.fit(FINAL_EFFORT, watch.part("last fit"))
@@ -99,7 +99,7 @@ class MarkovLearner(Learner):
         return Learned(view.learn(table, valid, learn))
 
     @abstractmethod
-    def _plant(self, objective: JointLikelihood, table: Table) -> None:
+    def _plant(self, objective: JointLikelihood, table: Table, watch: Watch) -> None:
         """Make the splits that the search begins with; the table has distinct rows."""
 
     @abstractmethod

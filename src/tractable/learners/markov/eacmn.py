@@ -11,6 +11,7 @@ from tractable.data import Schema, Table
 from tractable.growing import FitEffort, JointLikelihood, SplitCosts
 from tractable.growing.joint_likelihood import LEAST_SMOOTHING
 from tractable.learners.markov.base import MarkovLearner
+from tractable.progress import Watch
 from tractable.settings import setting
 from tractable.statistics.conditionals import pseudo_counts
 from tractable.statistics.encoding import encode
@@ -31,8 +32,8 @@ class EACMNLearner(MarkovLearner):
         1e-4, "Share of the rows in which a feature must hold to be split further.", at_least=0, at_most=1
     )
 
-    def _plant(self, objective: JointLikelihood, table: Table) -> None:
-        forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0)
+    def _plant(self, objective: JointLikelihood, table: Table, watch: Watch) -> None:
+        forest = chow_liu_forest(encode(table), 1.0, link_cost=1.0, watch=watch)
         plant_tree(objective, forest, max(self.smoothing, LEAST_SMOOTHING), table.schema)
 
     def _first_effort(self) -> FitEffort:

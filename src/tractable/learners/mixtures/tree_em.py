@@ -163,5 +163,5 @@ def _tree(encoding: Encoding, weights: Floats, how: TreeEM, watch: Watch) -> Fit
     watch.break_off()
     counted = np.flatnonzero(weights > NEGLIGIBLE * encoding.weights)
     rows = encoding.with_weights(weights).part(counted, np.arange(len(encoding.schema)))
-    forest = chow_liu_forest(rows, how.smoothing, how.link_cost)
+    forest = chow_liu_forest(rows, how.smoothing, how.link_cost, watch)
     return FittedTree(forest, forest_tables(rows, forest, how.smoothing))

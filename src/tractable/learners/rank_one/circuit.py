@@ -49,7 +49,7 @@ def block_circuit(encoding: Encoding, blocks: Sequence[Block], how: BlockLeaves,
         elif block.kind == "independent":
             node[number] = maker.independent(block.rows, block.columns)
         elif how.leaf == "chow-liu" and block.weight >= FEW_ROWS:
-            node[number] = tree_node(builder, encoding, block.rows, block.columns, how.smoothing)
+            node[number] = tree_node(builder, encoding, block.rows, block.columns, how.smoothing, watch)
         elif block.kind == "instances" and block.weight >= how.min_rows:
             node[number] = maker.instances(block.rows, block.columns)
         else:

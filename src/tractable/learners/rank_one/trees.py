@@ -4,6 +4,7 @@ import numpy as np
 
 from tractable.arrays import Ints
 from tractable.circuit import Builder
+from tractable.progress import Watch
 from tractable.statistics.conditionals import forest_tables
 from tractable.statistics.dependence import pair_gains
 from tractable.statistics.encoding import Encoding
@@ -11,8 +12,10 @@ from tractable.statistics.forests import best_forest, categorical_mask, forest_n
 from tractable.statistics.link_gains import link_parameters
 
 
-def tree_node(builder: Builder, encoding: Encoding, rows: Ints, columns: Ints, smoothing: float) -> int:
-    """The root of a Chow-Liu forest over a block of a table.
+def tree_node(
+    builder: Builder, encoding: Encoding, rows: Ints, columns: Ints, smoothing: float, watch: Watch
+) -> int:
+    """The root of a Chow-Liu forest over a block of a table, with the links that there is time to find.
 
     The pseudo-counts are those of each state: a distribution of two states has twice as many.
     """
@@ -20,6 +23,6 @@ def tree_node(builder: Builder, encoding: Encoding, rows: Ints, columns: Ints, s
     gain = np.zeros((columns.size, columns.size))
     if columns.size > 1:  # the price of extended BIC keeps chance links out of small blocks
         price = (0.5 * np.log(max(part.total, 1.0)) + np.log(columns.size)) * link_parameters(part.schema)
-        gain = pair_gains(part, smoothing) - price
+        gain = pair_gains(part, smoothing, watch) - price
     forest = best_forest(gain, categorical_mask(part.schema))
     return forest_node(builder, forest, forest_tables(part, forest, 2.0 * smoothing), columns)
