@@ -82,6 +82,8 @@ def pool_states(table: Table, most: int) -> StatePools | None:
     pools = {column: _pool(table, column, most) for column in wide}
     for column, pool in pools.items():
         variable = table.schema[column]
+        if variable.states[-1] == POOLED:  # it was pooled, and told, before
+            continue
         caution(
             f"column '{variable.name}' has {variable.cardinality:,} states, and max_states is {most:,}: the"
             f" rarest {variable.cardinality - pool.kept.size:,} share parameters, in proportion to their"

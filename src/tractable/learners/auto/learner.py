@@ -84,7 +84,9 @@ class AutoLearner(Learner):
     def _make_learner(self, candidate: Candidate) -> Learner:
         from tractable.learners import LEARNERS
 
-        settings: dict[str, Any] = {"max_states": self.max_states, **candidate.settings}
+        settings: dict[str, Any] = dict(candidate.settings)
+        if self.max_states != AutoLearner.max_states:  # else each learner has what suits it
+            settings["max_states"] = self.max_states
         return LEARNERS.make_with(candidate.learner, settings)
 
     def _mixing(self) -> MixingSettings:

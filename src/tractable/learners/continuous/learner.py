@@ -32,7 +32,7 @@ from tractable.learners.continuous.training import (
 from tractable.learners.continuous.trees import Trees
 from tractable.learners.learner import Learned, Learner
 from tractable.progress import InnerWatch, Watch
-from tractable.settings import Between, OneOf, setting
+from tractable.settings import Between, OneOf, redeclare, setting
 from tractable.statistics.count_updates import refit_counts
 from tractable.statistics.encoding import encode
 from tractable.statistics.forests import chow_liu_forest
@@ -66,6 +66,7 @@ class ContinuousMixtureLearner(Learner):
     name: ClassVar[str] = "continuous-mixture"
     title: ClassVar[str] = "continuous mixture of trees"
 
+    max_states: int = redeclare(Learner, "max_states", 64)  # there are many components, each with all states
     components: int = setting(
         1024,
         "Number of components (trees) of the finished mixture. There is at most one for two distinct"

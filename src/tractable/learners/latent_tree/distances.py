@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from tractable.arrays import Floats, Ints
+from tractable.progress import Watch
 from tractable.statistics.encoding import Encoding
 
 
@@ -65,14 +66,19 @@ def usual_states(pairs: Pairs) -> int:
     return int(sizes[times.argmax()]) if sizes.size else 2
 
 
-def information_distances(pairs: Pairs, rank: int) -> Floats:
-    """The distance of each column from each, infinite where they hardly depend. Shape (columns, columns)."""
+def information_distances(pairs: Pairs, rank: int, watch: Watch | None = None) -> Floats:
+    """The distance of each column from each, infinite where they hardly depend. Shape (columns, columns).
+
+    Distances that were not found when the watch said to stop are infinite.
+    """
     distance = np.full((pairs.states.size, pairs.states.size), np.inf)
     sizes = np.unique(pairs.states[pairs.states > 1])
     for larger in sizes.tolist():
         for smaller in sizes[sizes <= larger].tolist():
             one, other = np.flatnonzero(pairs.states == larger), np.flatnonzero(pairs.states == smaller)
             for column in one.tolist():
+                if watch is not None and watch.should_stop():
+                    break
                 tables = _tables(pairs, column, other)
                 distance[column, other] = distance[other, column] = _distances(tables, rank)
     np.fill_diagonal(distance, 0.0)

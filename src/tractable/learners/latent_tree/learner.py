@@ -91,7 +91,7 @@ class LatentTreeLearner(Learner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
-            facts = _prepare(part, held_out)
+            facts = _prepare(part, held_out, watch)
             through_pieces = part.schema != table.schema
             sizes = self.states or ((None, *PIECE_STATES) if through_pieces else (None,))
             return self._learn_states(facts, sizes, rng, watch)
@@ -152,8 +152,8 @@ class LatentTreeLearner(Learner):
         return fitted.graph, fitted.train[-1] if fitted.train else -np.inf
 
 
-def _prepare(table: Table, valid: Table | None) -> _Problem:
+def _prepare(table: Table, valid: Table | None, watch: Watch) -> _Problem:
     encoding = encode(table)
     pairs = pair_counts(encoding)
-    distance = information_distances(pairs, usual_states(pairs))
+    distance = information_distances(pairs, usual_states(pairs), watch)
     return _Problem(table, valid, encoding, pairs, distance)
