@@ -171,8 +171,8 @@ def _standardise(x: Floats, row_share: Floats) -> tuple[Floats, float, float]:
     z = np.where(row_share > 0, z - centre, 0.0)
     spread = float(np.sqrt(row_share @ z**2)) if z.size else 1.0
     if spread <= max(ROUNDING * abs(centre), LEAST_SPREAD):
-        scale = abs(centre) * largest or 1.0
-        return np.zeros_like(x), centre * largest, max(scale, LEAST_SCALE)
+        size = abs(centre) if abs(centre) > ROUNDING else 1.0  # zero beside other values that hardly weigh
+        return np.zeros_like(x), centre * largest, max(size * largest, LEAST_SCALE)
     if spread * largest < LEAST_SCALE:
         return z * (largest / LEAST_SCALE), centre * largest, LEAST_SCALE
     return z / spread, centre * largest, spread * largest

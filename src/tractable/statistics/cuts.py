@@ -66,7 +66,8 @@ def _candidates(value: Floats, bounds: tuple[float, float], whole: bool) -> Floa
     """The outer ends, and cuts between distinct values, which are as far apart in rank as they are many."""
     low, high = bounds
     if whole:
-        first, last = np.floor(low) - 0.5, np.ceil(high) + 0.5
+        gap = max(0.5, 2 * float(np.spacing(max(-low, high))))  # a half is nothing beside a huge number
+        first, last = np.floor(low) - gap, np.ceil(high) + gap
     else:
         gap = (high - low) / max(1, value.size - 1) or abs(low) * MARGIN or MARGIN
         gap = max(gap, 4 * float(np.spacing(max(-low, high))), TINY)  # what can be told from zero

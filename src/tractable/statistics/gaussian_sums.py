@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.leaves.multivariate.normal import square_roots
 
 FEATURE_CELLS = 4_000_000  # most numbers that are held for a part of the rows
 
@@ -71,7 +72,7 @@ class Conditionals:
 
 def conditionals(rows: Patterns, gaussians: Gaussians) -> Conditionals:
     """The distributions of missing cells given those observed."""
-    root = np.linalg.cholesky(gaussians.covariance)
+    root = square_roots(gaussians.covariance)
     whiten = np.linalg.inv(root)
     precision = whiten.transpose(0, 2, 1) @ whiten
     log_det = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)

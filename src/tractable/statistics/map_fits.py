@@ -28,7 +28,8 @@ def centre_and_scale(values: Floats, weights: Floats) -> tuple[float, float]:
     centre = float(share @ (values / largest))
     spread = float(np.sqrt(share @ (values / largest - centre) ** 2))
     if spread <= ROUNDING * max(abs(centre), ROUNDING):
-        return centre * largest, max(abs(centre) * largest or 1.0, LEAST_SCALE)
+        size = abs(centre) if abs(centre) > ROUNDING else 1.0  # zero beside other values that hardly weigh
+        return centre * largest, max(size * largest, LEAST_SCALE)
     return centre * largest, max(spread * largest, LEAST_SCALE)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import Floats, Ints
 from tractable.circuit import Builder
 from tractable.progress import Form, State, Stopped, Watch, generator_state, restore_generator
 from tractable.statistics.encoding import Encoding, Matrix
@@ -171,11 +171,17 @@ def initial_sums(encoding: Encoding, components: int, rng: np.random.Generator) 
     average = sums / sums[0]
     if components == 1 or not encoding.total:
         return np.repeat(average, components, axis=1)
-    chance = encoding.weights / encoding.total
-    seeds = rng.choice(chance.size, size=components, replace=False, p=chance)
-    rows = encoding.matrix[seeds]
+    rows = encoding.matrix[_draw_distinct(encoding.weights, components, rng)]
     lines = rows if isinstance(rows, np.ndarray) else rows.toarray()
     return average + np.asarray(lines, dtype=np.float64).T
+
+
+def _draw_distinct(weights: Floats, count: int, rng: np.random.Generator) -> Ints:
+    """Distinct rows, drawn by weight one after the other; weights may be of very different magnitude."""
+    chance = weights / weights.sum()
+    if np.count_nonzero(chance) >= count:
+        return rng.choice(chance.size, size=count, replace=False, p=chance)
+    return np.argsort(np.log(weights) + rng.gumbel(size=weights.size))[::-1][:count]
 
 
 def responsibilities(matrix: Matrix, weighed: Floats) -> tuple[Floats, Floats]:

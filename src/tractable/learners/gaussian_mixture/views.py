@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.leaves.maps import MAPS
+from tractable.leaves.multivariate.normal import square_roots
 from tractable.statistics.gaussian_sums import Gaussians
 from tractable.statistics.map_fits import (
     centre_and_scale,
@@ -54,7 +55,7 @@ class View:
         """
         count, columns = gaussians.mean.shape
         mean = gaussians.mean * self.scale + self.centre
-        root = np.linalg.cholesky(gaussians.covariance) * self.scale[:, None]
+        root = square_roots(gaussians.covariance) * self.scale[:, None]
         lower = root[:, *np.tril_indices(columns)]
         maps = np.broadcast_to(self.params.ravel(), (count, self.params.size))
         return np.concatenate([mean, lower, maps], axis=1)

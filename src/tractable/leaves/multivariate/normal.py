@@ -60,6 +60,14 @@ def square_root(covariance: Floats) -> Floats:
     raise ValueError("a covariance is not positive definite")
 
 
+def square_roots(covariances: Floats) -> Floats:
+    """The factors of several covariances, (covariances, columns, columns)."""
+    try:
+        return np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError:
+        return np.stack([square_root(one) for one in covariances])
+
+
 def patterns(x: Floats) -> list[tuple[Bools, Ints]]:
     """The rows grouped by which cells they have: (cells that are seen, rows)."""
     seen = ~np.isnan(x)
