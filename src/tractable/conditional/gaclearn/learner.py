@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from tractable.conditional.gaclearn.committee import NetworkCommittee
     from tractable.conditional.gaclearn.modules import MakeNetwork
 
+MOST_WEIGHT = 1e20  # of all rows, and the inverse of the least: their squares are single-precision numbers
+LEAST_WEIGHT = 1e-30  # of a row
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +123,7 @@ class GACLearnLearner(ConditionalLearner):
         require_torch()
         require_categorical_targets(table.schema, self.name)
         watching = watch or Watch()
-        whole, held = complete_targets(table, valid, rng)
+        whole, held = complete_targets(within_single_precision(table), valid, rng)
         states = table.schema.cardinalities[table.schema.targets]
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
             committee = self._pretrain(whole, kinds, states, rng, watching)
@@ -204,3 +207,15 @@ def require_torch() -> None:
         raise ValueError(
             "gaclearn needs PyTorch, which comes with the extra: pip install 'tractable[neural]'"
         ) from None
+
+
+def within_single_precision(table: Table) -> Table:
+    """The table with weights that networks can add up; rows whose share of them is lost are left out."""
+    weights, total = table.row_weights, table.total_weight
+    if not total:
+        return table
+    scaled = weights * (np.clip(total, 1 / MOST_WEIGHT, MOST_WEIGHT) / total)
+    scaled[scaled < LEAST_WEIGHT] = 0.0
+    if (scaled == weights).all():
+        return table
+    return table.reweight(scaled).take(scaled > 0)

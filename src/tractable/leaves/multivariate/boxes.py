@@ -17,6 +17,8 @@ from tractable.leaves.normal_intervals import log_normal_between
 from tractable.leaves.random_bits import as_uniform, mix_bits
 
 INNER, OUTER = 64, 48  # points of an interval, and of each of the three parts that the first of two is cut in
+HALVINGS = 60  # of a search for the part of an interval that counts
+BEYOND = 10.0  # sd from a bound at which hardly any mass is outside
 SHIFTS, LATTICE = 8, 1021  # of Genz's method
 PROPOSALS = 509  # for a draw within several intervals
 LARGEST_OUT = 1e150  # in standard deviations, stands for an infinite bound
@@ -103,19 +105,85 @@ def _weigh(
 
 
 def _two(mean: Floats, covariance: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, float]:
-    """Points for two intervals: the first is cut where the second begins to be, or stops being, in reach."""
+    """Points for two intervals: those of the first lie where both intervals together have their mass.
+
+    The first is cut where that mass is densest, and where the second begins to be, or stops being, in reach.
+    """
     sd, slope = float(np.sqrt(covariance[0, 0])), float(covariance[0, 1] / covariance[0, 0])
     left = float(np.sqrt(max(covariance[1, 1] - slope * covariance[0, 1], 1e-14 * covariance[1, 1])))
-    anchor, out, start, end = _window(mean[:, 0], sd, float(low[0]), float(high[0]))
-    cuts = [start, *(_turn(mean, slope, sd, anchor, bound) for bound in (low[1], high[1])), end]
-    edges = np.sort(np.clip(np.stack(cuts, axis=1), start[:, None], end[:, None]), axis=1)
-    first, log_first = _weigh(anchor, out, edges[:, :-1], edges[:, 1:], sd, OUTER)
+    anchor = np.clip(mean[:, 0], low[0], high[0])
+    turns = [_turn(mean, slope, sd, anchor, bound) for bound in (low[1], high[1])]
+    pull = slope * sd / left
+    ends = [_bound_out(mean, covariance, anchor, bound, left) for bound in (low[1], high[1])]
+    profile = _Profile(_sd_out(anchor, mean[:, 0], sd), pull, ends[0], ends[1])
+    limits = [(bound - anchor) / sd for bound in (low[0], high[0])]
+    start, mode, end = profile.window(limits[0], limits[1])
+    edges = np.sort(np.clip(np.stack([start, mode, *turns, end], axis=1), start[:, None], end[:, None]), axis=1)
+    first, log_first = _weigh(anchor, profile.out, edges[:, :-1], edges[:, 1:], sd, OUTER)
     given = mean[:, 1:] + slope * (first - mean[:, :1])
     second, log_second = _nodes(given.ravel(), left, float(low[1]), float(high[1]), INNER)
     shape = (*first.shape, INNER)
     points = np.stack([np.broadcast_to(first[:, :, None], shape), second.reshape(shape)], axis=-1)
     log_weight = log_first[:, :, None] + log_second.reshape(shape)
     return points.reshape(len(mean), -1, 2), log_weight.reshape(len(mean), -1), 0.0
+
+
+def _sd_out(anchor: Floats, mean: Floats, sd: float) -> Floats:
+    return np.clip((anchor - mean) / sd, -LARGEST_OUT, LARGEST_OUT)
+
+
+def _bound_out(mean: Floats, covariance: Floats, anchor: Floats, bound: float, left: float) -> Floats:
+    """How many sd a bound of the second column is from its mean once the first is at the anchor. (rows,)."""
+    slope = covariance[0, 1] / covariance[0, 0]
+    return np.asarray((bound - mean[:, 1] - slope * (anchor - mean[:, 0])) / left)
+
+
+class _Profile(NamedTuple):
+    """The log-mass of a line of two intervals by its step, in sd, from the anchor of the first column.
+
+    It is concave, since it is what an integral leaves of a concave log-density.
+    """
+
+    out: Floats  # (rows,) sd of the anchor from the mean
+    pull: float  # sd by which a step of one sd moves the second column
+    low: Floats  # (rows,) sd of the second column's bounds from its mean at the anchor
+    high: Floats
+
+    def __call__(self, step: Floats) -> Floats:
+        """Up to a constant for each row. Shape (rows,)."""
+        moved = self.pull * step
+        return log_normal_between(self.low - moved, self.high - moved) - (self.out + 0.5 * step) * step
+
+    def window(self, first: Floats, last: Floats) -> tuple[Floats, Floats, Floats]:
+        """Where what counts begins, where it is densest and where it ends. Shapes (rows,)."""
+        mode = self._mode(first, last)
+        top = self(mode)
+        depth = NEGLIGIBLE - np.where(np.isfinite(top), top, 0.0)  # no step beyond this counts
+        with np.errstate(over="ignore"):
+            reach = 2 * depth / (np.hypot(self.out, np.sqrt(2 * depth)) + np.abs(self.out))
+        ends = []
+        for limit in (np.maximum(first, -reach), np.minimum(last, reach)):
+            inner, outer = mode, limit
+            for _ in range(HALVINGS):
+                middle = (inner + outer) / 2
+                counts = self(middle) > top - NEGLIGIBLE
+                inner, outer = np.where(counts, middle, inner), np.where(counts, outer, middle)
+            ends.append(np.where(self(limit) > top - NEGLIGIBLE, limit, outer))
+        return np.minimum(ends[0], mode), mode, np.maximum(ends[1], mode)
+
+    def _mode(self, first: Floats, last: Floats) -> Floats:
+        """The densest step: between the anchor and where the second interval has nearly all the mass."""
+        if self.pull == 0.0:
+            return np.zeros_like(self.out)
+        ahead = np.where(self.low > 0, self.low, np.where(self.high < 0, self.high, 0.0))
+        ahead = (ahead + np.sign(ahead) * BEYOND) / self.pull
+        start = np.clip(np.minimum(ahead, 0.0), first, last)
+        end = np.clip(np.maximum(ahead, 0.0), first, last)
+        for _ in range(HALVINGS):
+            third = (end - start) / 3
+            rises = self(start + third) < self(end - third)
+            start, end = np.where(rises, start + third, start), np.where(rises, end, end - third)
+        return (start + end) / 2
 
 
 def _turn(mean: Floats, slope: float, sd: float, anchor: Floats, bound: float) -> Floats:
