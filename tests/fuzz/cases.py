@@ -18,6 +18,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 SECONDS_A_CASE = 300  # after which a case counts as a hang; the first may have to compile kernels
+MORE_MEMORY = 1 << 30  # bytes that a small file may take
 
 Run: TypeAlias = Callable[["Case"], str]  # runs a case; returns in a few words what came of it
 
@@ -91,6 +92,24 @@ def _inside(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         os.chdir(before)
+
+
+@contextmanager
+def memory_limit() -> Iterator[None]:
+    """Let a block take some more memory than there is in use, and no more, where the system can tell."""
+    status = Path("/proc/self/statm")
+    if not status.exists():
+        yield
+        return
+    import resource
+
+    used = int(status.read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + MORE_MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 import numpy as np
 
 from fuzz.cases import Case
-from fuzz.damage import damage
+from fuzz.mutations import damage
 from tractable.cli import run
 
 TABLE = "n,c,w,d\n" + "".join(

@@ -1,46 +1,31 @@
 """Damaged files of every reader: refused in one line that names the file, or read as something that works."""
 
 import gzip
-import re
+import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
-from fuzz.cases import Case
+from fuzz.cases import Case, memory_limit
+from fuzz.models import EVERY, GENERALISED, READABLE, graph, save_generalised, save_model
+from fuzz.mutations import damage, damage_json, few
+from fuzz.proper import check_answers, check_generalised
+from fuzz.sealed import damage_sealed
 from fuzz.table_files import TABLE_FILES
-from tractable import queries
 from tractable.benchmark import append_result, read_results
 from tractable.benchmark.runs import Measured, Run
-from tractable.circuit import Builder, Graph
-from tractable.circuit.features import FeatureTable
-from tractable.data import Table, clinic, discrete_schema, read, read_schema, to_frame
-from tractable.data.schema import Schema, Variable
-from tractable.formats import Document, read_circuit, write_circuit
+from tractable.data import Table, clinic, read, read_schema, to_frame
+from tractable.formats import Document, read_circuit
+from tractable.formats.generalised import read_generalised
+from tractable.formats.same import require_same_circuit
 from tractable.training import CheckpointFile
 from tractable.tuning.journal import Journal
 from tractable.tuning.trial import best_of
 
-EXTREMES = (
-    *(
-        "0",
-        "-1",
-        "1",
-        "1e308",
-        "-1e308",
-        "1e-308",
-        "1e400",
-        "-1e400",
-        "1e-400",
-        "nan",
-        "inf",
-        "-inf",
-        "1e10",
-        "1e16",
-    ),
-    *("9" * 25, "9" * 400, "-0", "2147483648", "9223372036854775808", "0x10", "1_0", "", "null", "١", "\x00"),
-)
-NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 BIF = """network n { }
 variable a { type discrete [ 2 ] { x, y }; }
 variable b { type discrete [ 3 ] { p, q, r }; }
@@ -66,105 +51,100 @@ TRIAL = (
     ' "finished": true, "fault": ""}\n'
 )
 
-Reader = Callable[[Path], object]
+Check = Callable[[Case, Path, bool], str]  # the case, the file, and whether its checksum was made to fit
+Parts = dict[str, bytes]  # the files of a folder by name; one file has no name
 
 
 def run_damage(case: Case) -> str:
     """One file of a random format, damaged, and read."""
     names = list(MAKERS)
-    name = names[case.rng.integers(len(names))]
+    name = names[case.rng.choice(len(names), p=CHANCES)]
     path = case.folder / name
-    make, check = MAKERS[name]
-    make(path)
-    file = path
-    if path.is_dir():
-        parts = sorted(path.iterdir())
-        file = parts[case.rng.integers(len(parts))]
-    whole = file.read_bytes()
-    damaged = whole
-    for _ in range(case.rng.integers(1, 4)):
-        damaged = damage(case.rng, damaged)
-    file.write_bytes(damaged)
+    makers, check = MAKERS[name]
+    parts = dict(_whole(name, int(case.rng.integers(len(makers)))))
+    part = sorted(parts)[case.rng.integers(len(parts))]
+    parts[part], fits = _damaged(case.rng, path, parts[part])
+    _put(path, parts)
     kind = "".join(path.suffixes)
     try:
-        check(path)
+        with memory_limit():
+            return f"{kind} {check(case, path, fits)}"
     except ValueError as fault:
         line = str(fault)
-        assert name in line, f"the message does not name the file: {line}"
-        assert "\n" not in line, f"the message has several lines: {line}"
-        assert "codec can't" not in line, f"the message is Python's own: {line}"
-        return f"{kind} refused"
-    return f"{kind} read"
+    assert name in line, f"the message does not name the file: {line}"
+    assert "\n" not in line, f"the message has several lines: {line}"
+    assert "codec can't" not in line, f"the message is Python's own: {line}"
+    return f"{kind} refused"
 
 
-def damage(rng: np.random.Generator, data: bytes) -> bytes:
-    """The bytes with one thing wrong."""
-    return DAMAGES[rng.integers(len(DAMAGES))](rng, data)
+def _damaged(rng: np.random.Generator, path: Path, whole: bytes) -> tuple[bytes, bool]:
+    """A file with one to three things wrong, and whether it has a checksum that was made to fit."""
+    if path.suffix in (".tract", ".gac"):
+        return damage_sealed(rng, whole)
+    if path.suffix == ".json" and rng.random() < 0.7:
+        value = json.loads(whole)
+        for _ in range(few(rng, 2) - 1):
+            damage_json(rng, value)
+        return damage_json(rng, value).encode("utf-8", "surrogatepass"), False
+    for _ in range(few(rng, 3)):
+        whole = damage(rng, whole)
+    return whole, False
 
 
-def _flip(rng: np.random.Generator, data: bytes) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.integers(1, 4) if data else 0):
-        changed[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
-    return bytes(changed)
+@cache
+def _whole(name: str, which: int) -> Parts:
+    """A file as it should be."""
+    with TemporaryDirectory(prefix="fuzz-whole-") as folder:
+        path = Path(folder) / name
+        MAKERS[name][0][which](path)
+        if path.is_dir():
+            return {file.name: file.read_bytes() for file in path.iterdir()}
+        return {"": path.read_bytes()}
 
 
-def _cut(rng: np.random.Generator, data: bytes) -> bytes:
-    return data[: rng.integers(len(data) + 1)]
-
-
-def _insert(rng: np.random.Generator, data: bytes) -> bytes:
-    at = int(rng.integers(len(data) + 1))
-    return data[:at] + rng.bytes(int(rng.integers(1, 9))) + data[at:]
-
-
-def _drop(rng: np.random.Generator, data: bytes) -> bytes:
-    at = int(rng.integers(len(data) + 1))
-    return data[:at] + data[at + int(rng.integers(1, 20)) :]
-
-
-def _swap_lines(rng: np.random.Generator, data: bytes) -> bytes:
-    lines = data.split(b"\n")
-    i, j = rng.integers(len(lines), size=2)
-    lines[i], lines[j] = lines[j], lines[i]
-    return b"\n".join(lines)
-
-
-def _repeat_line(rng: np.random.Generator, data: bytes) -> bytes:
-    lines = data.split(b"\n")
-    i = int(rng.integers(len(lines)))
-    return b"\n".join([*lines[:i], *[lines[i]] * int(rng.choice([0, 2, 50])), *lines[i + 1 :]])
-
-
-def _replace_number(rng: np.random.Generator, data: bytes) -> bytes:
-    found = list(NUMBER.finditer(data))
-    if not found:
-        return data
-    number = found[rng.integers(len(found))]
-    other = EXTREMES[rng.integers(len(EXTREMES))].encode()
-    return data[: number.start()] + other + data[number.end() :]
-
-
-DAMAGES = (_flip, _cut, _insert, _drop, _swap_lines, _repeat_line, *[_replace_number] * 4)
+def _put(path: Path, parts: Parts) -> None:
+    if "" in parts:
+        path.write_bytes(parts[""])
+        return
+    path.mkdir()
+    for name, data in parts.items():
+        (path / name).write_bytes(data)
 
 
 # ---- what readers make of it ---------------------------------------------------------------------------
 
 
-def check_circuit_file(path: Path) -> None:
-    """A circuit that is read answers, without NaN; one with a checksum is the one that was written."""
-    graph = read_circuit(path).graph
-    if path.suffix == ".tract":
-        rows = np.full((1, len(graph.schema)), np.nan)
-        np.testing.assert_array_equal(queries.log_prob(graph, rows), queries.log_prob(_mixture(), rows))
-    row = np.full((1, len(graph.schema)), np.nan)
-    try:
-        logs = queries.log_prob(graph, row)
-        found = queries.marginals(graph, row)
-    except ValueError:
-        return  # it is no distribution
-    assert not np.isnan(logs).any(), "log P is NaN"
-    assert not any(np.isnan(one).any() for one in found), "a marginal is NaN"
+def _check_circuit(case: Case, path: Path, fits: bool) -> str:
+    """A circuit that is read has proper answers; one whose checksum does not fit is the one written."""
+    document = read_circuit(path)
+    if path.suffix == ".tract" and not fits:
+        _require_written(document)
+        return "read whole"
+    return check_answers(case.rng, document.graph)
+
+
+def _require_written(document: Document) -> None:
+    for name in EVERY:
+        try:
+            require_same_circuit(Document(graph(name), {"seed": 1}), lambda _: document, Path())
+        except ValueError:
+            continue
+        return
+    raise AssertionError("a file whose checksum does not fit was read as another circuit")
+
+
+def _check_generalised(case: Case, path: Path, fits: bool) -> str:
+    return check_generalised(case.rng, read_generalised(path)[0])
+
+
+def _plain(check: Callable[[Path], object]) -> Check:
+    """A check of a file that needs nothing but the file."""
+
+    def run(case: Case, path: Path, fits: bool) -> str:
+        check(path)
+        return "read"
+
+    return run
 
 
 def check_table_file(path: Path) -> None:
@@ -191,45 +171,6 @@ def _check_study(path: Path) -> None:
 
 
 # ---- files as they should be ---------------------------------------------------------------------------
-
-
-def _mixture() -> Graph:
-    schema = Schema((Variable("a", states=("x", "y")), Variable("n", "real"), Variable("k", "count")))
-    builder = Builder(schema)
-    parts = [
-        builder.product(
-            [
-                builder.leaf("bernoulli", 0, [0.5 * i]),
-                builder.leaf("gaussian", 1, [1.0 * i, 0.25]),
-                builder.leaf("poisson", 2, [0.5]),
-            ]
-        )
-        for i in (0, 1)
-    ]
-    builder.sum(parts, np.log([0.4, 0.6]))
-    return builder.freeze()
-
-
-def _binary(features: bool = False) -> Graph:
-    builder = Builder(discrete_schema([2, 2]))
-    ones = [builder.constant(0.5 * i) for i in range(2)]
-    parts = [
-        builder.product([builder.indicator(0, i), builder.indicator(1, 1 - i), ones[i]]) for i in range(2)
-    ]
-    root = builder.sum(parts, [0.0, 0.0])
-    table = FeatureTable(
-        np.array(ones),
-        np.array([0.0, 0.5]),
-        np.array([0, 1, 2]),
-        np.array([0, 1]),
-        np.array([1, 0]),
-        np.array([True, True]),
-    )
-    return builder.freeze(root, table if features else None)
-
-
-def _writer(make: Callable[[], Graph]) -> Callable[[Path], None]:
-    return lambda path: write_circuit(Document(make(), {"seed": 1}), path)
 
 
 def _text(text: str) -> Callable[[Path], object]:
@@ -282,32 +223,42 @@ RESULT = Run(
     "1",
     Measured(True, 2, 9, 3, 2, 1.5, 1.5, 80.0, -1.0, [-1.0], []),
 )
-MAKERS: dict[str, tuple[Callable[[Path], object], Reader]] = {
-    "circuit.tract": (_writer(_mixture), check_circuit_file),
-    "circuit.json": (_writer(_mixture), check_circuit_file),
-    "features.json": (_writer(lambda: _binary(True)), check_circuit_file),
-    "circuit.ac": (_writer(lambda: _binary(True)), check_circuit_file),
-    "circuit.spn": (_writer(_binary), check_circuit_file),
-    "network.bif": (_text(BIF), check_circuit_file),
-    "network.bn": (_text(BN), check_circuit_file),
-    "network.uai": (_text(UAI), check_circuit_file),
-    "network.mn": (_writer(lambda: _binary(True)), check_circuit_file),
-    "table.csv": (_text(_frame()), check_table_file),
-    "table.tsv": (_text(_frame().replace(",", "\t")), check_table_file),
-    "table.txt": (_text(_frame().replace(",", ";")), check_table_file),
-    "table.jsonl": (_text(JSONL), check_table_file),
-    "table.data": (_text(DATA), check_table_file),
-    "weighted.data": (_text(WEIGHTED), check_table_file),
-    "table.csv.gz": (_write_packed(_frame()), check_table_file),
-    "table.data.gz": (_write_packed(DATA), check_table_file),
-    "table.parquet": (_write_arrow, check_table_file),
-    "table.feather": (_write_arrow, check_table_file),
-    **{name: (make, check_table_file) for name, make in TABLE_FILES.items()},
-    "schema.json": (_text(SCHEMA), read_schema),
-    "study.db": (_write_study, _check_study),
+Maker = Callable[[Path], Any]
+
+
+def _models(names: tuple[str, ...], save: Callable[[str, Path], None] = save_model) -> list[Maker]:
+    return [lambda path, name=name: save(name, path) for name in names]  # type: ignore[misc]
+
+
+MAKERS: dict[str, tuple[list[Maker], Check]] = {
+    "circuit.tract": (_models(EVERY), _check_circuit),
+    "circuit.json": (_models(READABLE), _check_circuit),
+    "circuit.ac": (_models(("features", "binary", "shape")), _check_circuit),
+    "circuit.spn": (_models(("binary",)), _check_circuit),
+    "circuit.gac": (_models(tuple(GENERALISED), save_generalised), _check_generalised),
+    "network.bif": ([_text(BIF)], _check_circuit),
+    "network.bn": ([_text(BN)], _check_circuit),
+    "network.uai": ([_text(UAI)], _check_circuit),
+    "network.mn": (_models(("features", "shape")), _check_circuit),
+    "table.csv": ([_text(_frame())], _plain(check_table_file)),
+    "table.tsv": ([_text(_frame().replace(",", "\t"))], _plain(check_table_file)),
+    "table.txt": ([_text(_frame().replace(",", ";"))], _plain(check_table_file)),
+    "table.jsonl": ([_text(JSONL)], _plain(check_table_file)),
+    "table.data": ([_text(DATA), _text(WEIGHTED)], _plain(check_table_file)),
+    "table.csv.gz": ([_write_packed(_frame())], _plain(check_table_file)),
+    "table.data.gz": ([_write_packed(DATA)], _plain(check_table_file)),
+    "table.parquet": ([_write_arrow], _plain(check_table_file)),
+    "table.feather": ([_write_arrow], _plain(check_table_file)),
+    **{name: ([make], _plain(check_table_file)) for name, make in TABLE_FILES.items()},
+    "schema.json": ([_text(SCHEMA)], _plain(read_schema)),
+    "study.db": ([_write_study], _plain(_check_study)),
     "model.tract.checkpoint": (
-        lambda path: CheckpointFile(path.with_name("model.tract"), {"seed": 0}).write(b"where we are" * 9),
-        _check_checkpoint,
+        [lambda path: CheckpointFile(path.with_name("model.tract"), {"seed": 0}).write(b"where we are" * 9)],
+        _plain(_check_checkpoint),
     ),
-    "results.jsonl": (lambda path: append_result(path, RESULT), read_results),
+    "results.jsonl": ([lambda path: append_result(path, RESULT)], _plain(read_results)),
 }
+MODELS = 9  # the first so many are models, which are damaged in more ways than others
+OFTEN = {"circuit.tract": 8.0, "circuit.json": 6.0, "circuit.gac": 3.0}
+_WEIGHTS = [OFTEN.get(name, 2.0 if i < MODELS else 0.5) for i, name in enumerate(MAKERS)]
+CHANCES = [weight / sum(_WEIGHTS) for weight in _WEIGHTS]

@@ -58,6 +58,15 @@ def check_magnitudes(graph: Graph) -> None:
             )
 
 
+def is_partition(start: Ints, size: int) -> bool:
+    """Whether `start` divides so many things among parts in order: part i has start[i]:start[i + 1].
+
+    Differences of the hugest numbers would wrap around, so that they are compared instead.
+    """
+    ends = start.size > 0 and start[0] == 0 and start[-1] == size
+    return bool(ends and (start[1:] >= start[:-1]).all())
+
+
 def is_too_large(logs: Floats) -> Bools:
     """Which logarithms are finite and too large to compute with."""
     size = np.abs(logs)
@@ -77,7 +86,7 @@ def _check_shapes(graph: Graph) -> None:
         raise ValueError("a circuit has at least one node")
     if graph.start.shape != (nodes + 1,) or graph.log_weight.shape != (edges,):
         raise ValueError(f"the arrays of a circuit with {nodes} nodes and {edges} edges do not fit together")
-    if graph.start[0] != 0 or graph.start[-1] != edges or (np.diff(graph.start) < 0).any():
+    if not is_partition(graph.start, edges):
         raise ValueError("the edges are not divided among the nodes in order")
     if graph.kind.max() > SUM:
         raise ValueError(f"node {int(graph.kind.argmax())} is of an unknown kind")

@@ -15,7 +15,7 @@ from tractable.formats.ac_features import LONGEST, number, quote_word, read_feat
 from tractable.formats.document import Document
 from tractable.leaves import FAMILIES
 from tractable.networks.decimals import text_logs
-from tractable.networks.network import MOST_STATES
+from tractable.networks.network import MOST_STATES, check_states
 
 _SPACE = np.isin(np.arange(256), list(b" \t\n"))
 _DIGIT = np.isin(np.arange(256), list(b"0123456789"))
@@ -34,7 +34,7 @@ def ac_graph(data: bytes) -> Graph:
         ValueError: naming the line that is wrong.
     """
     first, _, rest = data.replace(b"\r", b" ").partition(b"\n")
-    schema = _schema(first)
+    schema = _schema(first, len(data))
     body, end, tail = (b"\n" + rest).partition(b"\nEOF")
     if not end:
         raise ValueError("the file is cut short: there is no EOF after the nodes")
@@ -48,15 +48,17 @@ def ac_graph(data: bytes) -> Graph:
     return Graph(schema, graph.kind, graph.start, graph.child, graph.log_weight, graph.leaves, features)
 
 
-def _schema(line: bytes) -> Schema:
+def _schema(line: bytes, letters: int) -> Schema:
     words = line.strip()
     if not (words.startswith(b"(") and words.endswith(b")")):
         raise ValueError("line 1: the numbers of states are expected in brackets, as in (2 2 3)")
     sizes = words[1:-1].split()
     for size in sizes:
-        if not size.isdigit() or not 0 < int(size[:LONGEST]) <= MOST_STATES:
+        if not size.isdigit() or len(size) > LONGEST or not 0 < int(size) <= MOST_STATES:
             raise ValueError(f"line 1: {quote_word(size)} is not a number of states")
-    return discrete_schema(int(size) for size in sizes)
+    states = [int(size) for size in sizes]
+    check_states(states, letters)
+    return discrete_schema(states)
 
 
 class _Lines:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tractable.arrays import AnyArray
+from tractable.circuit.check import is_partition
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
 from tractable.data.schema import Schema
@@ -267,6 +268,6 @@ def _features(tensors: Tensors) -> FeatureTable | None:
             raise ValueError(
                 f"the array 'feature.{name}' has {getattr(table, name).size} entries, not {size}"
             )
-    if table.start[0] != 0 or table.start[-1] != conditions or (np.diff(table.start) < 0).any():
+    if not is_partition(table.start, conditions):
         raise ValueError("the conditions are not divided among the features in order")
     return table

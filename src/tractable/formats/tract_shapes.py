@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tractable.arrays import AnyArray, Bytes, Floats, Ints
+from tractable.circuit.check import is_partition
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.shapes import SharedShape, shared_shape
 from tractable.data.schema import Schema
@@ -122,9 +123,9 @@ def _check(packed: Packed, blocks: int) -> int:
             raise ValueError(f"the array 'shape.{name}' has {getattr(packed, name).size} entries, not {size}")
     if not nodes or not components:
         raise ValueError("the shape of the components is empty")
-    degree = np.diff(packed.start)
-    if packed.start[0] != 0 or packed.start[-1] != edges or (degree < 0).any():
+    if not is_partition(packed.start, edges):
         raise ValueError("the edges are not divided among the nodes of the shape in order")
+    degree = np.diff(packed.start)
     above = np.repeat(np.arange(nodes), degree)
     if ((packed.child < 0) | (packed.child >= above)).any():
         raise ValueError("a child of the shape is not numbered before its parent")
@@ -142,9 +143,9 @@ def _check_places(packed: Packed) -> int:
     """The number of nodes, each of which stands for one node of the shape."""
     components = packed.root.size
     size = int(np.where(packed.step != 0, components, 1).sum()) + 1
-    last = packed.first + packed.step * (components - 1)
-    low, high = np.minimum(packed.first, last), np.maximum(packed.first, last)
-    if (np.abs(packed.step) >= size).any() or (low < 0).any() or (high >= size - 1).any():
+    if not (_are_between(packed.step, -size, size) and _are_between(packed.first, -1, size - 1)):
+        raise ValueError("a node of the shape is out of range")
+    if not _are_between(packed.first + packed.step * (components - 1), -1, size - 1):
         raise ValueError("a node of the shape is out of range")
     count = np.zeros(size - 1, dtype=np.int64)
     for t in range(packed.first.size):
@@ -154,3 +155,8 @@ def _check_places(packed: Packed) -> int:
     if packed.step[-1] == 0 and components > 1:
         raise ValueError("all components of the shape are the same")
     return size
+
+
+def _are_between(numbers: Ints, low: int, high: int) -> bool:
+    """Whether all of some numbers are above one number and below another."""
+    return bool(((numbers > low) & (numbers < high)).all())

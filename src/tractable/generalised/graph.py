@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.circuit.check import is_partition
 from tractable.data.schema import Schema
 from tractable.leaves.perceptron import OPERATORS
 
@@ -77,23 +78,26 @@ def _check_shapes(graph: GeneralisedGraph) -> None:
     shapes = {array.shape for array in (graph.column, graph.code, graph.value)}
     if shapes != {(nodes,)} or graph.start.shape != (nodes + 1,):
         raise ValueError(f"the arrays of a generalised circuit with {nodes} nodes do not fit together")
-    if graph.start[0] != 0 or graph.start[-1] != graph.child.size or (np.diff(graph.start) < 0).any():
+    if not is_partition(graph.start, graph.child.size):
         raise ValueError("the edges are not divided among the nodes in order")
     _refuse(graph.kind > OPERATOR, "is of an unknown kind")
 
 
 def _check_columns(graph: GeneralisedGraph) -> None:
     reads = (graph.kind == INDICATOR) | (graph.kind == INPUT)
-    _refuse(reads & ((graph.column < 0) | (graph.column >= len(graph.schema))), "is over no column")
+    inside = (graph.column >= 0) & (graph.column < len(graph.schema))
+    _refuse(reads & ~inside, "is over no column")
+    _refuse(~reads & (graph.column != -1), "is over a column and reads none")
     for variable in graph.schema:
         if variable.role == "potential" or (variable.role == "target" and not variable.is_categorical):
             raise ValueError(
                 f"column '{variable.name}': a generalised circuit has categorical targets, and inputs"
             )
-    states = np.append(graph.schema.cardinalities, 0)[graph.column]
+    column = np.where(reads, graph.column, -1)
+    states = np.append(graph.schema.cardinalities, 0)[column]
     indicator = graph.kind == INDICATOR
     _refuse(indicator & ((graph.code < 0) | (graph.code >= states)), "is an indicator of no state")
-    given = np.append(graph.schema.is_given, False)[graph.column]
+    given = np.append(graph.schema.is_given, False)[column]
     _refuse((graph.kind == INPUT) & ((states > 0) | ~given), "reads a column that is no numeric input")
 
 

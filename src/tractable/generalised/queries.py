@@ -44,9 +44,11 @@ def log_prob(graph: GeneralisedGraph, rows: Floats) -> Floats:
     free = rows.copy()
     free[:, graph.schema.targets] = np.nan
     below, above = log_partition(graph, free), _sums(graph, rows)
-    if (above < 0).any():
-        row = int(np.flatnonzero(above < 0)[0])
-        raise ValueError(f"the circuit is negative for row {row}: it is no distribution")
+    wrong = np.flatnonzero(~((above >= 0) & (above < np.inf)))
+    if wrong.size:
+        row = int(wrong[0])
+        what = "negative" if above[row] < 0 else f"{above[row]:g}"
+        raise ValueError(f"the circuit is {what} for row {row}: it is no distribution")
     with np.errstate(divide="ignore"):
         return np.log(above) + _log_absent(graph, rows) - below
 
@@ -63,7 +65,8 @@ def marginals(graph: GeneralisedGraph, rows: Floats) -> dict[int, Floats]:
     indicators = np.flatnonzero((graph.kind == INDICATOR) & ~schema.is_given[graph.column])
     for row, some in _completions(graph, rows):
         value = node_values(graph, some)
-        share = node_slopes(graph, value) * value
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+            share = node_slopes(graph, value) * value
         for node in indicators.tolist():
             if int(graph.column[node]) not in enumerated:
                 np.add.at(mass[int(graph.column[node])][:, graph.code[node]], row, share[node])

@@ -29,6 +29,8 @@ class Indicator(Family):
 
     def check(self, params: Floats, variable: Variable) -> str | None:
         """A complaint unless each parameter is the code of a state."""
+        if params.shape[1] != 1:
+            return f"{params.shape[1]} parameters, not the code of a state"
         fine = (params == np.floor(params)) & (params >= 0) & (params < variable.cardinality)
         return None if fine.all() else "a state is out of range"
 

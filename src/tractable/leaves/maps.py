@@ -119,6 +119,8 @@ class YeoJohnsonMap(MonotoneMap):
             return f"{params.shape[-1]} parameters, not shift, scale and lambda"
         if not np.isfinite(params).all() or (params[..., 1] <= 0).any():
             return "a shift, scale or lambda is not finite, or a scale not positive"
+        if (np.abs(params[..., :2]) > LARGEST).any():
+            return f"a shift or a scale is beyond {LARGEST:g} either way"
         lam = params[..., 2]
         fine = ((lam >= LEAST_LAMBDA) & (lam <= MOST_LAMBDA)).all()
         return None if fine else f"a lambda is not between {LEAST_LAMBDA:g} and {MOST_LAMBDA:g}"
@@ -207,6 +209,8 @@ class PiecewiseLinearMap(MonotoneMap):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if not np.isfinite(params).all() or (np.diff(x) <= 0).any() or (np.diff(z) <= 0).any():
                 return "the values or the images of the knots are not finite and ascending"
+            if (np.abs(params) > LARGEST).any():
+                return f"the value or the image of a knot is beyond {LARGEST:g} either way"
             log_slope = np.log(np.diff(z)) - np.log(np.diff(x))
         return None if np.isfinite(log_slope).all() else "a slope between knots is not finite and positive"
 

@@ -104,6 +104,8 @@ class NetworkOutput(Factor):
 
     def check(self, params: Floats, variable: Variable) -> str | None:
         """A complaint unless each parameter is the number of an output."""
+        if params.shape[1] != 1:
+            return f"{params.shape[1]} parameters, not the number of an output"
         fine = (params >= 0) & (params < self.network.outputs) & (params == np.floor(params))
         return None if fine.all() else f"the network has {self.network.outputs} outputs"
 

@@ -28,6 +28,8 @@ class Within(Factor):
 
     def check(self, params: Floats, variable: Variable) -> str | None:
         """A complaint unless each interval has finite ends in their order."""
+        if params.shape[1] != 2:
+            return f"{params.shape[1]} parameters, not the ends of an interval"
         fine = np.isfinite(params).all(axis=1) & (params[:, 0] < params[:, 1])
         return None if fine.all() else "an interval is empty or has an infinite end"
 

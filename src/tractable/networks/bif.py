@@ -1,14 +1,13 @@
 """Bayesian networks in the text form of the Interchange Format (`.bif`), as in the bnlearn repository."""
 
 import re
-from math import prod
 from pathlib import Path
 
 import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.schema import Schema, Variable
-from tractable.networks.network import MOST_ENTRIES, Network, TableFactor, normalise_table
+from tractable.networks.network import Network, TableFactor, check_entries, normalise_table
 from tractable.networks.tokens import Tokens, file_text
 
 _TOKEN = re.compile(
@@ -36,6 +35,7 @@ class _Parser(Tokens):
 
     def __init__(self, text: str) -> None:
         super().__init__(_tokens(text))
+        self.letters = len(text)
         self.variables: dict[str, Variable] = {}
         self.tables: dict[str, TableFactor] = {}
 
@@ -110,8 +110,7 @@ class _Parser(Tokens):
     def entries(self, names: list[str]) -> Floats:
         """The body of a probability block: lines for parents' states, a whole table, a default."""
         shape = tuple(self.variables[n].cardinality for n in names)
-        if prod(shape) > MOST_ENTRIES:
-            self.fail(f"the table of '{names[0]}' has {prod(shape):.3g} entries, more than {MOST_ENTRIES:,}")
+        self.with_line_number(lambda: check_entries(names[0], shape, self.letters))
         values = np.full(shape, np.nan)
         while (word := self.take()) != "}":
             if word == "property":

@@ -8,6 +8,7 @@ knows none, but does not read on behind the network.
 
 import re
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,14 @@ from tractable.networks.network import (
     Network,
     TableFactor,
     TreeFactor,
+    check_entries,
+    check_states,
 )
 from tractable.networks.tables import feature_table
 from tractable.networks.tokens import Tokens, file_text
 
 _TOKEN = re.compile(r"[{}()]|[^\s{}()]+")
+LONGEST = 9  # digits of a number of states
 _CONDITION = re.compile(r"([+-])v(\d{1,9})_(\d{1,9})")
 
 
@@ -44,7 +48,8 @@ class _Parser(Tokens):
 
     def __init__(self, text: str) -> None:
         sizes, _, rest = text.partition("\n")
-        self.schema = _schema(sizes)
+        self.letters = len(text)
+        self.schema = _schema(sizes, len(text))
         lines = ((n, line) for n, line in enumerate(rest.split("\n"), start=2) if not line.startswith("#"))
         tokens = [(word, number) for number, line in lines for word in _TOKEN.findall(line)]
         super().__init__(tokens, first_line=2)
@@ -80,7 +85,26 @@ class _Parser(Tokens):
             self.expect("}")
             return self.with_line_number(lambda: child_tree(tree, child, self.schema))
         factors = self.factors()
-        return self.with_line_number(lambda: _conditional_table(factors, child, self.schema))
+        return self.with_line_number(lambda: self.conditional_table(factors, child))
+
+    def conditional_table(self, factors: Sequence[TableFactor | FeatureFactor], child: int) -> TableFactor:
+        """The distribution of a column that a table or features stand for, the column first."""
+        tables = [f for f in factors if isinstance(f, TableFactor)]
+        if len(tables) > 1 or (tables and len(factors) > 1):
+            raise ValueError(f"column v{child} has more than one distribution")
+        if tables:
+            whole = tables[0]
+            if child not in whole.columns:
+                raise ValueError(f"the table of column v{child} does not name it")
+            values = np.moveaxis(whole.log_values, whole.columns.index(child), 0)
+            others = tuple(c for c in whole.columns if c != child)
+        else:
+            features = [f for f in factors if isinstance(f, FeatureFactor)]
+            others = tuple(dict.fromkeys(c for f in features for c in f.columns if c != child))
+            shape = [self.schema[c].cardinality for c in (child, *others)]
+            check_entries(f"v{child}", shape, self.letters)
+            values = feature_table(features, (child, *others), self.schema).log_values
+        return TableFactor((child, *others), normalise_log_table(values))
 
     def factors(self) -> list[TableFactor | FeatureFactor]:
         """Factors up to the end of their block."""
@@ -170,11 +194,17 @@ class _Parser(Tokens):
         return value if value < np.inf else self.fail(f"'{word[:40]}' is no logarithm of a finite number")
 
 
-def _schema(line: str) -> Schema:
+def _schema(line: str, letters: int) -> Schema:
     sizes = [word.strip() for word in line.split(",")]
-    if not all(word.isascii() and word.isdigit() and 1 <= int(word[:9]) <= MOST_STATES for word in sizes):
+    if not all(_is_size(word) for word in sizes):
         raise ValueError("line 1: the first line is the numbers of states, like 2,2,3")
-    return discrete_schema(map(int, sizes))
+    states = list(map(int, sizes))
+    check_states(states, letters)
+    return discrete_schema(states)
+
+
+def _is_size(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= LONGEST and 1 <= int(word) <= MOST_STATES
 
 
 def _table(lines: list[FeatureFactor], schema: Schema) -> TableFactor:
@@ -184,7 +214,10 @@ def _table(lines: list[FeatureFactor], schema: Schema) -> TableFactor:
         ValueError: if they are not all of the combinations of some columns' states, each once.
     """
     columns = lines[0].columns if lines else ()
-    values = np.full(tuple(schema[c].cardinality for c in columns), np.nan)
+    shape = tuple(schema[c].cardinality for c in columns)
+    if len(set(columns)) < len(columns) or len(lines) != prod(shape):  # looked at before there is an array
+        raise ValueError(f"a table over {len(columns)} columns has {prod(shape):.12g} lines, each another")
+    values = np.full(shape, np.nan)
     for line in lines:
         if sorted(line.columns) != sorted(columns) or not all(line.equals):
             raise ValueError("the lines of a table name the same columns, each with a +")
@@ -193,23 +226,3 @@ def _table(lines: list[FeatureFactor], schema: Schema) -> TableFactor:
     if np.isnan(values).any() or len(lines) != values.size:
         raise ValueError(f"a table over {len(columns)} columns has {values.size} lines, each another")
     return TableFactor(columns, values)
-
-
-def _conditional_table(
-    factors: Sequence[TableFactor | FeatureFactor], child: int, schema: Schema
-) -> TableFactor:
-    """The distribution of a column that a table or features stand for, the column first."""
-    tables = [f for f in factors if isinstance(f, TableFactor)]
-    if len(tables) > 1 or (tables and len(factors) > 1):
-        raise ValueError(f"column v{child} has more than one distribution")
-    if tables:
-        whole = tables[0]
-        if child not in whole.columns:
-            raise ValueError(f"the table of column v{child} does not name it")
-        values = np.moveaxis(whole.log_values, whole.columns.index(child), 0)
-        others = tuple(c for c in whole.columns if c != child)
-    else:
-        features = [f for f in factors if isinstance(f, FeatureFactor)]
-        others = tuple(dict.fromkeys(c for f in features for c in f.columns if c != child))
-        values = feature_table(features, (child, *others), schema).log_values
-    return TableFactor((child, *others), normalise_log_table(values))

@@ -1,7 +1,9 @@
 """A network: a schema and the factors whose product is the distribution."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from math import prod
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -62,6 +64,9 @@ class TreeFactor:
 
 MOST_STATES = 65_536  # of a column in a file; more is a damaged file, not a network
 MOST_ENTRIES = 100_000_000  # of a table in a file
+
+FREE_STATES = 4096  # that the columns of a file may have together, however short it is ...
+FREE_ENTRIES = 1 << 20  # ... and a table that it does not write out
 
 Factor: TypeAlias = TableFactor | FeatureFactor | TreeFactor
 
@@ -187,3 +192,25 @@ def normalise_table(probabilities: Floats, tolerance: float = 1e-2) -> Floats:
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(probabilities / total)
     return logs
+
+
+def check_states(sizes: Sequence[int], letters: int) -> None:
+    """Refuse columns with more states together than a file with so many letters could say anything about.
+
+    A schema has room for each state, and a circuit for much more.
+
+    Raises:
+        ValueError: if there are.
+    """
+    if sum(sizes) > FREE_STATES + letters:
+        raise ValueError(f"the columns have {sum(sizes):,} states together, too many for so short a file")
+
+
+def check_entries(name: str, shape: Sequence[int], letters: int) -> None:
+    """Refuse the table of a column with more entries than a file with so many letters can be about.
+
+    Raises:
+        ValueError: if it has.
+    """
+    if prod(shape) > FREE_ENTRIES + letters:
+        raise ValueError(f"the table of '{name}' has {prod(shape):.3g} entries, too many for its file")

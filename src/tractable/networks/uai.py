@@ -9,7 +9,7 @@ import numpy as np
 from tractable.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
 from tractable.networks.decimals import SMALLEST, text_logs
-from tractable.networks.network import MOST_STATES, Network, TableFactor, normalise_table
+from tractable.networks.network import MOST_STATES, Network, TableFactor, check_states, normalise_table
 from tractable.networks.tokens import file_text
 
 
@@ -23,7 +23,9 @@ def read_uai(path: Path) -> Network:
     kind = words.take().upper()
     if kind not in ("MARKOV", "BAYES"):
         words.fail(f"the file starts with MARKOV or BAYES, not '{kind[:40]}'")
-    schema = discrete_schema(words.whole(1, MOST_STATES) for _ in range(words.whole(0)))
+    sizes = [words.whole(1, MOST_STATES) for _ in range(words.whole(0))]
+    check_states(sizes, words.letters)
+    schema = discrete_schema(sizes)
     scopes = [_scope(words, schema) for _ in range(words.whole(0))]
     factors = [_factor(words, schema, scope, kind) for scope in scopes]
     if words.at < len(words.words):
@@ -68,6 +70,7 @@ class _WordReader:
     """The words of a file, taken one after another."""
 
     def __init__(self, text: str) -> None:
+        self.letters = len(text)
         lines = [line.split() for line in text.split("\n")]
         self.words = [word for line in lines for word in line]
         self.ends: Ints = np.cumsum([len(line) for line in lines])

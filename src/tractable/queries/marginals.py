@@ -8,8 +8,9 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph, condition, marginalise
-from tractable.data import Evidence, Interval, Region, States, Variable
+from tractable.data import Evidence, Interval, Region, Schema, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
+from tractable.queries.certain import certain_posteriors
 from tractable.queries.requirements import require_possible, require_targets, require_valid
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
@@ -25,13 +26,29 @@ def marginals(
     stands for a column that the circuit is conditional on means nothing.
 
     Raises:
-        ValueError: if a row has probability zero.
+        ValueError: if a row has probability zero, or a mean or a variance is too large for a number.
     """
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
-    statistics = posteriors(graph, rows, regions, threads=threads)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused below
+        statistics = posteriors(graph, rows, regions, threads=threads)
     if not statistics.shape[1] or np.isnan(statistics[:, 0]).any():  # as in every row that is impossible
         require_possible(log_values(graph, rows, regions, threads=threads))
-    return [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
+    found = [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
+    if np.isnan(statistics).any():
+        _require_numbers(graph.schema, found)
+    return certain_posteriors(graph.schema, found)
+
+
+def _require_numbers(schema: Schema, found: Sequence[Floats]) -> None:
+    """Refuse moments that are too large for numbers.
+
+    Raises:
+        ValueError: naming the column and the row.
+    """
+    for variable, posterior in zip(schema, found, strict=True):
+        wrong = np.isnan(posterior).any(axis=1) & (variable.role == "target")
+        for row in np.flatnonzero(wrong).tolist():
+            raise ValueError(f"column '{variable.name}', row {row}: the mean or the variance is too large")
 
 
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:

@@ -11,6 +11,7 @@ from tractable.circuit import Graph, is_deterministic
 from tractable.circuit.joint_evidence import whole_columns
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.branch import branch_and_bound
+from tractable.queries.certain import fill_certain
 from tractable.queries.requirements import require_known, require_possible, require_valid
 from tractable.queries.search import Space, climb, enumerate_rows
 
@@ -54,6 +55,7 @@ def most_probable(
     require_possible(log_values(graph, rows, regions))
     space = Space(graph, regions or {}, _columns_to_complete(graph, columns))
     guess = np.where(space.missing(rows), completions(graph, rows, None, regions), rows)
+    guess = np.where(space.missing(rows), fill_certain(graph.schema, guess), guess)
     certain = is_deterministic(graph) and _has_exact_modes(graph)
     sure = certain & ~(np.isnan(guess) & ~graph.schema.is_potential).any(axis=1)
     answer, exact = guess.copy(), np.array(sure, dtype=np.bool_)

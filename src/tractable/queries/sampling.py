@@ -9,6 +9,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.engine import Regions, completions, log_values, samples
+from tractable.queries.certain import fill_certain
 from tractable.queries.marginals import expected_cells
 from tractable.queries.mpe import most_probable
 from tractable.queries.requirements import require_known, require_possible, require_valid
@@ -25,7 +26,8 @@ def sample(graph: Graph, count: int, given: Evidence, seed: int, *, threads: int
     _check_count(count)
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     require_possible(log_values(graph, given.row[None, :], given.regions))
-    return samples(graph, given.row, count, seed, given.regions, threads=threads)
+    drawn = samples(graph, given.row, count, seed, given.regions, threads=threads)
+    return fill_certain(graph.schema, drawn)
 
 
 def sample_rows(graph: Graph, rows: Floats, count: int, seed: int) -> Floats:
@@ -63,4 +65,4 @@ def impute(
         return np.where(np.isnan(rows), expected_cells(graph, rows, regions), rows)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
     require_possible(log_values(graph, rows, regions))
-    return completions(graph, rows, seed, regions)
+    return fill_certain(graph.schema, completions(graph, rows, seed, regions))

@@ -6,10 +6,11 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data.schema import Variable
-from tractable.leaves.maps import MonotoneMap
+from tractable.leaves.maps import LARGEST, MonotoneMap
 from tractable.leaves.multivariate.leaf import GaussianLeaf
 
 LEAST_DIAGONAL = 1e-150  # of a Cholesky factor, so that its square and its inverse are doubles
+LARGEST_ENTRY = 1e150  # of a Cholesky factor, so that products of entries are doubles
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,10 @@ class MultivariateGaussian:
             return f"{params.shape[1]} parameters are not those of {columns} columns"
         if not np.isfinite(params[:, :straight]).all():
             return "a mean or an entry of a Cholesky factor is not finite"
+        if (np.abs(params[:, columns:straight]) > LARGEST_ENTRY).any():
+            return f"an entry of a Cholesky factor is beyond {LARGEST_ENTRY:g} either way"
+        if (np.abs(params[:, :columns]) > LARGEST).any():
+            return f"a mean is beyond {LARGEST:g} either way"
         place = np.cumsum(np.arange(1, columns + 1)) - 1 + columns
         if (params[:, place] < LEAST_DIAGONAL).any():
             return f"the diagonal of a Cholesky factor is not at least {LEAST_DIAGONAL:g}"

@@ -1,0 +1,28 @@
+"""Cells that are known without asking the circuit: targets that have a single state.
+
+A circuit need not have any leaf over such a column.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats
+from tractable.data import Schema
+
+
+def fill_certain(schema: Schema, rows: Floats) -> Floats:
+    """The rows with their missing cells filled where there is only one state."""
+    certain = _certain(schema)
+    return np.where(np.isnan(rows) & certain, 0.0, rows) if certain.any() else rows
+
+
+def certain_posteriors(schema: Schema, found: Sequence[Floats]) -> list[Floats]:
+    """The posteriors of all columns, where a single state has a probability of one."""
+    pairs = zip(_certain(schema).tolist(), found, strict=True)
+    return [np.ones_like(posterior) if certain else posterior for certain, posterior in pairs]
+
+
+def _certain(schema: Schema) -> Bools:
+    answer: Bools = (schema.cardinalities == 1) & ~schema.is_given
+    return answer
