@@ -84,7 +84,9 @@ class FeatureCircuits:
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
         parts = [cells[first : first + CHUNK] for first in range(0, max(len(cells), 1), CHUNK)]
-        return np.concatenate([log_sums(self.graphs, self.weights, self.perceptron(part)) for part in parts])
+        features = [self.perceptron(part) for part in parts]
+        far = [np.where(np.isnan(z), np.inf, z) for z in features]  # what is too large, not what is missing
+        return np.concatenate([log_sums(self.graphs, self.weights, z) for z in far])
 
     def state(self) -> State:
         """The network as a state of a checkpoint."""

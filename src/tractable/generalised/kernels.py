@@ -41,7 +41,7 @@ def slope_of(code: int, x: float, y: float) -> float:
         return 1.0 if x > 0.0 else 0.0
     if code == 4:
         return 1.0 - y * y
-    return 1.0 / x
+    return 1.0 / x if x != 0.0 else np.inf
 
 
 @njit(cache=True, nogil=True)

@@ -128,11 +128,18 @@ class Committee:
         return self.members[0].places(schema)
 
     def log_outputs(self, cells: Floats) -> Floats:
-        """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
+        """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs).
+
+        Raises:
+            ValueError: if an output is negative, or too large for a number.
+        """
         x = one_hot(cells, self.states)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             logs = [np.log(evaluate_layers(member.layers, x)) for member in self.members]
-        return np.asarray(np.mean(logs, axis=0))
+        mean = np.asarray(np.mean(logs, axis=0))
+        for row, output in np.argwhere(~(mean < np.inf)).tolist():
+            raise ValueError(f"row {row}: output {output} of a network is negative or too large for a number")
+        return mean
 
     def state(self) -> "State":
         """The committee as a state of a checkpoint."""
@@ -156,8 +163,9 @@ def one_hot(cells: Floats, states: Sequence[int]) -> Floats:
 
 def evaluate_layers(layers: Sequence[Layer], x: Floats) -> Floats:
     """The outputs of layers for rows of numbers."""
-    for layer in layers:
-        x = apply_operator(layer.operator, x @ layer.weight.T + layer.bias)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for layer in layers:
+            x = apply_operator(layer.operator, x @ layer.weight.T + layer.bias)
     return x
 
 
