@@ -27,10 +27,12 @@ from tractable.networks import (
     DEFAULT_LIMIT,
     READERS,
     WRITERS,
+    Factor,
     FeatureFactor,
     Network,
     TableFactor,
     TooLargeError,
+    TreeFactor,
     compile_network,
     log_prob_of_rows,
 )
@@ -122,8 +124,26 @@ def _compare(document: NetworkDocument, path: Path) -> None:
         require_same_schema(document.network.schema, back.network.schema)
         if to_json(document.about) != to_json(back.about):
             raise ValueError(differs("about"))
-        if len(document.network.factors) != len(back.network.factors):
-            raise ValueError(differs("the number of factors"))
+        _compare_factors(document.network, back.network)
+
+
+def _compare_factors(network: Network, back: Network) -> None:
+    """Refuse a network with other factors; trees become features in a file, so that they are not compared."""
+    if any(isinstance(factor, TreeFactor) for factor in network.factors):
+        return
+    if len(network.factors) != len(back.factors):
+        raise ValueError(differs("the number of factors"))
+    for number, (one, other) in enumerate(zip(network.factors, back.factors, strict=True)):
+        same = isinstance(one, FeatureFactor) == isinstance(other, FeatureFactor)
+        if not (same and one.scope == other.scope and _plain_factor(one) == _plain_factor(other)):
+            raise ValueError(differs(f"factor {number}"))
+
+
+def _plain_factor(factor: Factor) -> tuple[Any, ...]:
+    if isinstance(factor, FeatureFactor):
+        return factor.columns, factor.states, factor.equals, float(factor.log_weight)
+    assert isinstance(factor, TableFactor)
+    return factor.columns, factor.log_values.tolist()
 
 
 def read_network(path: Path) -> Document:
