@@ -270,7 +270,7 @@ def test_a_part_of_a_file_is_named_in_the_path_or_beside_it(folder: Path, tmp_pa
     assert read(tmp_path / "odd::name.csv").schema.names == ("a",)
 
 
-@pytest.mark.parametrize("orient", ["records", "columns", "split", "table", "values"])
+@pytest.mark.parametrize("orient", ["records", "columns", "index", "split", "table", "values"])
 def test_json_is_read_as_pandas_writes_it(folder: Path, tmp_path: Path, orient: str) -> None:
     frame = FRAME[["name", "height", "n"]]
     frame.to_json(tmp_path / "t.json", orient=orient)  # type: ignore[call-overload]

@@ -71,10 +71,11 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 ) -> None:
     """Learn a model of TRAIN and save it. Ctrl-C saves the best model so far; a second one gives up.
 
-    Tables are text with a header (.csv, .tsv, .txt), .jsonl, .parquet, .feather, or headerless integers in
-    .data; text may be gzipped, and - is standard input. l1-markov and gssl learn
-    a network without a circuit, saved as .mn or .uai, whose answers are approximate. cacmn learns a
-    conditional model: of --targets given all other columns, which are its inputs.
+    Tables are text (.csv, .tsv, .txt), .json, .jsonl, .parquet, .feather, workbooks (.xlsx::SHEET, .xls,
+    .ods), databases (.db::TABLE, .sqlite, .duckdb), or headerless integers in .data, perhaps packed (.gz,
+    .zip, ...); - is standard input. l1-markov and gssl learn a network without a circuit, saved as .mn or
+    .uai, whose answers are approximate. cacmn learns a conditional model: of --targets given all other
+    columns, which are its inputs.
 
     auto tries several learners and mixes their models; it takes ten minutes unless --budget says otherwise.
 

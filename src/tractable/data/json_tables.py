@@ -86,6 +86,8 @@ def _columns(content: Any, layout: Layout) -> tuple[list[str], list[Sequence[Any
         rows, names = content["data"], content.get("columns")
         return _columns_of_rows(rows, names, layout) if names is not None else _columns(rows, layout)
     if isinstance(content, Mapping):
+        content = list(content.values()) if _are_rows(content) else content
+    if isinstance(content, Mapping):
         return _columns_by_name(content)
     if not isinstance(content, list):
         raise ValueError("a table in JSON is a list of records or a dictionary of columns")
@@ -96,6 +98,14 @@ def _columns(content: Any, layout: Layout) -> tuple[list[str], list[Sequence[Any
             raise ValueError(f"row {number} of the list is no record with names and cells")
     names = list(dict.fromkeys(name for row in content for name in row))
     return names, [[row.get(name) for row in content] for name in names]
+
+
+def _are_rows(content: Mapping[str, Any]) -> bool:
+    """Whether a dictionary holds rows by their numbers, rather than columns by their names."""
+    if not all(isinstance(row, Mapping) for row in content.values()):
+        return False
+    names = [name for row in content.values() for name in row]
+    return all(key.isdecimal() for key in content) and not all(name.isdecimal() for name in names)
 
 
 def _columns_by_name(content: Mapping[str, Any]) -> tuple[list[str], list[Sequence[Any]]]:
