@@ -236,3 +236,10 @@ def test_a_table_in_another_encoding_is_read_with_a_warning_unless_it_is_named(
     assert "Ana, José" in out
     assert "the file is read as Windows-1252" in err
     assert told(capsys, "schema", "latin.csv", "--encoding", "latin-1") == (out, "")
+
+
+def test_all_that_is_odd_about_a_column_is_told_by_schema(here: Path, capsys: Shell) -> None:
+    Path("t.csv").write_text("x,y\n" + "".join(f"{i} kg,{i % 3}\n" for i in range(30)))
+    (odd,) = (c["warning"] for c in facts(capsys, "schema", "t.csv")["columns"] if c["name"] == "x")
+    assert "'0 kg' is 0" in odd
+    assert "numbers the rows" in odd

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tractable as tr
-from tractable.data import Table, read
+from tractable.data import Table, infer_schema, read
 from tractable.data.numerals import read_numeral
 
 FIT: dict[str, tuple[list[str], list[float]]] = {
@@ -238,3 +238,31 @@ def test_a_number_marks_missing_cells_however_it_is_written(tmp_path: Path, name
     missing = read(path, na="-999").missing
     assert missing.tolist() == [[False, True, False], [True, False, True], [False, False, False]]
     assert read(path, na=["-999", "no"]).missing[2].tolist() == [False, False, True]
+
+
+def test_marks_are_missing_in_columns_of_categories(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": pd.Categorical(["x", "none", "y"]), "b": pd.Categorical([1, -9, 2])})
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read(tmp_path / "t.parquet", na=["none", "-9"])
+    assert table.missing.tolist() == [[False, False], [True, True], [False, False]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "mark"),
+    [
+        ([-999, 0.5, 30.25], "-999"),
+        ([9999999, 12.5, 3000], "9999999"),
+        ([99, 1, 2], "99"),
+        ([-9, 0, 100], "-9"),
+        ([99, 98, 1], None),
+        ([-99, -98, 7], None),
+        ([1000, 1, 2], None),
+        ([999.5, 1, 2], None),
+    ],
+)
+def test_a_number_of_nines_apart_from_all_others_is_pointed_out(cells: list[float], mark: str | None) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        infer_schema({"x": np.array(cells * 10), "n": np.random.default_rng(0).normal(size=30)})
+    told = [str(one.message) for one in found if "apart from all" in str(one.message)]
+    assert [line.split(" --na ")[1] for line in told] == ([f"{mark})"] if mark else [])

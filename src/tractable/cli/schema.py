@@ -69,7 +69,7 @@ def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str]]":
                 one.message, one.category, one.filename, one.lineno, module="tractable.data"
             )
         else:
-            found[named[1]] = named[2]
+            found[named[1]] = "; ".join(filter(None, [found.get(named[1]), named[2]]))
     return table, found
 
 

@@ -29,7 +29,7 @@ def _array(name: str, cells: Sequence[Any], missing: frozenset[str]) -> Any:
     for row, cell in enumerate(plain):
         if isinstance(cell, dict | list | tuple | bytes):
             raise ValueError(
-                f"column '{name}', row {row}: {cell!r} is neither text, a number nor a truth value"
+                f"column '{name}', row {row}: {repr(cell)[:60]} is neither text, a number nor a truth value"
             )
     if kinds <= {int, float}:
         return pa.array([None if cell is None else float(cell) for cell in plain], pa.float64())

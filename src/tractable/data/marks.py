@@ -29,11 +29,13 @@ def without_marks(frame: Any, marks: Iterable[str]) -> Any:
     texts = text_array(marks)
     numbers = pa.array(_numbers(texts.to_pylist()), pa.float64())
     for i, field in enumerate(frame.schema):
-        column, known = frame.column(i), None
-        if types.is_integer(field.type) or types.is_floating(field.type) or types.is_decimal(field.type):
+        column, kind = frame.column(i), field.type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        known = None
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
             known = pc.is_in(column.cast(pa.float64(), safe=False), numbers) if len(numbers) else None
-        elif types.is_string(field.type) or types.is_large_string(field.type):
-            known = pc.is_in(column, texts.cast(field.type)) if len(texts) else None
+        elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+            known = pc.is_in(column.cast(pa.string()), texts) if len(texts) else None
         if known is not None and pc.any(known).as_py():
             frame = frame.set_column(i, field.name, pc.if_else(known, None, column))
     return frame

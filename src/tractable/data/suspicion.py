@@ -28,7 +28,7 @@ def suspicion(variable: Variable, column: Column) -> str | None:
         return _label_suspicion(variable, column, seen)
     mark = _sentinel(column) if column.time is None else None
     if mark is not None:
-        return _mark(name, f"holds {mark:g} apart from all its other numbers", f"{mark:g}")
+        return _mark(name, f"holds {mark:.0f} apart from all its other numbers", f"{mark:.0f}")
     if variable.is_categorical:
         return _constant(name) if variable.cardinality == 1 else None
     return _number_suspicion(variable, column)
