@@ -1,5 +1,6 @@
 """Numbers as people write them are numbers, and what could be read in two ways stays text."""
 
+import csv
 import sqlite3
 import warnings
 from contextlib import closing
@@ -238,6 +239,26 @@ def test_a_number_marks_missing_cells_however_it_is_written(tmp_path: Path, name
     missing = read(path, na="-999").missing
     assert missing.tolist() == [[False, True, False], [True, False, True], [False, False, False]]
     assert read(path, na=["-999", "no"]).missing[2].tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.xlsx", "t.json", "t.jsonl"])
+def test_numbers_beside_a_mark_are_numbers_and_codes_are_not(tmp_path: Path, name: str) -> None:
+    frame = pd.DataFrame(
+        {"a": ["18", "unknown", "2.5"], "b": ["007", "unknown", "01"], "c": ["1", "unknown", "2"]}
+    )
+    path = tmp_path / name
+    if name == "t.csv":
+        frame.to_csv(path, index=False, quoting=csv.QUOTE_ALL)
+    elif name == "t.xlsx":
+        frame.to_excel(path, index=False)
+    elif name == "t.parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=name == "t.jsonl")
+    table = read(path, na="unknown", kinds={"a": "real", "c": "categorical"})
+    np.testing.assert_array_equal(table.values[:, 0], [18, np.nan, 2.5])
+    assert table.schema[1].states == ("007", "01")
+    assert table.schema[2].states == ((1, 2) if name == "t.csv" else ("1", "2"))
 
 
 def test_marks_are_missing_in_columns_of_categories(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tractable.data.column_names import read_names, without_unnamed
 from tractable.data.layout import Layout
-from tractable.data.marks import WEAK_MISSING, text_array
+from tractable.data.marks import WEAK_MISSING, text_array, typed
 from tractable.data.numerals import find_decimal, read_numeral, with_numerals
 from tractable.data.separators import BLANK, check_separator, separator, with_single_blanks
 from tractable.data.source import Source
@@ -118,29 +118,10 @@ def _without_weak_marks(texts: Any, na: tuple[str, ...]) -> Any:
 
     Marks that were asked for may stand in quotes, as all cells do that some programs write.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    marks = text_array([*WEAK_MISSING, *na])
-    distinct = pc.unique(texts).drop_null()
-    marked = pc.is_in(distinct, marks)
-    rest = distinct.filter(pc.invert(marked))
-    if not len(rest) or not pc.any(marked).as_py():
-        return texts
-    for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
-        if _is_castable(rest, kind):
-            return pc.if_else(pc.is_in(texts, marks), None, texts).cast(kind)
-    return texts
-
-
-def _is_castable(texts: Any, kind: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        texts.cast(kind)
-    except pa.ArrowInvalid:
-        return False
-    return True
+    marked = pc.is_in(texts, text_array([*WEAK_MISSING, *na]))
+    return typed(pc.if_else(marked, None, texts), texts) if pc.any(marked).as_py() else texts
 
 
 def _is_known(kind: Any) -> bool:

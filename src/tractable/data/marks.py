@@ -1,6 +1,6 @@
 """Marks of missing cells in columns that are no text any more."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ def text_array(texts: Iterable[str]) -> Any:
     return pa.StringArray.from_buffers(len(raw), pa.py_buffer(ends), pa.py_buffer(b"".join(raw)))
 
 
-def without_marks(frame: Any, marks: Iterable[str]) -> Any:
+def without_marks(frame: Any, marks: Iterable[str], texts_stay: Collection[str]) -> Any:
     """The arrow table in which cells that are a mark are missing: a text, or a number as it is written.
 
-    So `-999` is missing also where it stands as -999.0, and in files whose numbers are no text.
+    So `-999` is missing also where it stands as -999.0, and in files whose numbers are no text. A column of
+    text that holds numbers or dates beside marks holds these, unless it is one of those that stay text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -37,8 +38,33 @@ def without_marks(frame: Any, marks: Iterable[str]) -> Any:
         elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
             known = pc.is_in(column.cast(pa.string()), texts) if len(texts) else None
         if known is not None and pc.any(known).as_py():
-            frame = frame.set_column(i, field.name, pc.if_else(known, None, column))
+            rest = pc.if_else(known, None, column)
+            is_open = types.is_string(field.type) and field.name not in texts_stay
+            frame = frame.set_column(i, field.name, typed(rest, rest) if is_open else rest)
     return frame
+
+
+def typed(texts: Any, otherwise: Any) -> Any:
+    """A column of text as numbers or dates if all its cells are; else `otherwise`, also if one is like 007."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    distinct = pc.unique(texts).drop_null()
+    if len(distinct) and not pc.any(pc.match_substring_regex(distinct, r"^\s*[-+]?0[0-9]")).as_py():
+        for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
+            if _is_castable(distinct, kind):
+                return texts.cast(kind)
+    return otherwise
+
+
+def _is_castable(texts: Any, kind: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _numbers(marks: list[str]) -> list[float]:

@@ -134,7 +134,7 @@ def read_frame(source: Source, layout: Layout) -> Any:
     if not frame.num_rows:
         raise ValueError(f"{source}: the table has no rows")
     if layout.na:
-        frame = without_marks(frame, layout.na)
+        frame = without_marks(frame, layout.na, layout.texts | layout.kept)
     if source.suffix in TEXT:  # whose separator has helped to understand numbers
         return frame
     return _named(source, with_numerals, frame, layout, layout.decimal or find_decimal(frame, layout))
