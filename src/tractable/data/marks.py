@@ -45,7 +45,7 @@ def without_marks(frame: Any, marks: Iterable[str], texts_stay: Collection[str])
 
 
 def typed(texts: Any, otherwise: Any) -> Any:
-    """A column of text as numbers or dates if all its cells are; `otherwise` if not, or if one is like 007."""
+    """A column of text as numbers or dates if all its cells are; `otherwise` if not, or if it has a 007."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
