@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta
 from math import isnan
 from typing import Any
 
-from tractable.data.marks import WEAK_MISSING
+from tractable.data.missing import WEAK_MISSING
 
 
 def table_of_cells(names: Sequence[str], columns: Iterable[Sequence[Any]], missing: Collection[str]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tractable.data.column_names import read_names, without_unnamed
 from tractable.data.layout import Layout
-from tractable.data.marks import WEAK_MISSING, text_array, typed
+from tractable.data.missing import WEAK_MISSING, text_array, typed
 from tractable.data.numerals import find_decimal, read_numeral, with_numerals
 from tractable.data.separators import BLANK, check_separator, separator, with_single_blanks
 from tractable.data.source import Source

@@ -13,7 +13,7 @@ from typing import Any
 
 from tractable.data.caution import caution
 from tractable.data.layout import Layout
-from tractable.data.marks import WEAK_MISSING, text_array
+from tractable.data.missing import WEAK_MISSING, text_array
 
 _BLANKS = "\u00a0\u202f\u2009"  # that stand between thousands
 _MINUS = "\u2212"

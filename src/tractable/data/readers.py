@@ -20,7 +20,7 @@ from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.json_tables import read_json, read_json_lines
 from tractable.data.layout import Layout
-from tractable.data.marks import without_marks
+from tractable.data.missing import without_marks
 from tractable.data.numerals import find_decimal, with_numerals
 from tractable.data.packing import UNKNOWN_PACKED
 from tractable.data.parts import date_parts

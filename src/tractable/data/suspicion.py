@@ -71,7 +71,7 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
 
 def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
     """Whether most cells, and all states but for some words, are numbers, perhaps with a unit."""
-    from tractable.data.marks import text_array
+    from tractable.data.missing import text_array
     from tractable.data.numerals import read_numeral
 
     places = [i for i, state in enumerate(column.states) if state in words]
