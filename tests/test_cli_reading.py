@@ -198,7 +198,7 @@ def test_a_file_that_is_no_table_is_refused_in_one_line(
     name, content, words = REFUSED[case]
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(content)
-    assert run(["schema", name]) == 2
+    assert run(["learn", "independent", name]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("tractable: ")
