@@ -9,7 +9,7 @@ import pytest
 from fuzz.cases import Case, Tally, run_for, run_one
 from fuzz.kinds import KINDS, SHARES
 
-SECONDS = {"damage": 3.0, "answers": 4.0, "commands": 4.0, "kills": 0.0, "interrupts": 0.0}
+SECONDS = {"damage": 3.0, "answers": 4.0, "commands": 4.0, "kills": 0.0, "interrupts": 0.0, "budgets": 0.0}
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
 
 

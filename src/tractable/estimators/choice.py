@@ -34,7 +34,8 @@ BUDGET = "budget"  # the setting of learners that have a time budget of their ow
 FOLDS = 3
 MOST_ROWS = 5_000  # that a choice looks at: more say the same, only later
 CHOICE_SHARE = 0.5  # of a time budget goes to the comparison of candidates
-FOLD_SECONDS = 2.0  # that a candidate needs in a fold; with less time there are fewer folds
+FOLD_SECONDS = 2.0  # that a candidate needs in a fold; with less time there are fewer folds ...
+LEAST_SHARE = 0.25  # ... and with less than this part of it for one fold, nothing is compared
 SCORE_SHARE = 0.3  # of the time of one candidate in one fold goes to the scores of held-out rows ...
 SCORE_SECONDS = 0.25  # ... but so much at least
 
@@ -161,10 +162,11 @@ def choose(
 
 
 def _folds_in_time(watch: Watch | None, candidates: int) -> int:
-    """The number of folds in which there is time for all candidates; one at least."""
+    """The number of folds in which there is time for all candidates."""
     if watch is None or watch.left is None:
         return FOLDS
-    return max(1, min(FOLDS, int(watch.left / (FOLD_SECONDS * candidates))))
+    affordable = watch.left / (FOLD_SECONDS * candidates)
+    return min(FOLDS, max(int(affordable), int(affordable >= LEAST_SHARE)))
 
 
 def _folds(table: Table, seed: int, labels: Ints | None) -> Iterator[tuple[Table, Table]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tractable.circuit import Builder, Graph
 from tractable.data import Table
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.conditionals import forest_tables
@@ -18,7 +18,7 @@ from tractable.statistics.pieces import learn_through_pieces
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ChowLiuLearner(Learner):
+class ChowLiuLearner(PoolingLearner):
     """The tree over the columns with the greatest mutual information along its links.
 
     A numeric column takes part through its pieces: intervals with a density in each.

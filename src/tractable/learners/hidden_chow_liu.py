@@ -15,7 +15,7 @@ from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
 from tractable.circuit.states import graph_form
 from tractable.data import Schema, Table
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.leaves import FAMILIES
 from tractable.parameters import Method, fit
 from tractable.parameters.cccp import CCCP
@@ -34,7 +34,7 @@ from tractable.statistics.scores import mean_log_prob
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class HiddenChowLiuLearner(Learner):
+class HiddenChowLiuLearner(PoolingLearner):
     """A tree of hidden variables along a Chow-Liu tree, fitted by online EM and then by EM on all rows.
 
     The Chow-Liu tree sees numeric columns through pieces; their leaves are those of the numbers themselves.

@@ -90,6 +90,15 @@ class CircuitLearner(Configurable, ABC):
 class Learner(CircuitLearner):
     """A learner of joint distributions. Rows may be weighted and cells may be missing."""
 
+    @final
+    def _check_tables(self, table: Table, valid: Table | None) -> None:
+        check_tables(table, valid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolingLearner(Learner):
+    """A learner whose memory grows with the states of columns: it sees at most `max_states` of one."""
+
     max_states: int = setting(
         256,
         "Maximum number of states of a column that have parameters of their own. Rarer states of a column"
@@ -99,14 +108,10 @@ class Learner(CircuitLearner):
     )
 
     @final
-    def _check_tables(self, table: Table, valid: Table | None) -> None:
-        check_tables(table, valid)
-
-    @final
     def _learn_as_seen(
         self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
     ) -> Learned:
-        """What the learner finds in a table whose columns have `max_states` states at most."""
+        """What the learner finds where the rarest states of a column of more are pooled."""
         pools = pool_states(table, self.max_states)
         if pools is None:
             return self._learn(table, rng, valid, watch)

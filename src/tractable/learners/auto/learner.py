@@ -14,14 +14,14 @@ from tractable.learners.auto.folds import make_folds
 from tractable.learners.auto.mixing import MixingSettings
 from tractable.learners.auto.search import MemberSearch
 from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, Learner, PoolingLearner
 from tractable.progress import InnerWatch, MemoryCheckpoints, Watch, seconds_in
 from tractable.settings import Between, setting
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class AutoLearner(Learner):
+class AutoLearner(PoolingLearner):
     """A mixture of models of several learners, chosen for the table, with weights that suit held-out rows.
 
     The kinds of the columns, the size of the table and the dependence of neighbouring columns tell which

@@ -14,10 +14,13 @@ from tractable.engine import log_values
 from tractable.learners.auto.candidates import Candidate
 from tractable.learners.auto.folds import Fold
 from tractable.learners.learner import Learner
-from tractable.progress import InnerWatch, Progress, SharedWatch, Watch
+from tractable.progress import InnerWatch, Progress, SharedWatch, Stopped, Watch
 from tractable.threads import use_threads
 
 FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table
+FIRST_ROWS = 64  # that are scored first, to see how long a row takes
+CHUNK_SECONDS = 0.5  # that rows take which are scored before the watch is asked again
+SCORE_SHARE, LEAST_SCORE_SECONDS = 0.5, 1.0  # of a member's time that the scores of its rows may take at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,11 @@ class Task:
         inner = self._watch(watch)
         try:
             graphs = [self._learn(number, inner) for number in range(len(self.folds))]
-            logs = [log_values(g, f.scored.values) for g, f in zip(graphs, self.folds, strict=True)]
+            scoring = self._scoring_watch(watch)
+            logs = [row_scores(g, f.scored.values, scoring) for g, f in zip(graphs, self.folds, strict=True)]
+        except Stopped:
+            fault = "there was no time to score its rows"
+            return Member(self.candidate, None, np.zeros(0), time.perf_counter() - begin, False, fault)
         except FAULTS as error:
             fault = str(error) or type(error).__name__
             return Member(self.candidate, None, np.zeros(0), time.perf_counter() - begin, True, fault)
@@ -85,6 +92,12 @@ class Task:
         spans = [span for span in (self.seconds, outer.left) if span is not None]
         return InnerWatch(outer, label, seconds=min(spans, default=None), part=self.candidate.name)
 
+    def _scoring_watch(self, outer: Watch) -> Watch:
+        """The watch of the scores: a member whose own time is over may be scored, if that is quick."""
+        spans = [SCORE_SHARE * self.seconds] if self.seconds is not None else []
+        spans += [outer.left] if outer.left is not None else []
+        return InnerWatch(outer, seconds=max(LEAST_SCORE_SECONDS, min(spans))) if spans else outer
+
     def _learn(self, number: int, watch: InnerWatch) -> Graph:
         """The model of one fold; each has an even part of the time that is left."""
         fold = self.folds[number]
@@ -97,3 +110,28 @@ class Task:
     def _learn_fold(self, fold: Fold, number: int, watch: Watch) -> Graph:
         rng = np.random.default_rng([self.seed, self.candidate.number, number])
         return self.learner.learn(fold.train, rng, valid=fold.held, watch=watch)
+
+
+def row_scores(graph: Graph, rows: Floats, watch: Watch) -> Floats:
+    """The log-likelihood of each row. Rows are scored all at once where that takes hardly any time.
+
+    Raises:
+        Stopped: if the watch must stop before all rows are scored.
+    """
+    begin = time.monotonic()
+    first = log_values(graph, rows[:FIRST_ROWS])
+    each = (time.monotonic() - begin) / FIRST_ROWS
+    if len(rows) <= FIRST_ROWS:
+        return first
+    if each * len(rows) <= CHUNK_SECONDS:
+        return log_values(graph, rows)
+    logs, start = [first], FIRST_ROWS
+    while start < len(rows):
+        if watch.must_stop():
+            raise Stopped
+        size = max(1, min(int(CHUNK_SECONDS / each), 4 * start))
+        begin = time.monotonic()
+        logs.append(log_values(graph, rows[start : start + size]))
+        each = (time.monotonic() - begin) / logs[-1].size
+        start += size
+    return np.concatenate(logs)

@@ -11,7 +11,7 @@ from tractable.data import Table
 from tractable.growing import Objective, Snapshot, SplitCosts, Structure, search_splits
 from tractable.growing.freeze import FACTOR_EDGES
 from tractable.learners.bayesian.search import TreeSearch
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.progress import State, Watch
 from tractable.settings import Between, setting
 from tractable.statistics.pieces import view_pieces
@@ -19,7 +19,7 @@ from tractable.statistics.pieces import view_pieces
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ACBNLearner(Learner):
+class ACBNLearner(PoolingLearner):
     """A Bayesian network of decision trees, split where the likelihood is worth the edges of its circuit.
 
     A numeric column takes part through its pieces: intervals with a density in each.

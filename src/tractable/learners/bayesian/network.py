@@ -10,7 +10,7 @@ import numpy as np
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learners.bayesian.search import TreeSearch
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.networks import Network, TooLargeError, compile_network
 from tractable.progress import State, Stopped, Watch
 from tractable.settings import Between, OneOf, setting
@@ -24,7 +24,7 @@ FIRST_TRIED = 16  # splits that are compiled first then, if all of them are too 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class BayesianNetworkLearner(Learner):
+class BayesianNetworkLearner(PoolingLearner):
     """A Bayesian network of decision trees, found by greedy splits and compiled to a circuit.
 
     Where the circuit would be too large, the last splits are left out of it; the extra `network` is the whole

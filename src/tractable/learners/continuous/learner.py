@@ -30,7 +30,7 @@ from tractable.learners.continuous.training import (
     steps_a_score,
 )
 from tractable.learners.continuous.trees import Trees
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.progress import InnerWatch, Watch
 from tractable.settings import Between, OneOf, redeclare, setting
 from tractable.statistics.count_updates import refit_counts
@@ -52,7 +52,7 @@ MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poiss
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ContinuousMixtureLearner(Learner):
+class ContinuousMixtureLearner(PoolingLearner):
     """A mixture of very many trees of one shape whose parameters a small network finds from a latent point.
 
     The trees share the shape of the Chow-Liu tree. A network with two hidden layers maps a point of a latent
@@ -66,7 +66,9 @@ class ContinuousMixtureLearner(Learner):
     name: ClassVar[str] = "continuous-mixture"
     title: ClassVar[str] = "continuous mixture of trees"
 
-    max_states: int = redeclare(Learner, "max_states", 64)  # there are many components, each with all states
+    max_states: int = redeclare(
+        PoolingLearner, "max_states", 64
+    )  # there are many components, each with all states
     components: int = setting(
         1024,
         "Number of components (trees) of the finished mixture. There is at most one for two distinct"

@@ -21,7 +21,7 @@ from tractable.learners.cutset.mixtures import Kind
 from tractable.learners.cutset.rows import count_rows, hold_out
 from tractable.learners.cutset.search import Options, Search
 from tractable.learners.cutset.splits import Score, Splitting
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
 from tractable.statistics.pieces import view_pieces
@@ -29,7 +29,7 @@ from tractable.statistics.pieces import view_pieces
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class CutsetLearner(Learner):
+class CutsetLearner(PoolingLearner):
     """A mixture of cutset networks: trees of splits by states of columns, with Chow-Liu trees as leaves.
 
     A single network (`components=1`) is a deterministic circuit. A numeric column takes part through its

@@ -13,7 +13,7 @@ from tractable.data.caution import caution
 from tractable.learners.gaussian_mixture.background import state_leaves
 from tractable.learners.gaussian_mixture.members import EMSettings, Member
 from tractable.learners.gaussian_mixture.stack import MAP_NAMES, Stack, StackSettings, learn_stack
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.leaves import FAMILIES
 from tractable.leaves.poisson import MAX_LOG_RATE
 from tractable.progress import Watch
@@ -27,7 +27,7 @@ LARGEST = 1e100  # columns with larger numbers are kept apart from the Gaussians
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class GaussianMixtureLearner(Learner):
+class GaussianMixtureLearner(PoolingLearner):
     """A mixture of Gaussians with full covariances over all numeric columns that are no counts.
 
     Each component has its own distributions of categorical and count columns beside its Gaussian. Up to three

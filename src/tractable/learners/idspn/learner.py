@@ -15,7 +15,7 @@ from tractable.data import Table
 from tractable.learners.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learners.idspn.growth import ExtensionSearch, ExtensionSettings
 from tractable.learners.idspn.leaves import has_numbers, prefers_gaussians
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, Learner, PoolingLearner
 from tractable.learners.markov.acmn import ACMNLearner
 from tractable.learners.markov.eacmn import EACMNLearner
 from tractable.parameters import fit
@@ -35,7 +35,7 @@ LEAVES: dict[str, type[ACMNLearner | EACMNLearner]] = {"eacmn": EACMNLearner, "a
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class IDSPNLearner(Learner):
+class IDSPNLearner(PoolingLearner):
     """A tree of sums and products grown from the root, with Markov networks and their circuits as leaves.
 
     A leaf is replaced by a product over independent groups of columns, of sums over clusters of rows, of new

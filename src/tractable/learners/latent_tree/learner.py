@@ -17,7 +17,7 @@ from tractable.learners.latent_tree.distances import Pairs, information_distance
 from tractable.learners.latent_tree.start import initial_tables, root_tree
 from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
 from tractable.learners.latent_tree.tree import TREE_FORM, Tree
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.parameters import fit
 from tractable.parameters.cccp import CCCP
 from tractable.progress import Watch
@@ -43,7 +43,7 @@ class _Problem(NamedTuple):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class LatentTreeLearner(Learner):
+class LatentTreeLearner(PoolingLearner):
     """A tree of columns and hidden nodes, found from distances that add up along its paths and fitted by EM.
 
     A numeric column takes part through its pieces: intervals with a density in each.

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.learners.learnspn.regions import Leaf, Partitioning, partition_table, region_circuit
 from tractable.progress import Watch
 from tractable.settings import Between, OneOf, setting
@@ -21,7 +21,7 @@ from tractable.statistics.scores import mean_log_prob
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class LearnSPNLearner(Learner):
+class LearnSPNLearner(PoolingLearner):
     """A sum-product network found by partitioning a table, by independent columns and by clusters of rows.
 
     Groups of independent columns become products, clusters of rows become sums, and small blocks leaves.

@@ -13,7 +13,7 @@ from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Prio
 from tractable.growing.freeze import FACTOR_EDGES
 from tractable.growing.search import model_form
 from tractable.learners.completion import complete
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.progress import Watch
 from tractable.settings import Between, setting
 from tractable.statistics.pieces import view_pieces
@@ -22,7 +22,7 @@ FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarkovLearner(Learner):
+class MarkovLearner(PoolingLearner):
     """Splits features of a Markov network while the likelihood gained is worth the edges of its circuit.
 
     A numeric column takes part through its pieces: intervals with a density in each. Missing cells are drawn

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.learners.mixtures.size import best_size
 from tractable.learners.mixtures.tree_em import TreeCourse, TreeEM, TreeMixture, iterate_tree_em
 from tractable.progress import Stopped, Watch
@@ -23,7 +23,7 @@ from tractable.statistics.scores import bic_penalty
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class MixtureOfTreesLearner(Learner):
+class MixtureOfTreesLearner(PoolingLearner):
     """A mixture of Chow-Liu trees, fitted by EM for several numbers of components.
 
     EM starts from a naive Bayes mixture. A numeric column takes part through its pieces: intervals with a

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Builder, Graph
 from tractable.data import Table
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.learners.mixtures.size import best_size
 from tractable.progress import Watch
 from tractable.settings import Between, setting
@@ -19,7 +19,7 @@ from tractable.statistics.scores import bic_penalty, mean_log_prob
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class NaiveBayesLearner(Learner):
+class NaiveBayesLearner(PoolingLearner):
     """A mixture of products of leaves, fitted by EM for each of several numbers of components.
 
     The number that scores best on validation rows is kept; without validation rows, the best by penalised

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.learners.rank_one.circuit import (
     FEW_ROWS,
     BlockLeaves,
@@ -29,7 +29,7 @@ from tractable.statistics.scores import mean_log_prob
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SPNSVDLearner(Learner):
+class SPNSVDLearner(PoolingLearner):
     """A sum-product network found by extracting blocks of the table that are nearly of rank one.
 
     A block and the other columns of its rows form a product, and all other rows are an alternative to it. A

@@ -11,7 +11,7 @@ from tractable.arrays import Ints
 from tractable.circuit import Graph
 from tractable.circuit.states import graph_form
 from tractable.data import Grid, Table, grid_of
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.learners.region_graph.circuit import RegionCircuit
 from tractable.learners.region_graph.clusters import cluster_graph
 from tractable.learners.region_graph.rectangles import rectangle_graph
@@ -25,7 +25,7 @@ from tractable.statistics.number_matrix import NumberMatrix, number_matrix
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegionLearner(Learner):
+class RegionLearner(PoolingLearner):
     """What learners of region graphs share: sums for each region, and weights fitted by EM."""
 
     components: int = setting(

@@ -11,7 +11,7 @@ from tractable.circuit import Graph
 from tractable.circuit.states import scored_form
 from tractable.data import Schema, Table
 from tractable.learners.completion import complete, distinct_rows, hold_out
-from tractable.learners.learner import Learned, Learner
+from tractable.learners.learner import Learned, PoolingLearner
 from tractable.learners.selective.freeze import freeze
 from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
 from tractable.learners.selective.search import Climb, Limits, finish_climb, tie_rules
@@ -32,7 +32,7 @@ PENALTIES = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SelectiveLearner(Learner):
+class SelectiveLearner(PoolingLearner):
     """A regular selective sum-product tree, found by greedy splits and merges.
 
     Each sum decides the state of one column, so that weights are relative counts, and entropy, most probable
