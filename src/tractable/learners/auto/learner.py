@@ -85,7 +85,8 @@ class AutoLearner(PoolingLearner):
         from tractable.learners import LEARNERS
 
         settings: dict[str, Any] = dict(candidate.settings)
-        if self.max_states != AutoLearner.max_states:  # else each learner has what suits it
+        pools = issubclass(LEARNERS[candidate.learner], PoolingLearner)
+        if pools and self.max_states != AutoLearner.max_states:  # else each learner has what suits it
             settings["max_states"] = self.max_states
         return LEARNERS.make_with(candidate.learner, settings)
 

@@ -11,7 +11,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph, mixture
 from tractable.circuit.states import graph_form
 from tractable.engine import log_values
-from tractable.learners.auto.candidates import Candidate
+from tractable.learners.auto.candidates import FLOOR, Candidate
 from tractable.learners.auto.folds import Fold
 from tractable.learners.learner import Learner
 from tractable.progress import InnerWatch, Progress, SharedWatch, Stopped, Watch
@@ -93,10 +93,15 @@ class Task:
         return InnerWatch(outer, label, seconds=min(spans, default=None), part=self.candidate.name)
 
     def _scoring_watch(self, outer: Watch) -> Watch:
-        """The watch of the scores: a member whose own time is over may be scored, if that is quick."""
-        spans = [SCORE_SHARE * self.seconds] if self.seconds is not None else []
-        spans += [outer.left] if outer.left is not None else []
-        return InnerWatch(outer, seconds=max(LEAST_SCORE_SECONDS, min(spans))) if spans else outer
+        """The watch of the scores, for which there is some time also when that of the member is over.
+
+        Without the models that are always there, there might be none.
+        """
+        if self.candidate.learner in FLOOR:
+            return Watch()
+        if self.seconds is None:
+            return outer
+        return InnerWatch(outer, seconds=max(LEAST_SCORE_SECONDS, SCORE_SHARE * self.seconds))
 
     def _learn(self, number: int, watch: InnerWatch) -> Graph:
         """The model of one fold; each has an even part of the time that is left."""
