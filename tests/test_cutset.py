@@ -440,7 +440,13 @@ def test_the_number_of_jobs_changes_nothing() -> None:
 def test_too_many_states_are_refused_by_name() -> None:
     schema = discrete_schema([9000, 2])
     with pytest.raises(ValueError, match=f"column '{schema[0].name}', which has 9000"):
-        learned(Table(schema, np.zeros((3, 2))))
+        learned(Table(schema, np.zeros((3, 2))), max_states=9000)
+
+
+@pytest.mark.filterwarnings("ignore::tractable.data.TableWarning")
+def test_too_many_states_are_pooled_by_default() -> None:
+    schema = discrete_schema([9000, 2])
+    assert learned(Table(schema, np.zeros((3, 2)))).schema == schema
 
 
 # ---- boosting and EM ----------------------------------------------------------------------------------
