@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tractable.data import Kind, Variable, as_table, infer_schema
+from tractable.data import Kind, TableWarning, Variable, as_table, infer_schema
 from tractable.data.infer import MAX_STATES
 
 
@@ -140,12 +140,12 @@ def test_a_column_may_have_a_thousand_states() -> None:
     assert as_table(pd.DataFrame({"a": names}), table.schema).values[:, 0].tolist() == list(range(1000))
 
 
-def test_values_of_several_types_are_states_each_of_its_own() -> None:
-    column = np.array([1, "1", None, True, "b"], dtype=object)
-    table = as_table(pd.DataFrame({"a": column}))
-    assert len(table.schema[0].states) == 4
-    labels = [table.schema[0].label(code) for code in table.values[[0, 1, 3, 4], 0]]
-    assert [(type(s), s) for s in labels] == [(int, 1), (str, "1"), (bool, True), (str, "b")]
+def test_values_of_several_types_are_texts_and_a_warning_says_so() -> None:
+    column = np.array([1, "1", None, True, "b", 1.0, 2.5], dtype=object)
+    with pytest.warns(TableWarning, match="column 'a' mixes numbers, text and truth values: all"):
+        table = as_table(pd.DataFrame({"a": column}))
+    assert table.schema[0].states == ("1", "2.5", "True", "b")
+    np.testing.assert_array_equal(table.values[:, 0], [0, 0, np.nan, 2, 3, 0, 1])
 
 
 def test_one_row_and_one_column_are_a_table() -> None:

@@ -105,7 +105,7 @@ def test_a_circuit_comes_back_the_same(suffix: str, tmp_path: Path, graph: Graph
 def test_states_keep_their_types_and_columns_their_roles(suffix: str, tmp_path: Path) -> None:
     schema = Schema(
         (
-            Variable("all sorts", "categorical", (True, 1, 1.0, "1", "tëxt\n\"'", -5, 2.5e-300, 10**20)),
+            Variable("all sorts", "categorical", (True, 0, "1", "tëxt\n\"'", -5, 2.5e-300, 10**20)),
             Variable("", "real", role="input"),
             Variable("n", "count", role="target"),
             Variable("numpy", "categorical", (np.str_("a"), np.float64(0.5))),

@@ -11,7 +11,8 @@ from tractable.data.infer import infer_schema
 from tractable.data.output import frame_kind, to_frame
 from tractable.data.question import parse_conditions, parse_question
 from tractable.data.regions import Interval, Region, States
-from tractable.data.schema import Kind, Role, Schema, State, Variable, discrete_schema
+from tractable.data.schema import Kind, Role, Schema, Variable, discrete_schema
+from tractable.data.states import State
 from tractable.data.table import Table
 from tractable.data.unseen import unseen_share, warn_of_unseen
 from tractable.data.validation import useful_validation

@@ -6,7 +6,8 @@ import numpy as np
 
 from tractable.arrays import Floats
 from tractable.data.grid import with_grid
-from tractable.data.schema import Schema, State, Variable
+from tractable.data.schema import Schema, Variable
+from tractable.data.states import State
 from tractable.data.table import Table
 
 

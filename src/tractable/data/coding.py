@@ -9,6 +9,7 @@ from tractable.data.caution import caution
 from tractable.data.columns import Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, iso_text
 from tractable.data.schema import Variable
+from tractable.data.states import StateIndex
 
 
 def code_column(column: Column, variable: Variable, *, lenient: bool = False) -> Floats:
@@ -59,24 +60,25 @@ def _label_codes(column: LabelColumn, variable: Variable, lenient: bool) -> Floa
         return column.values
     codes = np.where(np.isnan(column.values), len(column.states), column.values).astype(np.int64)
     used = np.flatnonzero(np.bincount(codes, minlength=len(column.states) + 1)[:-1])
-    code_of = _coder(variable)
+    code_of = _coder(variable, lenient)
     new = np.full(len(column.states) + 1, np.nan)
     for old in used:
         try:
             new[old] = code_of(column.states[old])
         except ValueError as fault:
-            if not lenient:
-                raise ValueError(f"row {int(np.argmax(codes == old))}: {fault}") from None
+            raise ValueError(f"row {int(np.argmax(codes == old))}: {fault}") from None
     return new[codes]
 
 
-def _coder(variable: Variable) -> Callable[[object], float]:
-    """The variable's `code`, with the very states looked up rather than searched for."""
-    known = {(type(state), state): float(i) for i, state in enumerate(variable.states)}
+def _coder(variable: Variable, lenient: bool) -> Callable[[object], float]:
+    """The variable's `code`, with states looked up rather than searched for; NaN for others if lenient."""
+    index = StateIndex(variable.states)
 
     def code_of(value: object) -> float:
-        found = known.get((type(value), value))  # type: ignore[arg-type]
-        return variable.code(value) if found is None else found
+        found = index.find(value)
+        if found is not None:
+            return float(found)
+        return np.nan if lenient else variable.code(value)
 
     return code_of
 
@@ -122,25 +124,15 @@ def _distinct_codes(column: NumericColumn, variable: Variable, lenient: bool) ->
     seen = column.seen
     distinct, index = np.unique(column.values[seen], return_inverse=True)
     codes = np.full(len(distinct), np.nan)
+    code_of = _coder(variable, lenient)
     for i, value in enumerate(distinct):
         try:
-            codes[i] = _number_code(variable, value)
+            codes[i] = code_of(_plain_number(value))
         except ValueError as fault:
-            if not lenient:
-                raise ValueError(f"row {int(np.argmax(column.values == value))}: {fault}") from None
+            raise ValueError(f"row {int(np.argmax(column.values == value))}: {fault}") from None
     values = np.full(len(column.values), np.nan)
     values[seen] = codes[index]
     return values
-
-
-def _number_code(variable: Variable, value: float) -> float:
-    """The code of a number: as the integer it may be, otherwise written with a point ("1.0")."""
-    try:
-        return variable.code(_plain_number(value))
-    except ValueError:
-        if str(float(value)) in variable.states:
-            return variable.code(float(value))
-        raise
 
 
 def _plain_number(value: float) -> int | float:

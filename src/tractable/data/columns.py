@@ -1,17 +1,17 @@
 """Columns as they come from outside, before any schema: numbers, or labels with their states."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from math import isnan
+from math import inf, isinf, isnan
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tractable.arrays import AnyArray, Bools, Floats
 from tractable.data.caution import caution
-from tractable.data.dates import Time, iso_text, moment_of, text_moments
-from tractable.data.schema import State
+from tractable.data.dates import DAY, Time, iso_text, moment_of, text_moments
+from tractable.data.states import State, plain_value, state_text, type_names
 
 LARGEST_EXACT = 2.0**53  # above this a double no longer tells neighbouring integers apart
 
@@ -40,6 +40,7 @@ class LabelColumn:
     states: tuple[State, ...]
     declared: bool = False  # whether the owner listed the states, so that they are not to be interpreted
     ordered: bool = False  # whether the owner said that their order means something
+    mixed: tuple[str, ...] = ()  # the types of values, in words, if they were of several and became text
 
     @property
     def seen(self) -> Bools:
@@ -140,25 +141,31 @@ def _dictionary(name: str, array: Any) -> LabelColumn:
 
 
 def sorted_labels(labels: LabelColumn) -> LabelColumn:
-    """The same column with its states in sorted order; states of different types stay apart."""
-    order = sorted(range(len(labels.states)), key=lambda i: _sort_key(labels.states[i]))
+    """The same column with its states in sorted order."""
+    order = sorted(range(len(labels.states)), key=lambda i: labels.states[i])
     rank = np.empty(len(order) + 1)
     rank[order] = np.arange(len(order))
     rank[-1] = np.nan
     at = np.where(np.isnan(labels.values), len(order), labels.values).astype(np.int64)
-    return LabelColumn(rank[at], tuple(labels.states[i] for i in order))
-
-
-def _sort_key(state: State) -> tuple[str, State]:
-    return ("", state) if isinstance(state, int | float) else (type(state).__name__, state)
+    return replace(labels, values=rank[at], states=tuple(labels.states[i] for i in order))
 
 
 def declared_labels(codes: AnyArray, categories: Iterable[object], ordered: bool = False) -> LabelColumn:
     """The labels of a categorical series: codes with -1 for missing, and the categories in their order."""
-    plain = [_plain(c) for c in categories]
-    states = tuple(c if isinstance(c, str | int | float | bool) else str(c) for c in plain)
-    values = np.where(codes < 0, np.nan, codes).astype(np.float64)
-    return LabelColumn(values, states, declared=True, ordered=ordered)
+    plain = map(plain_value, categories)
+    states = [c if isinstance(c, str | int | float | bool) else str(c) for c in plain]
+    return _of_one_type(np.where(codes < 0, np.nan, codes), states, declared=True, ordered=ordered)
+
+
+def _of_one_type(codes: Floats, values: Sequence[State | date], **declared: bool) -> LabelColumn:
+    """The labels with some values, which become texts if they are of several types, and merge if equal."""
+    types = type_names(values)
+    states = [state_text(v) for v in values] if len(types) > 1 else values
+    position = {state: code for code, state in enumerate(dict.fromkeys(states))}
+    new = np.array([*(position[state] for state in states), np.nan])
+    at = np.where(np.isnan(codes), len(states), codes).astype(np.int64)
+    mixed = tuple(types) if len(types) > 1 else ()
+    return LabelColumn(new[at], tuple(position), **declared, mixed=mixed)  # type: ignore[arg-type]
 
 
 def as_times(column: Column) -> NumericColumn | None:
@@ -175,12 +182,15 @@ def as_times(column: Column) -> NumericColumn | None:
 
 
 def as_labels(column: NumericColumn) -> LabelColumn:
-    """The labels of a column of dates: their ISO texts, in order."""
+    """The labels of a column of dates: their ISO texts in order, without midnights if all are."""
     assert column.time is not None
     distinct, at = np.unique(column.values[column.seen], return_inverse=True)
     codes = np.full(len(column.values), np.nan)
     codes[column.seen] = at
-    return LabelColumn(codes, tuple(iso_text(value, column.time) for value in distinct))
+    unit = 1.0 if column.time == "date" else DAY
+    days = column.time == "date" or not (distinct % DAY).any()
+    texts = (iso_text(value / unit, "date") if days else iso_text(value, "datetime") for value in distinct)
+    return LabelColumn(codes, tuple(texts))
 
 
 def object_column(name: str, cells: Sequence[object]) -> Column:
@@ -191,44 +201,55 @@ def object_column(name: str, cells: Sequence[object]) -> Column:
     """
     import pyarrow as pa
 
+    if any(isinstance(cell, np.datetime64) for cell in cells):  # which crash pyarrow beside other scalars
+        cells = [plain_value(cell) for cell in cells]
     try:
-        return arrow_column(name, pa.array(cells, from_pandas=True))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return _mixed_times(cells) or _huge_numbers(name, cells) or _mixed_labels(name, cells)
+        array = pa.array(cells, from_pandas=True)
+        if pa.types.is_temporal(array.type) and not _are_times(cells):  # pyarrow takes a number for a moment
+            return _mixed_labels(name, cells)
+        return arrow_column(name, array)
+    except (pa.ArrowException, OverflowError, TypeError):
+        return _mixed_times(cells) or _all_numbers(name, cells) or _mixed_labels(name, cells)
 
 
 def _mixed_times(cells: Sequence[object]) -> NumericColumn | None:
     """The column of dates and times together; None if there is anything else."""
-    if not all(isinstance(cell, date | np.datetime64) or _is_missing(cell) for cell in cells):
+    if not _are_times(cells):
         return None
     moments = [None if _is_missing(cell) else moment_of(cell) for cell in cells]
     return NumericColumn(np.array(moments, dtype=np.float64), "datetime")
 
 
-def _huge_numbers(name: str, cells: Sequence[object]) -> NumericColumn | None:
-    """The column of numbers among which are integers that arrow has no type for; None if it is another."""
-    plain = [np.nan if _is_missing(cell) else _plain(cell) for cell in cells]
+def _are_times(cells: Sequence[object]) -> bool:
+    return all(isinstance(cell, date) or _is_missing(cell) for cell in cells)
+
+
+def _all_numbers(name: str, cells: Sequence[object]) -> NumericColumn | None:
+    """The column of numbers that arrow has no one type for; None if there is anything else."""
+    plain = [np.nan if _is_missing(cell) else plain_value(cell) for cell in cells]
     if not all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in plain):
         return None
-    if not any(isinstance(cell, int) and abs(cell) >= 2**63 for cell in plain):
-        return None
-    return numeric_column(name, np.array(plain, dtype=np.float64))
+    return numeric_column(name, np.array([_double(cell) for cell in plain]))
+
+
+def _double(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # a whole number of Python that no double can hold
+        return inf if number > 0 else -inf
 
 
 def _mixed_labels(name: str, cells: Sequence[object]) -> LabelColumn:
-    position: dict[tuple[type, State], int] = {}
+    """The column of values of several types, in sorted order."""
+    position: dict[tuple[type, State | date], int] = {}
     codes = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        value = _plain(cell)
-        if _is_missing(value):
+        if _is_missing(cell):
             continue
-        state = _state(name, value, row)
+        value = plain_value(cell)
+        state = value if isinstance(value, date) else _state(name, value, row)
         codes[row] = position.setdefault((type(state), state), len(position))
-    return sorted_labels(LabelColumn(codes, tuple(state for _, state in position)))
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
+    return sorted_labels(_of_one_type(codes, [value for _, value in position]))
 
 
 def _is_state(value: object) -> bool:
@@ -247,5 +268,7 @@ def _state(name: str, value: Any, row: int | None = None) -> State:
     if not _is_state(value):
         where = f"column '{name}'" if row is None else f"column '{name}', row {row}"
         raise ValueError(f"{where}: {value!r} is neither text, a number nor a truth value")
+    if isinstance(value, float) and isinf(value):
+        raise ValueError(f"column '{name}', row {row}: {value} is not a finite number")
     state: State = value
     return state

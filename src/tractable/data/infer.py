@@ -23,8 +23,9 @@ from tractable.data.caution import caution
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, has_zone
 from tractable.data.frame import Frame, frame_of
-from tractable.data.schema import KINDS, Kind, Schema, State, Variable, label_text
-from tractable.data.suspicion import suspicion
+from tractable.data.schema import KINDS, Kind, Schema, Variable, label_text
+from tractable.data.states import State
+from tractable.data.suspicion import mixed_types, suspicion
 
 MAX_STATES = 20
 FEW_STATES = 5  # whole numbers of at most so many values are states, however rarely they repeat
@@ -79,8 +80,11 @@ def _labelled(variable: Variable, frame: Frame) -> Variable:
 
 def _warn(made: list[Variable], frame: Frame, chosen: Mapping[str, Kind]) -> None:
     for variable in made:
-        found = suspicion(variable, frame.columns[variable.name])
-        if found is not None and variable.name not in chosen:
+        column = frame.columns[variable.name]
+        found = mixed_types(variable, column)
+        if found is None and variable.name not in chosen:
+            found = suspicion(variable, column)
+        if found is not None:
             caution(found)
 
 

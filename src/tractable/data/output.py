@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.arrays import AnyArray, Floats
 from tractable.data.schema import Schema, Variable
+from tractable.data.states import State, state_text, type_names
 from tractable.data.table import Table
 
 ANY_KIND = "any"  # nothing is known: pandas where it is installed, otherwise pyarrow
@@ -105,9 +106,14 @@ def _arrow_column(variable: Variable, values: Floats) -> Any:
     if variable.is_numeric:
         numbers = pa.array(whole, mask=missing)
         return numbers.cast(pa.timestamp("us")) if variable.kind == "datetime" else numbers
-    one_type = len({type(s) for s in variable.states}) == 1
-    states = variable.states if one_type else [str(s) for s in variable.states]
-    return pa.array(states).take(pa.array(whole, mask=missing))
+    return pa.array(_of_one_type(variable.states)).take(pa.array(whole, mask=missing))
+
+
+def _of_one_type(states: tuple[State, ...]) -> list[Any]:
+    """States as one column can hold them: whole and other numbers as numbers, text with others as text."""
+    if len(type_names(states)) > 1:
+        return [state_text(state) for state in states]
+    return [float(s) for s in states] if {type(s) for s in states} == {int, float} else list(states)
 
 
 def _array(table: Table) -> AnyArray:

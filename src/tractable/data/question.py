@@ -1,9 +1,9 @@
 """Questions as one types them: `P(smoker=yes, sex=f | age=40-60)`.
 
-A condition is `name=value`, `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`, `>=` with
-a number, a date (`when > 2020-03-01`) or a state of an ordinal column, also as `low <= name < high`. Names
-and values that hold a comma, a bar or an operator stand in quotes, single or double; a quote inside them is
-written twice. Several conditions on one column hold together.
+A condition is `name=value` (or `==`), `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`,
+`>=` with a number, a date (`when > 2020-03-01`) or a state of an ordinal column, also as
+`low <= name < high`. Names and values that hold a comma, a bar or an operator stand in quotes, single or
+double; a quote inside them is written twice. Several conditions on one column hold together.
 """
 
 import re
@@ -16,7 +16,7 @@ from tractable.data.schema import Schema, Variable
 
 _QUOTED = re.compile(r"""(?:^|(?<=[,=<>{\[(|]))(\s*)('(?:[^']|'')*'|"(?:[^"]|"")*")""")
 _PRIVATE = range(0xE000, 0xF900)  # characters without a meaning; one that a text lacks can mark a place in it
-_OPERATOR = re.compile(r"!=|<=|>=|=|<|>|\bin\b(?=\s*[{\[])")
+_OPERATOR = re.compile(r"!=|<=|>=|==|=|<|>|\bin\b(?=\s*[{\[])")
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}  # comparisons read from the right
 _QUESTION = re.compile(r"\s*[Pp]\s*\((.*)\)\s*", re.DOTALL)
 
@@ -123,7 +123,7 @@ def _condition(variable: Variable, operator: str, value: str, quoted: _Quoted) -
         raise ValueError(f"the condition on '{variable.name}' has no value")
     if operator == "!=":
         return _differs(variable, _equals(variable, value, quoted))
-    if operator in ("=", "in"):
+    if operator in ("=", "==", "in"):
         return _equals(variable, value, quoted)
     return _comparison(variable, operator, quoted.restore(value))
 

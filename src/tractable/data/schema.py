@@ -11,11 +11,11 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
 from tractable.data.dates import DAY, Time, label_of, moment_of
+from tractable.data.states import State, did_you_mean, equal_states, find_state, plain_value
 
 Kind: TypeAlias = Literal["categorical", "ordinal", "real", "integer", "count", "date", "datetime"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Role: TypeAlias = Literal["target", "input", "potential"]
-State: TypeAlias = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Variable:
             raise ValueError(f"column '{self.name}' is {self.kind} and has no states")
         if self.is_numeric and self.states:
             raise ValueError(f"column '{self.name}' is {self.kind} and cannot have states")
-        if len(set(map(_typed_state, self.states))) < len(self.states):
-            raise ValueError(f"column '{self.name}' has the same state twice")
+        if (twice := equal_states(self.states)) is not None:
+            raise ValueError(_twice(self.name, *twice))
         for state in self.states:
             if isinstance(state, float) and not isfinite(state):
                 raise ValueError(
@@ -129,22 +129,22 @@ class Variable:
         return round(code) if self.is_whole else float(code)
 
 
-def _typed_state(state: State) -> tuple[type, State]:
-    """A key under which True, 1 and 1.0 are three states."""
-    return type(state), state
+def _twice(name: str, one: State, other: State) -> str:
+    """The complaint about two states of a column that are one to Python."""
+    if type(one) is type(other):
+        return f"column '{name}' has the same state twice"
+    return f"column '{name}' has the states {one!r} and {other!r}, which Python takes for one: make them text"
 
 
 def _state_code(variable: Variable, value: object) -> int:
-    """The position of `value`: the very state first, then one that reads the same (`1`, `"1"`)."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    for code, state in enumerate(variable.states):
-        if type(state) is type(plain) and state == plain:
-            return code
-    for code, state in enumerate(variable.states):
-        if state == plain or str(state) == str(plain):
-            return code
+    """The position of the state that a value is, as `find_state` says."""
+    code = find_state(variable.states, value)
+    if code is not None:
+        return code
+    plain = plain_value(value)
     known = ", ".join(repr(s) for s in variable.states[:6]) + (", ..." if variable.cardinality > 6 else "")
-    raise ValueError(f"column '{variable.name}' has no state {plain!r} (its states: {known})")
+    near = did_you_mean(plain, variable.states)
+    raise ValueError(f"column '{variable.name}' has no state {plain!r} (its states: {known}){near}")
 
 
 def _number(variable: Variable, value: object) -> float:
@@ -241,7 +241,8 @@ class Schema:
         if found is None:
             found = self._column.get(label_text(name))
         if found is None:
-            raise ValueError(f"there is no column '{name}' (columns: {_few(self.names)})")
+            near = did_you_mean(name, self.names)
+            raise ValueError(f"there is no column '{name}' (columns: {_few(self.names)}){near}")
         return found
 
     def columns(self, names: Iterable[Hashable]) -> list[int]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tractable.data.grid import Grid, with_grid
 from tractable.data.schema import KINDS, Schema, Variable
+from tractable.data.states import separate_states
 from tractable.data.table import Table
 
 
@@ -97,4 +98,4 @@ def _variable(number: int, column: Any) -> Variable:
         return Variable(name, kind)  # states that were left when the kind was edited say nothing
     if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
         raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
-    return Variable(name, kind, tuple(states))
+    return Variable(name, kind, separate_states(states))

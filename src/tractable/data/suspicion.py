@@ -29,6 +29,14 @@ def suspicion(variable: Variable, column: Column) -> str | None:
     return _number_suspicion(variable, column)
 
 
+def mixed_types(variable: Variable, column: Column) -> str | None:
+    """One line on a column whose values were of several types; None if they were of one."""
+    if not isinstance(column, LabelColumn) or not column.mixed:
+        return None
+    types = f"{', '.join(column.mixed[:-1])} and {column.mixed[-1]}"
+    return f"column '{variable.name}' mixes {types}: all of its values are kept as text"
+
+
 def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str | None:
     name, states = variable.name, variable.states
     if not variable.is_categorical or column.declared:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 
-from tractable.data.schema import Kind, Role, Schema, State, Variable
+from tractable.data.schema import Kind, Role, Schema, Variable
+from tractable.data.states import separate_states
 
 VERSION = 1
 FARTHEST = 100_000  # rows and columns of a grid are fewer
@@ -14,7 +15,7 @@ FORMAT = "tractable circuit"
 
 
 def plain_schema(schema: Schema) -> list[dict[str, Any]]:
-    """A schema as JSON values; a state keeps its type (true, 1, 1.0 and "1" are four)."""
+    """A schema as JSON values; a state keeps its type: 1 and "1" are two."""
     return [
         {"name": v.name, "kind": v.kind, "role": v.role, "states": [plain(s) for s in v.states]}
         | ({} if v.place is None else {"place": list(v.place)})
@@ -47,7 +48,7 @@ def _variable(number: int, column: object) -> Variable:
     if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
         raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
     place = _place(name, column.get("place"))
-    parts = cast(Kind, kind), cast("tuple[State, ...]", tuple(states)), cast(Role, role)
+    parts = cast(Kind, kind), separate_states(states), cast(Role, role)
     return Variable(name, *parts, place=place)
 
 
