@@ -22,6 +22,7 @@ class Reading:
 
     kinds: options.Kinds = None
     drop: options.Drop = None
+    text: options.Text = None
     sep: options.Sep = None
     na: options.Marks = None
     parts: options.Parts = None
@@ -42,7 +43,8 @@ class Reading:
             schema=schema or self.schema,
             weight=weight,
             kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
-            drop=[name for text in self.drop or [] for name in options.names(text)],
+            drop=_columns(self.drop),
+            text=_columns(self.text),
             sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
             na=self.na or (),
             parts=_parts(self.parts),
@@ -75,6 +77,11 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature(command).replace(parameters=[*last, *added])  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in (*own, *added)}
     return run
+
+
+def _columns(lists: list[str] | None) -> list[str]:
+    """The column names in lists with commas; an empty list is the column without a name."""
+    return [name for text in lists or [] for name in options.names(text) or [""]]
 
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:

@@ -2,15 +2,17 @@
 
 Cells that are one of `MISSING` and stand in no quotes are missing everywhere. Those of `WEAK_MISSING` may be
 categories of a column of text, so that they are missing only if all other cells of their column are numbers
-or dates. Decimal commas are read where the comma does not separate cells.
+or dates. Decimal commas are read where the comma does not separate cells. A column in which a cell is a code,
+such as `007`, is text (`codes.py`).
 """
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from tractable.data.caution import caution
+from tractable.data.codes import code_columns, has_long_numbers, holds_codes, may_have_codes
 from tractable.data.source import Source
 
 MISSING = (*("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "None", "null", "NULL", "*", "?"),)
@@ -21,14 +23,24 @@ _BLOCK = 1 << 26  # a line longer than pyarrow's own block of one megabyte would
 _DECIMAL_COMMA = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"  # also 1.234,5
 
 
-def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Sequence[str]) -> Any:
+def read_delimited(
+    source: Source,
+    texts: Iterable[str],
+    sep: str | None,
+    na: Sequence[str],
+    numbers: Collection[str] = (),
+    drop: Collection[str] = (),
+) -> Any:
     """The file as a pyarrow table. The columns `texts` stay as they were typed, and `"NA"` in quotes is text.
+
+    The columns `numbers` are known to hold no codes, whatever their cells look like. Columns in `drop` will
+    be left out by others, and may have no name or that of another one.
 
     Raises:
         ValueError: naming the line at fault.
     """
     chosen = separator(source) if sep is None else _checked_separator(sep)
-    names = _header(source, chosen)
+    names = _header(source, chosen, drop)
     if len(names) == 1 and any(other in names[0] for other in SEPARATORS):
         caution(
             f"{source}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
@@ -41,7 +53,7 @@ def read_delimited(source: Source, texts: Iterable[str], sep: str | None, na: Se
     for i, field in enumerate(frame.schema):
         if field.type == "string" and field.name not in types:
             frame = frame.set_column(i, field.name, _interpret(frame.column(i), decimal_comma=chosen != ","))
-    return frame
+    return _keep_codes(frame, source, chosen, na, {*numbers, *drop})
 
 
 def _checked_separator(sep: str) -> str:
@@ -79,8 +91,8 @@ def _widths(lines: list[str], sep: str) -> list[int]:
     return widths[:-1] if len(lines) == _SAMPLE_LINES else widths
 
 
-def _header(source: Source, sep: str) -> list[str]:
-    """The column names, checked."""
+def _header(source: Source, sep: str, drop: Collection[str]) -> list[str]:
+    """The column names, checked but for those of columns to leave out."""
     try:
         names = next(csv.reader(source.first_lines(_SAMPLE_LINES), delimiter=sep), [])
     except csv.Error as fault:
@@ -88,9 +100,12 @@ def _header(source: Source, sep: str) -> list[str]:
     if not names:
         raise ValueError(f"{source}: the first line holds no column names")
     for i, name in enumerate(names):
+        if name in drop:
+            continue
         if not name:
             raise ValueError(
-                f"{source}: column {i + 1} has no name (the index of a data frame? leave it out)"
+                f"{source}: column {i + 1} has no name (the index of a data frame? leave it out: drop=[''],"
+                " --drop '')"
             )
         if name in names[:i]:
             raise ValueError(f"{source}: two columns are called '{name}'")
@@ -101,18 +116,54 @@ def _parse(source: Source, sep: str, na: Sequence[str], columns: int, types: Map
     import pyarrow as pa
     from pyarrow import csv as arrow
 
+    try:
+        return arrow.read_csv(source.open(), *_options(sep, na, columns, types))
+    except pa.ArrowException as fault:
+        raise ValueError(f"{source}{_ragged_line(source, sep) or f': {_first_line(fault)}'}") from None
+
+
+def _options(
+    sep: str, na: Sequence[str], columns: int, texts: Iterable[str], only: Sequence[str] = ()
+) -> tuple[Any, Any, Any]:
+    """How pyarrow reads a file of so many columns, of which some are texts, or only some of them."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
     convert = arrow.ConvertOptions(
         null_values=[*MISSING, *na],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
-        column_types={name: pa.string() for name in types},
+        column_types={name: pa.string() for name in texts},
+        include_columns=list(only),
     )
     # an empty line of a one-column file is a missing cell
     parse = arrow.ParseOptions(delimiter=sep, ignore_empty_lines=columns != 1, newlines_in_values=True)
-    try:
-        return arrow.read_csv(source.open(), arrow.ReadOptions(block_size=_BLOCK), parse, convert)
-    except pa.ArrowException as fault:
-        raise ValueError(f"{source}{_ragged_line(source, sep) or f': {_first_line(fault)}'}") from None
+    return arrow.ReadOptions(block_size=_BLOCK), parse, convert
+
+
+def _keep_codes(frame: Any, source: Source, sep: str, na: Sequence[str], numbers: Collection[str]) -> Any:
+    """The frame, in which columns of numbers that have codes among them are text."""
+    from pyarrow import csv as arrow
+    from pyarrow import types
+
+    names = [
+        field.name
+        for field in frame.schema
+        if (types.is_integer(field.type) or types.is_floating(field.type)) and field.name not in numbers
+    ]
+    with source.stream() as file:
+        if not may_have_codes(file, sep):
+            names = [name for name in names if has_long_numbers(frame.column(name))]
+    if not names:
+        return frame
+    columns = len(frame.column_names)
+    with arrow.open_csv(source.open(), *_options(sep, na, columns, names, names)) as batches:
+        codes = code_columns(batches, names)
+    if codes:
+        texts = arrow.read_csv(source.open(), *_options(sep, na, columns, codes, codes))
+        for name in codes:
+            frame = frame.set_column(frame.column_names.index(name), name, texts.column(name))
+    return frame
 
 
 def _ragged_line(source: Source, sep: str) -> str:
@@ -149,6 +200,8 @@ def _interpret(texts: Any, *, decimal_comma: bool) -> Any:
     if not len(rest):
         return texts
     known = pc.if_else(pc.is_in(texts, pa.array(WEAK_MISSING)), None, texts)
+    if holds_codes(rest):
+        return texts
     if pc.any(marked).as_py():
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
             if _is_castable(rest, kind):

@@ -3,7 +3,7 @@
 A new kind of file is one function and one line in `READERS`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tractable.data.coding import code_column
-from tractable.data.convert import Strictness, Unseen, as_table
+from tractable.data.convert import Names, Strictness, Unseen, as_table, names_of
 from tractable.data.delimited import read_delimited
 from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
+from tractable.data.marks import Na, read_marks
 from tractable.data.parts import date_parts
-from tractable.data.schema import Kind, Schema
+from tractable.data.schema import Kind, Schema, label_text
 from tractable.data.schema_files import read_schema
 from tractable.data.source import Source, find_source
 from tractable.data.table import Table
@@ -31,6 +32,8 @@ class Layout:
     sep: str | None = None  # between cells
     na: tuple[str, ...] = ()  # marks of missing cells, beside the usual ones
     texts: frozenset[str] = frozenset()  # columns that stay as they were typed
+    numbers: frozenset[str] = frozenset()  # columns that hold numbers and no codes such as 007
+    drop: frozenset[str] = frozenset()  # columns that will be left out
 
 
 def read(  # noqa: PLR0913 - what can be said about a file
@@ -39,9 +42,10 @@ def read(  # noqa: PLR0913 - what can be said about a file
     schema: Schema | str | Path | None = None,
     weight: str | None = None,
     kinds: Mapping[Hashable, Kind] | None = None,
-    drop: str | Iterable[str] = (),
+    drop: Names = (),
+    text: Names = (),
     sep: str | None = None,
-    na: str | Sequence[str] = (),
+    na: Na = (),
     parts: Mapping[str, Sequence[str]] | None = None,
     extra: Strictness = "warn",
     absent: Strictness = "warn",
@@ -53,10 +57,11 @@ def read(  # noqa: PLR0913 - what can be said about a file
     The suffix says what it holds: delimited text with a header (`.csv`, `.tsv`, `.txt`), JSON lines
     (`.jsonl`, `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), or headerless integers (`.data`); text may
     be gzipped. `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the
-    column that says how many rows each row stands for. `drop` names columns to leave out, `sep` the separator
-    of text where it is not found, and `na` more marks of missing cells. `parts` adds parts of dates as
-    columns, such as `{"when": ("month", "weekday")}`. The first columns are the pixels of images of `grid`
-    (height, width), row by row. The rest is as in `as_table`.
+    column that says how many rows each row stands for. `drop` names columns to leave out, `text` columns that
+    are text, whatever their cells look like, `sep` the separator of text where it is not found, and `na` more
+    marks of missing cells. `parts` adds parts of dates as columns, such as `{"when": ("month", "weekday")}`.
+    The first columns are the pixels of images of `grid` (height, width), row by row. The rest is as in
+    `as_table`.
 
     Raises:
         ValueError: if the file cannot be read as a table; the line or the column at fault is named.
@@ -64,27 +69,32 @@ def read(  # noqa: PLR0913 - what can be said about a file
     found = find_source(source)
     known = read_schema(schema) if isinstance(schema, str | Path) else schema
     if found.suffix == DATA_SUFFIX:
-        if weight is not None or kinds is not None or drop or parts:
+        if weight is not None or kinds is not None or names_of(drop) or names_of(text) or parts:
             raise ValueError(f"{found}: the columns of a .data file have no names to choose by")
         return _placed(_read_data(found.path, known, unseen), grid)
     if found.suffix not in READERS:
         suffixes = ", ".join([*READERS, DATA_SUFFIX])
         packed = ": unpack it first, or pack it as .gz" if found.suffix in PACKED else ""
         raise ValueError(f"'{found}' is no table this program reads{packed} (suffixes: {suffixes})")
-    marks = (na,) if isinstance(na, str) else tuple(na)
-    frame = READERS[found.suffix](found, Layout(sep, marks, _text_columns(known)))
+    numbers = _number_columns(known, kinds, weight)
+    texts = _text_columns(known) | names_of(text)
+    marks = tuple(sorted(read_marks(na).texts))
+    frame = READERS[found.suffix](found, Layout(sep, marks, texts, numbers - texts, names_of(drop)))
     if not frame.num_rows:
         raise ValueError(f"{found}: the table has no rows")
     try:
+        left_out = names_of(drop).intersection(frame.column_names) - names_of(parts or ())
+        frame = frame.select([i for i, name in enumerate(frame.column_names) if name not in left_out])
         for column, chosen in (parts or {}).items():
             frame = date_parts(frame, column, chosen)
-        dropped = [drop] if isinstance(drop, str) else list(drop)
         table = as_table(
             frame,
             known,
             weight,
             kinds=kinds,
-            drop=dropped if known is not None else _checked(dropped, frame),
+            drop=names_of(drop) - left_out,
+            text=names_of(text) - left_out,
+            na=na,
             extra=extra,
             absent=absent,
             unseen=unseen,
@@ -98,16 +108,20 @@ def _placed(table: Table, grid: Sequence[int] | None) -> Table:
     return table if grid is None else table_with_grid(table, grid)
 
 
-def _checked(drop: list[str], frame: Any) -> list[str]:
-    for name in drop:
-        if name not in frame.column_names:
-            raise ValueError(f"there is no column '{name}' to leave out")
-    return drop
-
-
 def _text_columns(schema: Schema | None) -> frozenset[str]:
     """Columns with text states, whose cells are read as text, so that `1.0` stays `1.0`."""
     return frozenset(v.name for v in schema or () if v.has_text_states)
+
+
+def _number_columns(
+    schema: Schema | None, kinds: Mapping[Hashable, Kind] | None, weight: str | None
+) -> frozenset[str]:
+    """Columns that are known to hold numbers, so that none of their cells is a code."""
+    known = {v.name for v in schema or () if not v.has_text_states and not v.is_time}
+    chosen = {
+        label_text(name) for name, kind in (kinds or {}).items() if kind in ("real", "integer", "count")
+    }
+    return frozenset(known | chosen | ({weight} if weight else set()))
 
 
 def _read_data(path: Path, schema: Schema | None, unseen: Unseen) -> Table:
@@ -137,11 +151,15 @@ def _named(path: Path, make: Callable[..., T], *arguments: Any, **options: Any) 
 
 
 def _read_text(source: Source, layout: Layout) -> Any:
-    return read_delimited(source, layout.texts, layout.sep, layout.na)
+    return _delimited(source, layout, layout.sep)
 
 
 def _read_tabs(source: Source, layout: Layout) -> Any:
-    return read_delimited(source, layout.texts, layout.sep or "\t", layout.na)
+    return _delimited(source, layout, layout.sep or "\t")
+
+
+def _delimited(source: Source, layout: Layout, sep: str | None) -> Any:
+    return read_delimited(source, layout.texts, sep, layout.na, layout.numbers, layout.drop)
 
 
 def _read_parquet(source: Source, layout: Layout) -> Any:

@@ -59,7 +59,7 @@ class Source:
         """
         lines: list[str] = []
         try:
-            with TextIOWrapper(self._stream(), encoding="utf-8-sig", newline="") as file:
+            with TextIOWrapper(self.stream(), encoding="utf-8-sig", newline="") as file:
                 for line in file:
                     lines.append(line)
                     if len(lines) == count:
@@ -72,7 +72,8 @@ class Source:
             raise ValueError(f"{self}: {str(fault).splitlines()[0]}") from None
         return lines
 
-    def _stream(self) -> Any:
+    def stream(self) -> Any:
+        """A file of its bytes, decompressed, which is to be closed."""
         if self.content is not None:
             return BytesIO(self.content)
         return gzip.open(self.path, "rb") if self.is_compressed else self.path.open("rb")
