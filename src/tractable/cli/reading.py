@@ -11,6 +11,7 @@ from tractable.cli import options
 
 if TYPE_CHECKING:
     from tractable.data import Schema, Table
+    from tractable.data.source import Source
     from tractable.model import Circuit
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
@@ -30,7 +31,9 @@ class Reading:
     unseen: options.Unseen = "share"
     grid: options.Grid = None
 
-    def table(self, path: Path, weight: str | None = None, *, schema: "Schema | None" = None) -> "Table":
+    def table(
+        self, path: "Path | Source", weight: str | None = None, *, schema: "Schema | None" = None
+    ) -> "Table":
         """The table of a file; under the schema of training rows, states that it lacks count as missing.
 
         A schema that is given as a file says all states there are.
@@ -52,7 +55,22 @@ class Reading:
             grid=None if self.grid is None or schema is not None else parse_grid(self.grid),
         )
 
-    def rows_for(self, circuit: "Circuit", path: Path, weight: str | None = None) -> "Table":
+    def frame(self, source: "Source", schema: "Schema | None" = None) -> Any:
+        """The table of a file as it is, as a table of arrow."""
+        from tractable.data import read_frame, read_schema
+
+        return read_frame(
+            source,
+            schema=schema or (None if self.schema is None else read_schema(self.schema)),
+            kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
+            drop=_columns(self.drop),
+            text=_columns(self.text),
+            sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
+            na=self.na or (),
+            parts=_parts(self.parts),
+        )
+
+    def rows_for(self, circuit: "Circuit", path: "Path | Source", weight: str | None = None) -> "Table":
         """The table of a file, coded for a model, which may reserve nothing for states it does not know."""
         from dataclasses import replace
 

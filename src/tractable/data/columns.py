@@ -243,17 +243,17 @@ def _mixed_times(cells: Sequence[object]) -> NumericColumn | None:
     """The column of dates and times together; None if there is anything else."""
     if not _are_times(cells):
         return None
-    moments = [None if _is_missing(cell) else moment_of(cell) for cell in cells]
+    moments = [None if is_missing(cell) else moment_of(cell) for cell in cells]
     return NumericColumn(np.array(moments, dtype=np.float64), "datetime")
 
 
 def _are_times(cells: Sequence[object]) -> bool:
-    return all(isinstance(cell, date) or _is_missing(cell) for cell in cells)
+    return all(isinstance(cell, date) or is_missing(cell) for cell in cells)
 
 
 def _all_numbers(cells: Sequence[object]) -> NumericColumn | None:
     """The column of numbers that arrow has no one type for; None if there is anything else."""
-    plain = [np.nan if _is_missing(cell) else plain_value(cell) for cell in cells]
+    plain = [np.nan if is_missing(cell) else plain_value(cell) for cell in cells]
     if not all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in plain):
         return None
     return numeric_column(np.array([_double(cell) for cell in plain]))
@@ -271,7 +271,7 @@ def _mixed_labels(name: str, cells: Sequence[object]) -> LabelColumn:
     position: dict[tuple[type, State | date], int] = {}
     codes = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        if _is_missing(cell):
+        if is_missing(cell):
             continue
         value = plain_value(cell)
         state = value if isinstance(value, date) else _state(name, value, row)
@@ -283,7 +283,8 @@ def _is_state(value: object) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a cell of a Python list says nothing."""
     return (
         value is None
         or (isinstance(value, float) and isnan(value))

@@ -88,7 +88,7 @@ def _read(cells: Iterable[Cells], wanted: Wanted, *, named: bool = True, others:
     every = [(label_text(label), label, make) for label, make in cells]
     left_out = [*others, *(name for name, _, _ in every if not wanted.has(name, named))]
     if wanted.only is None:
-        _check_names([*left_out, *(name for name, _, _ in every)], wanted)
+        require_names([*left_out, *(name for name, _, _ in every)], wanted.drop, wanted.text)
     columns: dict[str, Column] = {}
     labels: dict[str, Hashable] = {}
     for name, label, make in every:
@@ -104,9 +104,13 @@ def _read(cells: Iterable[Cells], wanted: Wanted, *, named: bool = True, others:
     return Frame(columns, rows, named, labels, tuple(dict.fromkeys(left_out)))
 
 
-def _check_names(names: Collection[str], wanted: Wanted) -> None:
-    """Refuse columns to leave out, or to be text, that are not there."""
-    for asked, what in ((wanted.drop, "to leave out"), (wanted.text, "to be text")):
+def require_names(names: Collection[str], drop: frozenset[str], text: frozenset[str]) -> None:
+    """Refuse columns to leave out, or to be text, that are not there.
+
+    Raises:
+        ValueError: naming the first, and the one that may have been meant.
+    """
+    for asked, what in ((drop, "to leave out"), (text, "to be text")):
         for name in sorted(asked - set(names)):
             raise ValueError(f"there is no column '{name}' {what}{did_you_mean(name, names)}")
 

@@ -13,6 +13,7 @@ import numpy as np
 from tractable.data.coding import code_column
 from tractable.data.convert import Names, Strictness, Unseen, as_table, names_of
 from tractable.data.delimited import read_delimited
+from tractable.data.frame import require_names
 from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.marks import Na, read_marks
@@ -37,7 +38,7 @@ class Layout:
 
 
 def read(  # noqa: PLR0913 - what can be said about a file
-    source: str | Path,
+    source: str | Path | Source,
     *,
     schema: Schema | str | Path | None = None,
     weight: str | None = None,
@@ -72,28 +73,18 @@ def read(  # noqa: PLR0913 - what can be said about a file
         if weight is not None or kinds is not None or names_of(drop) or names_of(text) or parts:
             raise ValueError(f"{found}: the columns of a .data file have no names to choose by")
         return _placed(_read_data(found.path, known, unseen), grid)
-    if found.suffix not in READERS:
-        suffixes = ", ".join([*READERS, DATA_SUFFIX])
-        packed = ": unpack it first, or pack it as .gz" if found.suffix in PACKED else ""
-        raise ValueError(f"'{found}' is no table this program reads{packed} (suffixes: {suffixes})")
-    numbers = _number_columns(known, kinds, weight)
-    texts = _text_columns(known) | names_of(text)
-    marks = tuple(sorted(read_marks(na).texts))
-    frame = READERS[found.suffix](found, Layout(sep, marks, texts, numbers - texts, names_of(drop)))
-    if not frame.num_rows:
-        raise ValueError(f"{found}: the table has no rows")
+    frame = read_frame(
+        found, schema=known, weight=weight, kinds=kinds, drop=drop, text=text, sep=sep, na=na, parts=parts
+    )
+    left = set(frame.column_names)
     try:
-        left_out = names_of(drop).intersection(frame.column_names) - names_of(parts or ())
-        frame = frame.select([i for i, name in enumerate(frame.column_names) if name not in left_out])
-        for column, chosen in (parts or {}).items():
-            frame = date_parts(frame, column, chosen)
         table = as_table(
             frame,
             known,
             weight,
             kinds=kinds,
-            drop=names_of(drop) - left_out,
-            text=names_of(text) - left_out,
+            drop=names_of(drop) & left,
+            text=names_of(text) & left,
             na=na,
             extra=extra,
             absent=absent,
@@ -102,6 +93,53 @@ def read(  # noqa: PLR0913 - what can be said about a file
         return _placed(table, grid)
     except ValueError as fault:
         raise ValueError(f"{found}: {fault}") from None
+
+
+def read_frame(  # noqa: PLR0913 - as `read`
+    source: str | Path | Source,
+    *,
+    schema: Schema | None = None,
+    weight: str | None = None,
+    kinds: Mapping[Hashable, Kind] | None = None,
+    drop: Names = (),
+    text: Names = (),
+    sep: str | None = None,
+    na: Na = (),
+    parts: Mapping[str, Sequence[str]] | None = None,
+) -> Any:
+    """The columns of a file as a table of arrow, before they are coded; all else is as in `read`.
+
+    Columns in `drop` are left out, but for those of which parts are taken.
+
+    Raises:
+        ValueError: if the file cannot be read, or a column to leave out, or to be text, is not there.
+    """
+    found = find_source(source)
+    if found.suffix not in READERS:
+        suffixes = ", ".join([*READERS, DATA_SUFFIX])
+        packed = ": unpack it first, or pack it as .gz" if found.suffix in PACKED else ""
+        raise ValueError(f"'{found}' is no table this program reads{packed} (suffixes: {suffixes})")
+    numbers = _number_columns(schema, kinds, weight)
+    texts = _text_columns(schema) | names_of(text)
+    marks = tuple(sorted(read_marks(na).texts))
+    frame = READERS[found.suffix](found, Layout(sep, marks, texts, numbers - texts, names_of(drop)))
+    if not frame.num_rows:
+        raise ValueError(f"{found}: the table has no rows")
+    return _named(found, _chosen_columns, frame, names_of(drop), names_of(text), parts or {}, schema is None)
+
+
+def _chosen_columns(
+    frame: Any, drop: frozenset[str], text: frozenset[str], parts: Mapping[str, Sequence[str]], strict: bool
+) -> Any:
+    """The frame with parts of dates and without columns to leave out; if strict, all names must be there."""
+    kept = [i for i, name in enumerate(frame.column_names) if name not in drop - set(parts)]
+    names = frame.column_names
+    frame = frame.select(kept)
+    for column, chosen in parts.items():
+        frame = date_parts(frame, column, chosen)
+    if strict:
+        require_names({*names, *frame.column_names}, drop, text)
+    return frame
 
 
 def _placed(table: Table, grid: Sequence[int] | None) -> Table:
@@ -142,7 +180,7 @@ def _read_data(path: Path, schema: Schema | None, unseen: Unseen) -> Table:
     return _named(path, Table, schema, values, content.weights, strange if strange.any() else None)
 
 
-def _named(path: Path, make: Callable[..., T], *arguments: Any, **options: Any) -> T:
+def _named(path: Path | Source, make: Callable[..., T], *arguments: Any, **options: Any) -> T:
     """What a function returns; the file is named in its complaint."""
     try:
         return make(*arguments, **options)

@@ -79,12 +79,14 @@ class Source:
         return gzip.open(self.path, "rb") if self.is_compressed else self.path.open("rb")
 
 
-def find_source(path: str | Path) -> Source:
-    """The source of a path; `-` is standard input.
+def find_source(path: "str | Path | Source") -> Source:
+    """The source of a path, or one that was found already; `-` is standard input, which is read only once.
 
     Raises:
         ValueError: if there is no such file.
     """
+    if isinstance(path, Source):
+        return path
     if str(path) == STANDARD_INPUT:
         return Source(Path(STANDARD_INPUT), sys.stdin.buffer.read())
     if not Path(path).is_file():
