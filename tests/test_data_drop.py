@@ -1,5 +1,6 @@
 """What is left out is not checked, and what is marked as missing is missing, in tables of every kind."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tractable as tr
+from tractable.cli import run
 from tractable.data import Table, TableWarning, as_table, date_parts, read
 
 DATA: dict[str, list[Any]] = {
@@ -131,3 +133,44 @@ def test_weights_are_taken_from_a_column_that_no_model_has() -> None:
     table = as_table({"a": ["x", "y"], "w": [1, 2]}, weights="w", drop="w")
     assert isinstance(table, Table)
     assert table.row_weights.tolist() == [1, 2]
+
+
+# ---- the command line ----------------------------------------------------------------------------------
+
+
+def test_schema_goes_on_after_a_bad_column_and_lists_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(",a,bad,b,b,c,none\n0,x,inf,1,2,0.5,\n1,y,1,2,3,1.5,\n2,x,2,3,4,2.5,\n")
+    assert run(["schema", "t.csv", "-o", "s.json"]) == 2
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines()[:2]] == ["a", "c"]
+    for words in ("column 1 has no name", "two columns are called 'b'", "row 0: inf", "no value in any row"):
+        assert words in out
+    assert err == "tractable: 4 columns cannot be used (to leave out: --drop '' --drop 'b,bad,none')\n"
+    assert not Path("s.json").exists()
+    assert run(["schema", "t.csv", "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [one["column"] for one in found["problems"]] == ["", "b", "bad", "none"]
+    assert [one["name"] for one in found["columns"]] == ["a", "c"]
+    assert run(["schema", "t.csv", "--drop", "", "--drop", "b,none", "--na", "inf"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["a", "bad", "c"]
+    assert run(["schema", "t.csv", "--drop", "", "--drop", "b,none,bad", "--kinds", "a=real"]) == 2
+    assert "row 0: column 'a' is real: 'x' is not a number" in capsys.readouterr().out
+
+
+def test_options_for_codes_infinite_cells_and_columns_to_leave_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"{i},{code},{'-inf' if i % 7 == 3 else i / 4},1" for i, code in enumerate(["12", "7", "8"] * 10)
+    ]
+    Path("t.csv").write_text(",".join(["", "zip", "x", "x2"]) + "\n" + "\n".join(lines) + "\n")
+    options = ["--drop", "", "--text", "zip", "--na=-inf", "--drop", "x2"]
+    assert run(["learn", "independent", "t.csv", *options, "-o", "m.tract", "-q"]) == 0
+    assert tr.load("m.tract").schema[0].states == ("12", "7", "8")
+    assert run(["score", "m.tract", "t.csv", *options, "-q"]) == 0
+    assert run(["query", "m.tract", "P(zip==12)", "P(zpi=12)", "-q"]) == 2
+    assert "there is no column 'zpi' (columns: 'zip', 'x'); did you mean 'zip'?" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from numbers import Integral
 from os import PathLike
 from typing import Any, TypeAlias, cast
 
@@ -83,6 +84,11 @@ class Circuit:
     def schema(self) -> Schema:
         """The columns, their kinds and states."""
         return self.graph.schema
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """What the columns are called: names, or the labels of any type that the training frame has."""
+        return self.schema.headings
 
     @property
     def unseen_share(self) -> float | None:
@@ -478,4 +484,7 @@ def _weighed(table: Table, sample_weight: Any) -> Table:
 
 
 def _seed(random_state: RandomState) -> int:
+    """The seed that a `random_state` stands for: a whole number is one, as `--seed` is; others draw one."""
+    if isinstance(random_state, Integral) and 0 <= random_state < 2**64:
+        return int(random_state)
     return int(np.random.default_rng(random_state).integers(2**63))

@@ -1,6 +1,6 @@
 """How commands read tables: the options for it, declared once, and what they say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
@@ -32,7 +32,12 @@ class Reading:
     grid: options.Grid = None
 
     def table(
-        self, path: "Path | Source", weight: str | None = None, *, schema: "Schema | None" = None
+        self,
+        path: "Path | Source",
+        weight: str | None = None,
+        *,
+        schema: "Schema | None" = None,
+        without: Collection[str] = (),
     ) -> "Table":
         """The table of a file; under the schema of training rows, states that it lacks count as missing.
 
@@ -46,7 +51,7 @@ class Reading:
             schema=schema or self.schema,
             weight=weight,
             kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
-            drop=_columns(self.drop),
+            drop=[*_columns(self.drop), *without],
             text=_columns(self.text),
             sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
             na=self.na or (),
@@ -55,7 +60,7 @@ class Reading:
             grid=None if self.grid is None or schema is not None else parse_grid(self.grid),
         )
 
-    def frame(self, source: "Source", schema: "Schema | None" = None) -> Any:
+    def frame(self, source: "Source", schema: "Schema | None" = None, without: Collection[str] = ()) -> Any:
         """The table of a file as it is, as a table of arrow."""
         from tractable.data import read_frame, read_schema
 
@@ -63,12 +68,30 @@ class Reading:
             source,
             schema=schema or (None if self.schema is None else read_schema(self.schema)),
             kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
-            drop=_columns(self.drop),
+            drop=[*_columns(self.drop), *without],
             text=_columns(self.text),
             sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
             na=self.na or (),
             parts=_parts(self.parts),
         )
+
+    def problems(self, source: "Source") -> dict[str, str]:
+        """What is wrong with each column of a file, by name."""
+        from tractable.data import as_table, read_schema
+        from tractable.data.problems import find_problems
+
+        known = None if self.schema is None else read_schema(self.schema)
+        kinds = _pairs(self.kinds, "--kinds")
+
+        def code(column: Any, name: str) -> "Table | None":
+            if known is not None and name not in known.names:
+                return None
+            one = None if known is None else known.select([known.column(name)])
+            kind: Any = {name: kinds[name]} if name in kinds else None
+            text = {name}.intersection(_columns(self.text))
+            return as_table(column, one, kinds=kind, text=text, na=self.na or ())
+
+        return find_problems(lambda without: self.frame(source, without=without), code)
 
     def rows_for(self, circuit: "Circuit", path: "Path | Source", weight: str | None = None) -> "Table":
         """The table of a file, coded for a model, which may reserve nothing for states it does not know."""

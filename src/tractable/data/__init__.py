@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tractable.data.caution import TableWarning, caution
 from tractable.data.collapse import collapse
-from tractable.data.convert import Unseen, as_table
+from tractable.data.convert import Names, Unseen, as_table, names_of
 from tractable.data.evidence import Evidence, parse_evidence
 from tractable.data.filling import fill_cells
 from tractable.data.infer import infer_schema
@@ -40,6 +40,7 @@ __all__ = [
     "Grid",
     "Interval",
     "Kind",
+    "Names",
     "Region",
     "Role",
     "Schema",
@@ -62,6 +63,7 @@ __all__ = [
     "frame_kind",
     "grid_of",
     "infer_schema",
+    "names_of",
     "parse_conditions",
     "parse_evidence",
     "parse_grid",

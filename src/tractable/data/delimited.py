@@ -13,6 +13,7 @@ from typing import Any
 
 from tractable.data.caution import caution
 from tractable.data.codes import code_columns, has_long_numbers, holds_codes, may_have_codes
+from tractable.data.problems import ColumnError
 from tractable.data.source import Source
 
 MISSING = (*("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "None", "null", "NULL", "*", "?"),)
@@ -103,12 +104,13 @@ def _header(source: Source, sep: str, drop: Collection[str]) -> list[str]:
         if name in drop:
             continue
         if not name:
-            raise ValueError(
+            raise ColumnError(
+                name,
                 f"{source}: column {i + 1} has no name (the index of a data frame? leave it out: drop=[''],"
-                " --drop '')"
+                " --drop '')",
             )
         if name in names[:i]:
-            raise ValueError(f"{source}: two columns are called '{name}'")
+            raise ColumnError(name, f"{source}: two columns are called '{name}'")
     return names
 
 

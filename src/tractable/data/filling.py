@@ -143,7 +143,7 @@ def _filled_polars(frame: Any, table: Table, filled: Floats, holes: Bools) -> An
 
 
 def _arrow_of(rows: Any, table: Table) -> Any:
-    """A table, a dictionary of columns or a list of rows as a table of arrow, columns of mixed types as text."""
+    """A table, a dictionary of columns or a list of rows as a table of arrow; mixed columns become text."""
     import pyarrow as pa
 
     if isinstance(rows, Table):

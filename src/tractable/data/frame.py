@@ -212,7 +212,9 @@ def _unwanted(data: Any, wanted: Wanted) -> dict[int, str]:
     """The columns of a frame that may have a name twice and that are not wanted, by their places."""
     is_pandas = hasattr(data, "iloc") and hasattr(data, "columns")
     labels = data.columns if is_pandas else getattr(data, "column_names", ())
-    names = map(label_text, labels)
+    names = list(map(label_text, labels))
+    if names and wanted.only is None:
+        require_names(names, wanted.drop, wanted.text)
     return {place: name for place, name in enumerate(names) if not wanted.has(name)}
 
 

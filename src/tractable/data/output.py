@@ -21,12 +21,19 @@ def frame_kind(data: object) -> str:
         return ANY_KIND
     import narwhals as nw
 
-    native = nw.from_native(data, pass_through=True)
+    native = nw.from_native(_without_columns(data), pass_through=True)
     if isinstance(native, nw.DataFrame):
         return str(native.implementation)
     if isinstance(native, nw.LazyFrame):
         return "polars" if native.implementation.is_polars() else ANY_KIND
     return "numpy" if hasattr(data, "__array__") else ANY_KIND
+
+
+def _without_columns(data: Any) -> Any:
+    """A frame of pandas or pyarrow without its columns, of which two may have one name; all else as it is."""
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return data.iloc[:, :0]
+    return data.select([]) if hasattr(data, "column_names") and hasattr(data, "num_rows") else data
 
 
 def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = ANY_KIND) -> Any:

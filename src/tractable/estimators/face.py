@@ -3,10 +3,8 @@
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from tractable.data import Table, frame_kind
-from tractable.estimators.base import RandomState
 from tractable.estimators.choice import (
     Candidate,
     LearnerLike,
@@ -15,11 +13,12 @@ from tractable.estimators.choice import (
     learn_circuit,
     learner_name,
 )
-from tractable.estimators.tables import TableInputMixin
+from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin
 from tractable.model import Circuit
 
 
-class CircuitFace(TableInputMixin, BaseEstimator):  # type: ignore[misc]
+class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: ignore[misc]
     """Learns the joint distribution of a table's columns; what it is asked then differs."""
 
     learner: LearnerLike
@@ -30,7 +29,7 @@ class CircuitFace(TableInputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_joint(self, table: Table, X: Any) -> None:
         """Learn `circuit_`, by the learner with the highest log-likelihood of held-out rows."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         candidates = [_joint(one) for one in estimators_of(self.learner, seed)]
         choice = choose(candidates, table, lambda circuit, rows: circuit.score(rows), seed)
         self.learner_, self.choice_scores_ = choice.best.name, choice.scores

@@ -3,14 +3,13 @@
 from typing import Any, Self
 
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from tractable.data import Schema, fill_cells, frame_kind, to_frame, warn_of_unseen
-from tractable.estimators.base import RandomState
+from tractable.data import Names, Schema, fill_cells, frame_kind, to_frame, warn_of_unseen
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
+from tractable.estimators.seeds import RandomState, seed_of
 from tractable.queries import impute
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import Filling
@@ -51,10 +50,21 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         self.method = method
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
-        """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        schema: Schema | None = None,
+        drop: Names = (),
+    ) -> Self:
+        """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored.
+
+        Columns in `drop` are left out.
+        """
         require_known(self.method, Filling)
-        self._fit_joint(self._training_table(X, sample_weight, schema), X)
+        self._fit_joint(self._training_table(X, sample_weight, schema, drop=drop), X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -63,7 +73,7 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         checked = self._checked(X)
         table = self._fitted_table(X)
         warn_of_unseen(table, "such a cell counts as missing, and stays")
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         filled = impute(self.circuit_.graph, table.values, method=self.method, seed=seed)
         asked = _get_output_config("transform", self)["dense"]
         if asked == "default" or asked == frame_kind(checked):
