@@ -50,7 +50,7 @@ class Reading:
             path,
             schema=schema or self.schema,
             weight=weight,
-            kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
+            kinds=self._kinds(without),
             drop=[*_columns(self.drop), *without],
             text=_columns(self.text),
             sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
@@ -67,7 +67,7 @@ class Reading:
         return read_frame(
             source,
             schema=schema or (None if self.schema is None else read_schema(self.schema)),
-            kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
+            kinds=self._kinds(without),
             drop=[*_columns(self.drop), *without],
             text=_columns(self.text),
             sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
@@ -75,19 +75,24 @@ class Reading:
             parts=_parts(self.parts),
         )
 
+    def _kinds(self, without: Collection[str] = ()) -> Any:
+        """The kinds asked for, of columns that are not left out; None if there are none."""
+        chosen = _pairs(self.kinds, "--kinds")
+        return {name: kind for name, kind in chosen.items() if name not in without} or None
+
     def problems(self, source: "Source") -> dict[str, str]:
         """What is wrong with each column of a file, by name."""
         from tractable.data import as_table, read_schema
         from tractable.data.problems import find_problems
 
         known = None if self.schema is None else read_schema(self.schema)
-        kinds = _pairs(self.kinds, "--kinds")
+        kinds = self._kinds() or {}
 
         def code(column: Any, name: str) -> "Table | None":
             if known is not None and name not in known.names:
                 return None
             one = None if known is None else known.select([known.column(name)])
-            kind: Any = {name: kinds[name]} if name in kinds else None
+            kind = {name: kinds[name]} if name in kinds else None
             text = {name}.intersection(_columns(self.text))
             return as_table(column, one, kinds=kind, text=text, na=self.na or ())
 
