@@ -148,7 +148,7 @@ def test_schema_goes_on_after_a_bad_column_and_lists_all(
     assert [line.split()[0] for line in out.splitlines()[:2]] == ["a", "c"]
     for words in ("column 1 has no name", "two columns are called 'b'", "row 0: inf", "no value in any row"):
         assert words in out
-    assert err == "tractable: 4 columns cannot be used (to leave out: --drop '' --drop 'b,bad,none')\n"
+    assert err == "tractable: 4 columns cannot be used (to go on without: --drop '' --drop 'b,bad,none')\n"
     assert not Path("s.json").exists()
     assert run(["schema", "t.csv", "--json"]) == 2
     found = json.loads(capsys.readouterr().out)

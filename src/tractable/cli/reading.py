@@ -92,7 +92,7 @@ class Reading:
             if known is not None and name not in known.names:
                 return None
             one = None if known is None else known.select([known.column(name)])
-            kind = {name: kinds[name]} if name in kinds else None
+            kind: Any = {name: kinds[name]} if name in kinds else None
             text = {name}.intersection(_columns(self.text))
             return as_table(column, one, kinds=kind, text=text, na=self.na or ())
 

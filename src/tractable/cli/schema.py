@@ -10,7 +10,7 @@ import typer
 
 from tractable.cli import options
 from tractable.cli.files import check_place, is_standard_output
-from tractable.cli.output import answer, count, lines, note
+from tractable.cli.output import answer, lines, note
 from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def schema(
     }
     answer(found, text if printed and not problems else lines(told), as_json)
     if problems:
-        raise ValueError(
-            f"{count(len(problems), 'column')} cannot be used (to leave out: {_drops(problems)})"
-        )
+        only = "".join(problems.values()) if len(problems) == 1 else f"{len(problems)} columns cannot be used"
+        raise ValueError(f"{only} (to go on without: {_drops(problems)})")
     if output is not None and not printed:
         note(f"saved {output}", quiet or as_json)
 
