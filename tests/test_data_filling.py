@@ -190,3 +190,12 @@ def test_nothing_is_told_twice(circuit: tr.Circuit) -> None:
         warnings.simplefilter("always")
         circuit.impute(pd.DataFrame(ROWS))
     assert len(caught) == len({str(one.message) for one in caught}) == 3
+
+
+def test_rows_without_a_frame_become_arrays_where_the_model_was_fitted_on_one() -> None:
+    circuit = tr.Independent().fit(np.array([["a", 1.5], ["b", 2.5], ["a", 2.0]], dtype=object)).circuit_
+    assert circuit.impute([["b", None]], "mpe").shape == (1, 2)
+    with pytest.warns(TableWarning, match="1 row has states"):
+        whole = circuit.impute([["c", None], [None, 9.0]])
+    assert whole[0, 0] == "c"
+    assert whole[1].tolist() == ["a", 9.0]

@@ -22,7 +22,6 @@ from tractable.data import (
     Unseen,
     Variable,
     as_table,
-    fill_cells,
     frame_kind,
     parse_conditions,
     parse_evidence,
@@ -383,6 +382,8 @@ class Circuit:
 
     def _completed(self, rows: Any, table: Table, values: Floats) -> Any:
         """The rows as they came, with values in place of their missing cells."""
+        from tractable.data import fill_cells  # which a query does not need
+
         return fill_cells(rows, table, values, self.about.get("frame", ANY_KIND))
 
     def _frame(self, values: Floats, like: Any = None) -> Any:

@@ -7,7 +7,6 @@ from tractable.data.caution import TableWarning, caution
 from tractable.data.collapse import collapse
 from tractable.data.convert import Names, Unseen, as_table, names_of
 from tractable.data.evidence import Evidence, parse_evidence
-from tractable.data.filling import fill_cells
 from tractable.data.infer import infer_schema
 from tractable.data.output import frame_kind, to_frame
 from tractable.data.question import parse_conditions, parse_question
@@ -20,6 +19,7 @@ from tractable.data.validation import useful_validation
 
 if TYPE_CHECKING:
     from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
+    from tractable.data.filling import fill_cells
     from tractable.data.grid import Grid, grid_of, parse_grid, with_grid
     from tractable.data.parts import date_parts
     from tractable.data.readers import read, read_frame
@@ -30,6 +30,7 @@ _HOME = {
     **dict.fromkeys(("BUILTIN", "breast_cancer", "clinic", "digits"), "builtin"),
     **dict.fromkeys(("Grid", "grid_of", "parse_grid", "with_grid"), "grid"),
     "date_parts": "parts",
+    "fill_cells": "filling",
     **dict.fromkeys(("read", "read_frame"), "readers"),
     **dict.fromkeys(("describe_columns", "read_schema", "schema_text"), "schema_files"),
 }

@@ -38,7 +38,20 @@ def fill_cells(rows: Any, table: Table, filled: Floats, like: str) -> Any:
     if kind == "polars":
         return _filled_polars(rows, table, filled, holes)
     whole = _filled_arrow(_arrow_of(rows, table), table, filled, holes)
+    if like == "numpy":
+        return _array_of(whole, table, filled)
     return native_frame(whole, table.schema, like)
+
+
+def _array_of(whole: Any, table: Table, filled: Floats) -> AnyArray:
+    """The model's columns as an array, of objects if some cell is one that the model does not know."""
+    if table.unseen is None:
+        array: AnyArray = to_frame(filled, table.schema, like="numpy")
+        return array
+    array = np.empty(table.values.shape, dtype=object)
+    for number, name in enumerate(table.schema.names):
+        array[:, number] = whole.column(name).to_pylist()
+    return array
 
 
 def _holes(table: Table, filled: Floats) -> Bools:

@@ -49,7 +49,7 @@ class TableInputMixin:
             table = Table(table.schema, table.values, _check_sample_weight(sample_weight, table.values))
         if not table.total_weight:
             raise ValueError("the rows have no weight")
-        if hasattr(X, "columns") and not _has_own_names(X):
+        if not _has_own_names(X) and hasattr(X, "columns"):
             _remember_names(self, without_columns(X, self._dropped))
         self._remember_columns(table.schema, named=_has_own_names(X), cells=isinstance(checked, np.ndarray))
         return table
