@@ -6,7 +6,7 @@ from datetime import datetime
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.data import Kind, Schema, Table, Variable, as_table
+from tractable.data import Schema, Table, Variable, as_table
 
 ROWS = 30
 
@@ -44,9 +44,7 @@ def nearly_empty_states() -> Table:
     rng = np.random.default_rng(2)
     values = rng.integers(0, 3, (60, 5)).astype(np.float64)
     values[:, :3][rng.random((60, 3)) < 0.95] = np.nan
-    return Table(
-        Schema(tuple(Variable(f"c{i}", "categorical", ("a", "b", "c")) for i in range(5))), values
-    )
+    return Table(Schema(tuple(Variable(f"c{i}", "categorical", ("a", "b", "c")) for i in range(5))), values)
 
 
 def huge() -> Table:
@@ -78,7 +76,9 @@ def mixed_scales() -> Table:
     """Columns, and values within one column, of every magnitude."""
     rng = np.random.default_rng(6)
     wide = rng.choice([-1.0, 1.0], ROWS) * 10.0 ** rng.uniform(-300, 308, ROWS)
-    return _numbers(wide, 1e300 * rng.normal(size=ROWS), 1e-300 * rng.normal(size=ROWS), rng.normal(size=ROWS))
+    return _numbers(
+        wide, 1e300 * rng.normal(size=ROWS), 1e-300 * rng.normal(size=ROWS), rng.normal(size=ROWS)
+    )
 
 
 def duplicates() -> Table:
@@ -145,12 +145,16 @@ def weights_of_zero_and_huge() -> Table:
 def ties_with_zeros() -> Table:
     rng = np.random.default_rng(15)
     x = np.where(rng.random((3, ROWS)) < 0.8, 0.0, rng.normal(size=(3, ROWS)) * [[1.0], [1e-6], [1e6]])
-    return _numbers(*x, np.where(rng.random(ROWS) < 0.9, 0, rng.poisson(50, ROWS)), kinds="real real real count")
+    return _numbers(
+        *x, np.where(rng.random(ROWS) < 0.9, 0, rng.poisson(50, ROWS)), kinds="real real real count"
+    )
 
 
 def signed_zeros() -> Table:
     rng = np.random.default_rng(16)
-    return _numbers(rng.choice([0.0, -0.0], ROWS), rng.choice([-0.0, 0.0, 5e-324], ROWS), rng.choice([-0.0, 1.0], ROWS))
+    return _numbers(
+        rng.choice([0.0, -0.0], ROWS), rng.choice([-0.0, 0.0, 5e-324], ROWS), rng.choice([-0.0, 1.0], ROWS)
+    )
 
 
 def zero_counts_and_a_huge_one() -> Table:

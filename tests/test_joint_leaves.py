@@ -188,9 +188,7 @@ def test_draws_have_the_moments_of_the_circuit(family: str) -> None:
     row = np.array([NAN, 0.3, NAN, 1.0])
     draws = samples(graph, row, 50_000, 3)
     moments = posteriors(graph, row[None, :])[0]
-    assert draws[:, [0, 2]].mean(axis=0) == pytest.approx(
-        moments[[0, 4]], abs=0.05 + 0.02 * moments[5]
-    )
+    assert draws[:, [0, 2]].mean(axis=0) == pytest.approx(moments[[0, 4]], abs=0.05 + 0.02 * moments[5])
     assert draws[:, [0, 2]].var(axis=0) == pytest.approx(moments[[1, 5]] ** 2, rel=0.1)
     assert (draws[:, 1] == 0.3).all()
     assert (draws == samples(graph, row, 50_000, 3)).all()

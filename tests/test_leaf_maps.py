@@ -97,9 +97,7 @@ def test_moments_are_those_of_a_point_between_equal_limits(name: str) -> None:
 def test_moments_are_accurate_far_out(low: float) -> None:
     exact = stats.truncnorm(low, low + 1).mean() if low < 30 else low + 1 / low - 2 / low**3
     for name, params in (("identity", np.zeros(0)), ("piecewise-linear", np.array([-1.0, 0, 1, -1, 0, 1]))):
-        mean, sd = MAPS[name].moments(
-            params, np.array(0.0), np.array(1.0), np.array(low), np.array(low + 1)
-        )
+        mean, sd = MAPS[name].moments(params, np.array(0.0), np.array(1.0), np.array(low), np.array(low + 1))
         assert mean - low == pytest.approx(exact - low, rel=1e-2 if low >= 30 else 1e-6)
         assert 0 < sd <= 1.005 / low
 

@@ -113,7 +113,10 @@ def exact_log_mass(first: float, last: float) -> float:
 @example(out=-59.0, length=inf, log_sd=2.0)
 def test_masses_of_intervals_have_all_digits_in_the_tails(out: float, length: float, log_sd: float) -> None:
     expected = exact_log_mass(out, out + length)
-    params, region = np.array([[0.0, log_sd]]), Interval(out * np.exp(log_sd), (out + length) * np.exp(log_sd))
+    params, region = (
+        np.array([[0.0, log_sd]]),
+        Interval(out * np.exp(log_sd), (out + length) * np.exp(log_sd)),
+    )
     slack = 1e-11 * (1 + out**2 + (0 if length == inf else abs(out) / length * 1e-4))
     assert log_normal_between(np.array(out), np.array(out + length)) == pytest.approx(expected, abs=slack)
     assert FAMILIES["gaussian"].log_mass(params, region)[0] == pytest.approx(expected, abs=slack)

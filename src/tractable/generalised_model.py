@@ -55,6 +55,11 @@ class GeneralisedCircuit:
         return self.graph.schema
 
     @property
+    def columns(self) -> tuple[Any, ...]:
+        """What the columns are called: names, or the labels of any type that the training frame has."""
+        return self.schema.headings
+
+    @property
     def tractable_targets(self) -> tuple[str, ...]:
         """The targets that one pass sums out."""
         return tuple(self.schema[c].name for c in queries.tractable_targets(self.graph).tolist())

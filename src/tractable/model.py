@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from numbers import Integral
 from os import PathLike
 from typing import Any, TypeAlias, cast
 
@@ -82,6 +83,11 @@ class Circuit:
     def schema(self) -> Schema:
         """The columns, their kinds and states."""
         return self.graph.schema
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """What the columns are called: names, or the labels of any type that the training frame has."""
+        return self.schema.headings
 
     @property
     def unseen_share(self) -> float | None:
@@ -214,15 +220,16 @@ class Circuit:
         With `columns` only those are completed and the others summed out. With rows: one completion a row.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
-        values, regions = self._coded_rows(given, rows)
+        table = None if rows is None else self._known(rows)
+        values, regions = self._coded_rows(given, table)
         chosen = None if columns is None else self._columns(columns)
         found = queries.most_probable(
             self.graph, values, regions, columns=chosen, method=method, seed=_seed(random_state)
         )
         log_prob = queries.log_prob(self.graph, found.rows, regions)
-        if rows is not None:
+        if table is not None:
             is_density: Bools = np.any(~np.isnan(found.rows) & queries.density_mask(self.schema), axis=1)
-            return Completions(self._frame(found.rows, rows), log_prob, found.exact, is_density)
+            return Completions(self._completed(rows, table, found.rows), log_prob, found.exact, is_density)
         cells = zip(self.schema, found.rows[0], strict=True)
         row = {v.heading: v.label(x) for v, x in cells if not np.isnan(x)}
         real = queries.density_columns(self.schema, found.rows)
@@ -242,9 +249,14 @@ class Circuit:
         return self._frame(queries.sample(self.graph, count, self._evidence(given), _seed(random_state)))
 
     def impute(self, rows: Any, method: Filling = "mpe", *, random_state: RandomState = None) -> Any:
-        """The rows with their missing cells filled: `mpe`, `mean` or `sample`."""
-        values = queries.impute(self.graph, self._values(rows), method=method, seed=_seed(random_state))
-        return self._frame(values, rows)
+        """The rows with their missing cells filled: `mpe`, `mean` or `sample`.
+
+        All else stays: cells with states that the model does not know, columns that it lacks, the order and
+        the types of columns. Columns that the rows lack come last.
+        """
+        table = self._known(rows)
+        values = queries.impute(self.graph, table.values, method=method, seed=_seed(random_state))
+        return self._completed(rows, table, values)
 
     def expectation(self, column: Hashable, given: Given = None) -> Any:
         """The mean of a column given evidence; that of dates is a date."""
@@ -357,14 +369,24 @@ class Circuit:
         return rows_table(rows, self.schema, unseen)
 
     def _values(self, rows: Any) -> Floats:
+        return self._known(rows).values
+
+    def _known(self, rows: Any) -> Table:
+        """The rows as a table, in which cells that the model does not know count as missing."""
         table = self._table(rows)
         warn_of_unseen(table, "such a cell counts as missing")
-        return table.values
+        return table
 
     def _require_share(self) -> float:
         if self.unseen_share is None:
             raise ValueError("the table has states that the model does not know and reserves nothing for")
         return self.unseen_share
+
+    def _completed(self, rows: Any, table: Table, values: Floats) -> Any:
+        """The rows as they came, with values in place of their missing cells."""
+        from tractable.data import fill_cells  # which a query does not need
+
+        return fill_cells(rows, table, values, self.about.get("frame", ANY_KIND))
 
     def _frame(self, values: Floats, like: Any = None) -> Any:
         kind = ANY_KIND if like is None else frame_kind(like)
@@ -460,4 +482,7 @@ def _weighed(table: Table, sample_weight: Any) -> Table:
 
 
 def _seed(random_state: RandomState) -> int:
+    """The seed that a `random_state` stands for: a whole number is one, as `--seed` is; others draw one."""
+    if isinstance(random_state, Integral) and 0 <= random_state < 2**64:
+        return int(random_state)
     return int(np.random.default_rng(random_state).integers(2**63))

@@ -38,7 +38,12 @@ Kinds = Annotated[
     typer.Option("--kinds", metavar="A=KIND,B=KIND", help="Kinds of columns, where others are inferred."),
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option("--drop", metavar="A,B", help="Columns of the table to leave out.")
+    list[str] | None,
+    typer.Option("--drop", metavar="A,B", help="Columns to leave out; '' is one without a name."),
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="A,B", help="Columns that are text, such as codes, whatever they hold."),
 ]
 Sep = Annotated[
     str | None,
@@ -62,7 +67,7 @@ Decimal = Annotated[
 ]
 Marks = Annotated[
     list[str] | None,
-    typer.Option("--na", metavar="MARK", help="What else stands for a missing cell; repeatable."),
+    typer.Option("--na", metavar="MARK", help="What else is a missing cell, such as inf; repeatable."),
 ]
 Parts = Annotated[
     list[str] | None,

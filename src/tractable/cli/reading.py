@@ -1,6 +1,6 @@
 """How commands read tables: the options for it, declared once, and what they say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
@@ -11,6 +11,7 @@ from tractable.cli import options
 
 if TYPE_CHECKING:
     from tractable.data import Schema, Table
+    from tractable.data.source import Source
     from tractable.model import Circuit
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -22,6 +23,7 @@ class Reading:
 
     kinds: options.Kinds = None
     drop: options.Drop = None
+    text: options.Text = None
     table_name: options.TableName = None
     sep: options.Sep = None
     na: options.Marks = None
@@ -34,7 +36,14 @@ class Reading:
     unseen: options.Unseen = "share"
     grid: options.Grid = None
 
-    def table(self, path: Path, weight: str | None = None, *, schema: "Schema | None" = None) -> "Table":
+    def table(
+        self,
+        path: "Path | Source",
+        weight: str | None = None,
+        *,
+        schema: "Schema | None" = None,
+        without: Collection[str] = (),
+    ) -> "Table":
         """The table of a file; under the schema of training rows, states that it lacks count as missing.
 
         A schema that is given as a file says all states there are.
@@ -46,21 +55,72 @@ class Reading:
             path,
             schema=schema or self.schema,
             weight=weight,
-            kinds=_pairs(self.kinds, "--kinds") or None,  # type: ignore[arg-type]
-            drop=[name for text in self.drop or [] for name in options.names(text)],
+            kinds=self._kinds(without),
+            drop=[*_columns(self.drop), *without],
+            text=_columns(self.text),
             table=self.table_name,
-            sep=None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
-            na=self.na or (),
-            encoding=self.encoding,
-            header=not self.no_header,
-            skip=self.skip,
-            decimal=self.decimal,
+            **self._layout,
             parts=_parts(self.parts),
             unseen="missing" if lenient else "error",
             grid=None if self.grid is None or schema is not None else parse_grid(self.grid),
         )
 
-    def rows_for(self, circuit: "Circuit", path: Path, weight: str | None = None) -> "Table":
+    def frame(self, source: "Source", schema: "Schema | None" = None, without: Collection[str] = ()) -> Any:
+        """The table of a file as it is, as a table of arrow."""
+        from tractable.data import read_frame, read_schema
+
+        return read_frame(
+            source,
+            schema=schema or (None if self.schema is None else read_schema(self.schema)),
+            kinds=self._kinds(without),
+            drop=[*_columns(self.drop), *without],
+            text=_columns(self.text),
+            parts=_parts(self.parts),
+            **self._layout,
+        )
+
+    def source(self, path: Path) -> "Source":
+        """The source of a file, which can be read several times."""
+        from tractable.data.source import find_source
+
+        return find_source(path, self.table_name)
+
+    @property
+    def _layout(self) -> dict[str, Any]:
+        """How a file holds its cells, as `read` is told."""
+        return {
+            "sep": None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
+            "na": self.na or (),
+            "encoding": self.encoding,
+            "header": not self.no_header,
+            "skip": self.skip,
+            "decimal": self.decimal,
+        }
+
+    def _kinds(self, without: Collection[str] = ()) -> Any:
+        """The kinds asked for, of columns that are not left out; None if there are none."""
+        chosen = _pairs(self.kinds, "--kinds")
+        return {name: kind for name, kind in chosen.items() if name not in without} or None
+
+    def problems(self, source: "Source") -> dict[str, str]:
+        """What is wrong with each column of a file, by name."""
+        from tractable.data import as_table, read_schema
+        from tractable.data.problems import find_problems
+
+        known = None if self.schema is None else read_schema(self.schema)
+        kinds = self._kinds() or {}
+
+        def code(column: Any, name: str) -> "Table | None":
+            if known is not None and name not in known.names:
+                return None
+            one = None if known is None else known.select([known.column(name)])
+            kind: Any = {name: kinds[name]} if name in kinds else None
+            text = {name}.intersection(_columns(self.text))
+            return as_table(column, one, kinds=kind, text=text, na=self.na or ())
+
+        return find_problems(lambda without: self.frame(source, without=without), code)
+
+    def rows_for(self, circuit: "Circuit", path: "Path | Source", weight: str | None = None) -> "Table":
         """The table of a file, coded for a model, which may reserve nothing for states it does not know."""
         from dataclasses import replace
 
@@ -85,6 +145,11 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature(command).replace(parameters=[*last, *added])  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in (*own, *added)}
     return run
+
+
+def _columns(lists: list[str] | None) -> list[str]:
+    """The column names in lists with commas; an empty list is the column without a name."""
+    return [name for text in lists or [] for name in options.names(text) or [""]]
 
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:

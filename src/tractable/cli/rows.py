@@ -64,16 +64,22 @@ def impute(
 ) -> None:
     """Print DATA with its missing cells filled, as CSV; a column that DATA lacks is filled, too.
 
+    All else stays as it is: states and columns that MODEL does not know, and the order of columns.
+
     Example: tractable impute clinic.tract gaps.csv -o whole.csv
     """
-    from tractable.data import warn_of_unseen
+    from tractable.data import fill_cells, warn_of_unseen
+    from tractable.data.source import find_source
     from tractable.model import load
     from tractable.queries import impute as fill
 
     place = find_table_place(output)
     circuit = load(model)
-    table = reading.rows_for(circuit, data)
-    warn_of_unseen(table, "such a cell counts as missing")
-    rows = fill(circuit.graph, table.values, method=method, seed=seed)
-    note(f"filled {count(int(table.missing.sum()), 'cell')} of {count(len(table), 'row')}", quiet or as_json)
-    leave_table(frame_of(rows, circuit.schema), place, as_json, quiet)
+    source = find_source(data)
+    table = reading.rows_for(circuit, source)
+    warn_of_unseen(table, "such a cell counts as missing, and stays")
+    values = fill(circuit.graph, table.values, method=method, seed=seed)
+    rows = table if source.suffix == ".data" else reading.frame(source, circuit.schema)
+    holes = int(table.missing.sum() - table.unseen_cells.sum())
+    note(f"filled {count(holes, 'cell')} of {count(len(table), 'row')}", quiet or as_json)
+    leave_table(fill_cells(rows, table, values, "pyarrow"), place, as_json, quiet)

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
     from tractable.data import Table
+    from tractable.data.source import Source
 
 MOST_STATES = 6  # of a column that are shown
 
@@ -34,7 +36,8 @@ def schema(
 ) -> None:
     """Print the columns of TABLE as they are understood: kinds, states or ranges, and missing cells.
 
-    The file that -o writes can be edited and given to other commands with --schema.
+    If something is wrong with columns, all of them are named, and what is wrong. The file that -o writes can
+    be edited and given to other commands with --schema.
 
     Example: tractable schema train.csv -o columns.json
     """
@@ -44,23 +47,42 @@ def schema(
     printed = output is not None and is_standard_output(output)
     if output is not None and not printed:
         check_place(output)
-    rows, cautions = _read(table, reading)
+    rows, cautions, problems = _read(table, reading)
     columns = [facts | {"warning": cautions.get(facts["name"])} for facts in describe_columns(rows)]
     plain = [{k: v for k, v in facts.items() if k != "warning"} for facts in columns]
     text = schema_text(plain, grid_of(rows.schema))
-    if output is not None and not printed:
+    if output is not None and not printed and not problems:
         write_bytes(output, text.encode())
-    told = text if printed else lines([(facts["name"], _words(facts)) for facts in columns])
-    answer({"rows": len(rows), "columns": columns, "output": output}, told, as_json)
+    told = [*((facts["name"], _words(facts)) for facts in columns), *problems.items()]
+    found = {
+        "rows": len(rows),
+        "columns": columns,
+        "problems": [{"column": name, "problem": problem} for name, problem in problems.items()],
+        "output": None if problems else output,
+    }
+    answer(found, text if printed and not problems else lines(told), as_json)
+    if problems:
+        only = "".join(problems.values()) if len(problems) == 1 else f"{len(problems)} columns cannot be used"
+        raise ValueError(f"{only} (to go on without: {_drops(problems)})")
     if output is not None and not printed:
         note(f"saved {output}", quiet or as_json)
 
 
-def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str]]":
-    """The table, and what is suspicious about its columns, by name; other warnings are shown."""
+def _drops(names: Collection[str]) -> str:
+    """The options that leave columns out; that without a name needs one of its own."""
+    nameless, others = "" in names, ",".join(filter(None, names))
+    return " ".join(["--drop ''"] * nameless + [f"--drop '{others}'"] * bool(others))
+
+
+def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str], dict[str, str]]":
+    """The table, what is suspicious about its columns, and what is wrong with others, by name.
+
+    Other warnings are shown.
+    """
+    source = reading.source(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = reading.table(path)
+        table, problems = _usable(source, reading)
     found: dict[str, str] = {}
     for one in caught:
         named = re.match(r"column '(.*?)' (.*)", str(one.message))
@@ -70,7 +92,25 @@ def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str]]":
             )
         else:
             found[named[1]] = "; ".join(filter(None, [found.get(named[1]), named[2]]))
-    return table, found
+    return table, found, problems
+
+
+def _usable(source: "Source", reading: Reading) -> "tuple[Table, dict[str, str]]":
+    """The table of all columns that can be used, and what is wrong with the others.
+
+    Raises:
+        ValueError: if none can be used, or something else is wrong than columns.
+    """
+    try:
+        return reading.table(source), {}
+    except ValueError as fault:
+        problems = {} if source.suffix == ".data" else reading.problems(source)
+        if not problems:
+            raise
+        try:
+            return reading.table(source, without=problems), problems
+        except ValueError:
+            raise fault from None
 
 
 def _words(facts: dict[str, Any]) -> str:

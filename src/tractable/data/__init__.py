@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tractable.data.caution import TableWarning, caution
 from tractable.data.collapse import collapse
-from tractable.data.convert import Unseen, as_table
+from tractable.data.convert import Names, Unseen, as_table, names_of
 from tractable.data.evidence import Evidence, parse_evidence
 from tractable.data.infer import infer_schema
 from tractable.data.output import frame_kind, to_frame
@@ -19,9 +19,10 @@ from tractable.data.validation import useful_validation
 
 if TYPE_CHECKING:
     from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits
+    from tractable.data.filling import fill_cells
     from tractable.data.grid import Grid, grid_of, parse_grid, with_grid
     from tractable.data.parts import date_parts
-    from tractable.data.readers import read
+    from tractable.data.readers import read, read_frame
     from tractable.data.schema_files import describe_columns, read_schema, schema_text
 
 # A query reads no file and needs no built-in table: these are loaded when first asked for.
@@ -29,7 +30,8 @@ _HOME = {
     **dict.fromkeys(("BUILTIN", "breast_cancer", "clinic", "digits"), "builtin"),
     **dict.fromkeys(("Grid", "grid_of", "parse_grid", "with_grid"), "grid"),
     "date_parts": "parts",
-    "read": "readers",
+    "fill_cells": "filling",
+    **dict.fromkeys(("read", "read_frame"), "readers"),
     **dict.fromkeys(("describe_columns", "read_schema", "schema_text"), "schema_files"),
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "Grid",
     "Interval",
     "Kind",
+    "Names",
     "Region",
     "Role",
     "Schema",
@@ -57,14 +60,17 @@ __all__ = [
     "describe_columns",
     "digits",
     "discrete_schema",
+    "fill_cells",
     "frame_kind",
     "grid_of",
     "infer_schema",
+    "names_of",
     "parse_conditions",
     "parse_evidence",
     "parse_grid",
     "parse_question",
     "read",
+    "read_frame",
     "read_schema",
     "schema_text",
     "to_frame",

@@ -2,19 +2,21 @@
 
 import csv
 import re
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Any
 
 from tractable.data.caution import caution
-from tractable.data.layout import Layout
+from tractable.data.layout import UNNAMED, Layout
+from tractable.data.problems import ColumnError
 from tractable.data.separators import SEPARATORS, count_rows
 from tractable.data.text import SAMPLE_LINES, Text
 
-_UNNAMED = "\0"  # before the number of a column without a name
+ROW_NAMES = "the first column has no name and other cells in each row: it is left out"
 
 
 def read_names(text: Text, sep: str, layout: Layout) -> list[str]:
-    """The column names, checked; a column without a name is called by its number behind `_UNNAMED`."""
+    """The column names, checked, so that no two are equal: see `UNNAMED`."""
     try:
         names = next(csv.reader(text.lines(), delimiter=sep), [])
     except csv.Error as fault:
@@ -29,8 +31,9 @@ def read_names(text: Text, sep: str, layout: Layout) -> list[str]:
         caution(
             f"{text.name}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
         )
-    check_names(text.name, names)
-    return [name or f"{_UNNAMED}{i + 1}" for i, name in enumerate(names)]
+    check_names(text.name, names, layout.drop)
+    taken = [not name or name in names[:i] for i, name in enumerate(names)]
+    return [f"{UNNAMED}{i + 1} {name}" if taken[i] else name for i, name in enumerate(names)]
 
 
 def _lacks_a_name(text: Text, sep: str, columns: int) -> bool:
@@ -46,17 +49,17 @@ def _lacks_a_name(text: Text, sep: str, columns: int) -> bool:
     return count_rows([row[0] for row in rows[1:]])
 
 
-def check_names(file: str, names: list[str]) -> None:
-    """Refuse a name that two columns have, and warn of names that seem to be cells.
+def check_names(file: str, names: list[str], drop: Collection[str]) -> None:
+    """Refuse a name that two columns have, unless they are left out, and warn of names that seem to be cells.
 
     Raises:
-        ValueError: naming the column.
+        ColumnError: naming the column.
     """
     are_cells = _seem_to_be_cells(names)
     for i, name in enumerate(names):
-        if name and name in names[:i]:
+        if name and name in names[:i] and name not in drop:
             more = " (is it a file without a header? header=False, --no-header)" if are_cells else ""
-            raise ValueError(f"{file}: two columns are called '{name}'{more}")
+            raise ColumnError(name, f"{file}: two columns are called '{name}'{more}")
     if are_cells:
         caution(
             f"{file}: the columns are called {', '.join(names[:3])}{', ...' * (len(names) > 3)}: if these are"
@@ -72,20 +75,33 @@ def _seem_to_be_cells(names: list[str]) -> bool:
     return any(re.fullmatch(r"-?\d*\.\d+|-\d+", name) for name in names)
 
 
-def without_unnamed(text: Text, frame: Any) -> Any:
-    """The table without columns that have no name: empty ones, and row names before all others.
+def with_real_names(text: Text, frame: Any, drop: Collection[str]) -> Any:
+    """The table with the names of its file, without columns that have no name, unless they are in `drop`.
+
+    Such a column is empty, or holds row names and stands before all others.
 
     Raises:
-        ValueError: if such a column is of another kind.
+        ColumnError: if it holds something else.
     """
-    for name in [name for name in frame.column_names if name.startswith(_UNNAMED)]:
-        column, number = frame.column(name), name[1:]
-        if column.null_count < len(column):
-            if number != "1" or not is_row_names(column):
-                raise ValueError(f"{text.name}: column {number} has no name")
-            caution(f"{text.name}: the first column has no name and other cells in each row: it is left out")
-        frame = frame.drop_columns([name])
+    for place in reversed(range(frame.num_columns)):
+        called = frame.column_names[place]
+        if called.startswith(UNNAMED):
+            number, _, name = called.removeprefix(UNNAMED).partition(" ")
+            column = frame.column(place)
+            if name in drop:
+                frame = frame.set_column(place, name, column)
+                continue
+            if column.null_count < len(column):
+                if number != "1" or not is_row_names(column):
+                    raise ColumnError("", f"{text.name}: {no_name(number)}")
+                caution(f"{text.name}: {ROW_NAMES}")
+            frame = frame.remove_column(place)
     return frame
+
+
+def no_name(column: str) -> str:
+    """What is wrong with a column without a name."""
+    return f"column {column} has no name (to leave it out: drop=[''], --drop '')"
 
 
 def is_row_names(column: Any) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from math import inf, isinf, isnan
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -51,18 +51,39 @@ class LabelColumn:
 Column: TypeAlias = NumericColumn | LabelColumn
 
 
-def numeric_column(name: str, values: AnyArray) -> NumericColumn:
-    """The column of a numeric array.
+def numeric_column(values: AnyArray) -> NumericColumn:
+    """The column of a numeric array; an infinite number is told by `require_finite`."""
+    return NumericColumn(np.asarray(values, dtype=np.float64))
+
+
+def require_finite(name: str, column: Column) -> Column:
+    """The column, which holds no infinite numbers.
 
     Raises:
-        ValueError: if a number is infinite.
+        ValueError: naming the row of the first.
     """
-    floats = np.asarray(values, dtype=np.float64)
-    bad = np.isinf(floats)
+    bad = np.isinf(column.values)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"column '{name}', row {row}: {values[row]} is not a finite number")
-    return NumericColumn(floats)
+        value = f"{column.values[row]:g}"
+        hint = f"if it is missing, say na='{value}' or --na={value}"
+        raise ValueError(f"column '{name}', row {row}: {value} is not a finite number ({hint})")
+    return column
+
+
+def as_text(column: Column) -> LabelColumn:
+    """The column as text that is not to be interpreted."""
+    if isinstance(column, NumericColumn):
+        column = as_labels(column) if column.time is not None else _number_labels(column)
+    text = _merged(column.values, [state_text(state) for state in column.states])
+    return replace(sorted_labels(text), declared=True)
+
+
+def _number_labels(column: NumericColumn) -> LabelColumn:
+    distinct, at = np.unique(column.values[column.seen], return_inverse=True)
+    codes = np.full(len(column.values), np.nan)
+    codes[column.seen] = at
+    return LabelColumn(codes, tuple(distinct.tolist()))
 
 
 def time_column(name: str, values: AnyArray) -> Column:
@@ -95,9 +116,9 @@ def arrow_column(name: str, array: Any) -> Column:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return sorted_labels(_dictionary(name, array.cast(pa.large_string()).dictionary_encode()))
     if types.is_decimal(kind) or types.is_null(kind):
-        return numeric_column(name, _arrow_numbers(array.cast(pa.float64())))
+        return numeric_column(_arrow_numbers(array.cast(pa.float64())))
     if types.is_integer(kind) or types.is_floating(kind):
-        return numeric_column(name, _arrow_numbers(array))
+        return numeric_column(_arrow_numbers(array))
     if types.is_date(kind):
         return NumericColumn(_arrow_numbers(array.cast(pa.date32()).cast(pa.int32())) * 1.0, "date")
     if types.is_timestamp(kind):
@@ -154,18 +175,24 @@ def declared_labels(codes: AnyArray, categories: Iterable[object], ordered: bool
     """The labels of a categorical series: codes with -1 for missing, and the categories in their order."""
     plain = map(plain_value, categories)
     states = [c if isinstance(c, str | int | float | bool) else str(c) for c in plain]
-    return _of_one_type(np.where(codes < 0, np.nan, codes), states, declared=True, ordered=ordered)
+    labels = _of_one_type(np.where(codes < 0, np.nan, codes), states)
+    return replace(labels, declared=True, ordered=ordered)
 
 
-def _of_one_type(codes: Floats, values: Sequence[State | date], **declared: bool) -> LabelColumn:
+def _of_one_type(codes: Floats, values: Sequence[State | date]) -> LabelColumn:
     """The labels with some values, which become texts if they are of several types, and merge if equal."""
     types = type_names(values)
-    states = [state_text(v) for v in values] if len(types) > 1 else values
+    if len(types) == 1:
+        return _merged(codes, cast("Sequence[State]", values))
+    return replace(_merged(codes, [state_text(v) for v in values]), mixed=tuple(types))
+
+
+def _merged(codes: Floats, states: Sequence[State]) -> LabelColumn:
+    """The labels with some states, of which equal ones become one."""
     position = {state: code for code, state in enumerate(dict.fromkeys(states))}
     new = np.array([*(position[state] for state in states), np.nan])
     at = np.where(np.isnan(codes), len(states), codes).astype(np.int64)
-    mixed = tuple(types) if len(types) > 1 else ()
-    return LabelColumn(new[at], tuple(position), **declared, mixed=mixed)  # type: ignore[arg-type]
+    return LabelColumn(new[at], tuple(position))
 
 
 def as_times(column: Column) -> NumericColumn | None:
@@ -209,27 +236,27 @@ def object_column(name: str, cells: Sequence[object]) -> Column:
             return _mixed_labels(name, cells)
         return arrow_column(name, array)
     except (pa.ArrowException, OverflowError, TypeError):
-        return _mixed_times(cells) or _all_numbers(name, cells) or _mixed_labels(name, cells)
+        return _mixed_times(cells) or _all_numbers(cells) or _mixed_labels(name, cells)
 
 
 def _mixed_times(cells: Sequence[object]) -> NumericColumn | None:
     """The column of dates and times together; None if there is anything else."""
     if not _are_times(cells):
         return None
-    moments = [None if _is_missing(cell) else moment_of(cell) for cell in cells]
+    moments = [None if is_missing(cell) else moment_of(cell) for cell in cells]
     return NumericColumn(np.array(moments, dtype=np.float64), "datetime")
 
 
 def _are_times(cells: Sequence[object]) -> bool:
-    return all(isinstance(cell, date) or _is_missing(cell) for cell in cells)
+    return all(isinstance(cell, date) or is_missing(cell) for cell in cells)
 
 
-def _all_numbers(name: str, cells: Sequence[object]) -> NumericColumn | None:
+def _all_numbers(cells: Sequence[object]) -> NumericColumn | None:
     """The column of numbers that arrow has no one type for; None if there is anything else."""
-    plain = [np.nan if _is_missing(cell) else plain_value(cell) for cell in cells]
+    plain = [np.nan if is_missing(cell) else plain_value(cell) for cell in cells]
     if not all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in plain):
         return None
-    return numeric_column(name, np.array([_double(cell) for cell in plain]))
+    return numeric_column(np.array([_double(cell) for cell in plain]))
 
 
 def _double(number: Any) -> float:
@@ -244,7 +271,7 @@ def _mixed_labels(name: str, cells: Sequence[object]) -> LabelColumn:
     position: dict[tuple[type, State | date], int] = {}
     codes = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        if _is_missing(cell):
+        if is_missing(cell):
             continue
         value = plain_value(cell)
         state = value if isinstance(value, date) else _state(name, value, row)
@@ -256,7 +283,8 @@ def _is_state(value: object) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a cell of a Python list says nothing."""
     return (
         value is None
         or (isinstance(value, float) and isnan(value))

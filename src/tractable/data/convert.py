@@ -1,6 +1,7 @@
 """Any table a user may hold -> `Table`."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,25 +11,29 @@ from tractable.arrays import AnyArray, Bools, Floats
 from tractable.data.caution import caution
 from tractable.data.coding import code_column
 from tractable.data.columns import Column, NumericColumn
-from tractable.data.frame import Frame, frame_of
+from tractable.data.frame import EVERYTHING, Frame, Wanted, frame_of
 from tractable.data.infer import check_kinds, schema_of
+from tractable.data.marks import Na, read_marks
 from tractable.data.schema import Kind, Schema, label_text
+from tractable.data.states import did_you_mean
 from tractable.data.table import Table
 
 Weights: TypeAlias = str | Sequence[float] | AnyArray
-
+Names: TypeAlias = Hashable | Iterable[Hashable]  # of one column, or of several
 
 Unseen: TypeAlias = Literal["error", "missing"]
 Strictness: TypeAlias = Literal["error", "warn", "ignore"]
 
 
-def as_table(
+def as_table(  # noqa: PLR0913 - what can be said about a table
     data: object,
     schema: Schema | None = None,
     weights: Weights | None = None,
     *,
     kinds: Mapping[Hashable, Kind] | None = None,
-    drop: Iterable[Hashable] = (),
+    drop: Names = (),
+    text: Names = (),
+    na: Na = (),
     extra: Strictness = "warn",
     absent: Strictness = "warn",
     unseen: Unseen = "error",
@@ -37,33 +42,52 @@ def as_table(
 
     Under a schema, columns are found by name (by position in an array), and the cells are states as a user
     sees them. `weights` is one number a row, or the name of the column that holds them. Columns in `drop` are
-    left out. A column that the schema lacks is ignored (`extra`), one that the data lack is missing in every
-    row (`absent`), both with a warning. A state that the schema lacks is an error, or counts as missing
-    (`unseen`), and the table says where. Without a schema one is inferred (see `infer_schema`), and `kinds`
-    overrules it.
+    left out before anything of them is checked, columns in `text` are text, whatever their cells look like,
+    and `na` is one or several marks of missing cells: texts, numbers, `inf`. A column that the schema lacks
+    is ignored (`extra`), one that the data lack is missing in every row (`absent`), both with a warning. A
+    state that the schema lacks is an error, or counts as missing (`unseen`), and the table says where.
+    Without a schema one is inferred (see `infer_schema`), and `kinds` overrules it.
 
     Raises:
         ValueError: naming the column, the row and the value that do not fit.
     """
-    dropped = {label_text(name) for name in drop}
-    is_itself = isinstance(data, Table) and weights is None and kinds is None and not dropped
-    if is_itself and schema in (None, data.schema):  # type: ignore[attr-defined]
-        return data  # type: ignore[return-value]
-    if isinstance(data, np.ndarray) and schema is not None and not isinstance(weights, str):
-        plain = _plain_table(data, schema, weights)
-        if plain is not None:
-            return plain
-    whole = frame_of(data)
+    own = {weights} if isinstance(weights, str) else set()
+    wanted = Wanted(
+        names_of(drop) - own,
+        None if schema is None else frozenset({*schema.names, *own}),
+        names_of(text),
+        read_marks(na),
+    )
+    if kinds is None and replace(wanted, only=None) == EVERYTHING:
+        ready = _ready_table(data, schema, weights)
+        if ready is not None:
+            return ready
+    whole = frame_of(data, wanted)
     weight = _weights(whole, data, weights)
-    frame = whole.without(dropped | ({weights} if isinstance(weights, str) else set()))
-    if schema is None and isinstance(data, Table) and kinds is None:
-        schema = data.schema.select(data.schema.columns(frame.columns))
-    elif schema is None:
-        schema = schema_of(frame, kinds)
-    else:
+    frame = whole.without(own)
+    if schema is not None:
         _check_against(check_kinds(kinds, frame), schema)
-    columns = _match_columns(frame, schema, extra, absent)
+    elif isinstance(data, Table) and kinds is None and replace(wanted, drop=frozenset()) == EVERYTHING:
+        schema = data.schema.select(data.schema.columns(frame.columns))
+    else:
+        schema = schema_of(frame, kinds)
+    columns = _match_columns(frame, schema, extra, absent, wanted.drop)
     return _coded(columns, frame.rows, schema, weight, unseen)
+
+
+def _ready_table(data: object, schema: Schema | None, weights: Weights | None) -> Table | None:
+    """The table of what is one already, or of an array of codes; None of anything else."""
+    if isinstance(data, Table):
+        return data if weights is None and schema in (None, data.schema) else None
+    if isinstance(data, np.ndarray) and schema is not None and not isinstance(weights, str):
+        return _plain_table(data, schema, weights)
+    return None
+
+
+def names_of(columns: Names) -> frozenset[str]:
+    """The names of one column or of several, by any labels."""
+    several = isinstance(columns, Iterable) and not isinstance(columns, str)
+    return frozenset(map(label_text, columns if several else [columns]))  # type: ignore[arg-type]
 
 
 def _coded(columns: list[Column], rows: int, schema: Schema, weights: Floats | None, unseen: Unseen) -> Table:
@@ -100,14 +124,15 @@ def _plain_table(array: AnyArray, schema: Schema, weights: npt.ArrayLike | None)
     return Table(schema, values, None if weights is None else np.asarray(weights, dtype=np.float64))
 
 
-def _match_columns(frame: Frame, schema: Schema, extra: Strictness, absent: Strictness) -> list[Column]:
-    """The frame's columns in the order of the schema."""
+def _match_columns(
+    frame: Frame, schema: Schema, extra: Strictness, absent: Strictness, dropped: frozenset[str]
+) -> list[Column]:
+    """The frame's columns in the order of the schema; what is left out on purpose is no extra column."""
     if not frame.named:
         if len(frame.columns) != len(schema):
             raise ValueError(f"the array has {len(frame.columns)} columns, the schema has {len(schema)}")
         return list(frame.columns.values())
-    known = set(schema.names)
-    more = [name for name in frame.columns if name not in known]
+    more = [name for name in frame.others if name not in dropped]
     less = [name for name in schema.names if name not in frame.columns]
     if more and len(less) == len(schema):
         raise ValueError(f"the table has none of the columns {_list(less)}; it has {_list(more)}")
@@ -139,7 +164,8 @@ def _weights(frame: Frame, data: object, weights: Weights | None) -> Floats | No
     if not isinstance(weights, str):
         return np.asarray(weights, dtype=np.float64)
     if weights not in frame.columns:
-        raise ValueError(f"there is no column '{weights}' to take weights from")
+        near = did_you_mean(weights, frame.columns)
+        raise ValueError(f"there is no column '{weights}' to take weights from{near}")
     column = frame.columns[weights]
     if not isinstance(column, NumericColumn):
         raise ValueError(f"column '{weights}' holds no numbers to take as weights")

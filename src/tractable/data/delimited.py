@@ -2,14 +2,16 @@
 
 Cells that are one of `MISSING` and stand in no quotes are missing everywhere. Those of `WEAK_MISSING` may be
 categories of a column of text, so that they are missing only if all other cells of their column are numbers
-or dates.
+or dates. A column in which a cell is a code, such as `007`, is text (`codes.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from io import BytesIO
 from typing import Any
 
-from tractable.data.column_names import read_names, without_unnamed
+from tractable.data.codes import code_columns, has_long_numbers, may_have_codes
+from tractable.data.column_names import read_names, with_real_names
 from tractable.data.layout import Layout
 from tractable.data.missing import WEAK_MISSING, text_array, typed
 from tractable.data.numerals import find_decimal, read_numeral, with_numerals
@@ -39,17 +41,18 @@ def read_delimited(source: Source, layout: Layout, sep: str | None = None) -> An
     other = {f.name: "string" for f in frame.schema if f.name not in types and not _is_known(f.type)}
     if other:
         frame = _parse(text, sep, layout, names, types | other)
-    frame = without_unnamed(text, frame)
     for i, field in enumerate(frame.schema):
         if field.type == "string" and field.name not in types:
             frame = frame.set_column(i, field.name, _without_weak_marks(frame.column(i), layout.na))
+    frame = _keep_codes(frame, text, sep, layout)
     decimal = layout.decimal or find_decimal(frame, layout)
     if decimal == ",":
-        frame = _with_pointed_texts(frame, lambda types: _parse(text, sep, layout, names, types), layout)
+        frame = _with_pointed_texts(frame, lambda texts: _parse(text, sep, layout, names, texts), layout)
     try:
-        return with_numerals(frame, layout, decimal, sep)
+        frame = with_numerals(frame, layout, decimal, sep)
     except ValueError as fault:
         raise ValueError(f"{source}: {fault}") from None
+    return with_real_names(text, frame, layout.drop)
 
 
 def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], layout: Layout) -> Any:
@@ -64,7 +67,31 @@ def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], l
     return frame
 
 
-def _parse(text: Text, sep: str, layout: Layout, names: list[str], types: Mapping[str, str]) -> Any:
+def _parse(text: Text, sep: str, layout: Layout, names: list[str], types: Iterable[str]) -> Any:
+    """The cells of a text, of which some columns are text; pyarrow finds the types of the others."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    for block in (_BLOCK, _LARGEST_BLOCK):
+        try:
+            options = _options(sep, layout, names, types, block=block)
+            return arrow.read_csv(pa.BufferReader(text.content), *options)
+        except pa.ArrowException as fault:
+            if "straddl" not in str(fault) or block > _BLOCK:
+                words = _ragged_line(text, sep, names) or f": {_first_line(fault)}"
+                raise ValueError(f"{text.name}{words}") from None
+    raise AssertionError
+
+
+def _options(
+    sep: str,
+    layout: Layout,
+    names: list[str],
+    texts: Iterable[str],
+    only: Sequence[str] = (),
+    block: int = _BLOCK,
+) -> tuple[Any, Any, Any]:
+    """How pyarrow reads columns with some names, of which some are texts, or only some of them."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -72,20 +99,41 @@ def _parse(text: Text, sep: str, layout: Layout, names: list[str], types: Mappin
         null_values=[*MISSING, *layout.na],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
-        column_types={name: pa.string() for name in types},
+        column_types={name: pa.string() for name in texts},
+        include_columns=list(only),
     )
     # an empty line of a one-column file is a missing cell
     parse = arrow.ParseOptions(delimiter=sep, ignore_empty_lines=len(names) != 1, newlines_in_values=True)
     above = 1 if layout.header else 0
-    for block in (_BLOCK, _LARGEST_BLOCK):
-        reading = arrow.ReadOptions(block_size=block, column_names=names, skip_rows_after_names=above)
-        try:
-            return arrow.read_csv(pa.BufferReader(text.content), reading, parse, convert)
-        except pa.ArrowException as fault:
-            if "straddl" not in str(fault) or block > _BLOCK:
-                words = _ragged_line(text, sep, names) or f": {_first_line(fault)}"
-                raise ValueError(f"{text.name}{words}") from None
-    raise AssertionError
+    reading = arrow.ReadOptions(block_size=block, column_names=names, skip_rows_after_names=above)
+    return reading, parse, convert
+
+
+def _keep_codes(frame: Any, text: Text, sep: str, layout: Layout) -> Any:
+    """The frame, in which columns of numbers that have codes among them are text."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+    from pyarrow import types
+
+    known, all_names = layout.numbers | layout.drop, frame.column_names
+    names = [
+        field.name
+        for field in frame.schema
+        if (types.is_integer(field.type) or types.is_floating(field.type)) and field.name not in known
+    ]
+    if not may_have_codes(BytesIO(text.content), sep):
+        names = [name for name in names if has_long_numbers(frame.column(name))]
+    if not names:
+        return frame
+    options = _options(sep, layout, all_names, names, names)
+    with arrow.open_csv(pa.BufferReader(text.content), *options) as batches:
+        codes = code_columns(batches, names)
+    if codes:
+        options = _options(sep, layout, all_names, codes, codes)
+        texts = arrow.read_csv(pa.BufferReader(text.content), *options)
+        for name in codes:
+            frame = frame.set_column(all_names.index(name), name, texts.column(name))
+    return frame
 
 
 def _ragged_line(text: Text, sep: str, names: list[str]) -> str:

@@ -5,9 +5,10 @@ from typing import Any
 
 from tractable.data.caution import caution
 from tractable.data.cells import table_of_cells
-from tractable.data.column_names import check_names
+from tractable.data.column_names import ROW_NAMES, check_names, no_name
 from tractable.data.delimited import MISSING
 from tractable.data.layout import Layout
+from tractable.data.problems import ColumnError
 from tractable.data.source import Source, choose_part
 
 
@@ -35,8 +36,9 @@ def read_sheet(source: Source, layout: Layout) -> Any:
     cells = {n: [row[i] for row in rows[int(layout.header) :]] for n, i in enumerate(columns)}
     if layout.header:
         _check_title(where, header, cells, above)
-        header, cells = _without_row_names(where, header, cells, columns)
-        check_names(where, header)
+        if "" not in layout.drop:
+            header, cells = _without_row_names(where, header, cells, columns)
+        check_names(where, header, layout.drop)
     try:
         return table_of_cells(header, cells.values(), {*MISSING, *layout.na})
     except ValueError as fault:
@@ -124,10 +126,10 @@ def _without_row_names(
     """The columns without one of row names before all others, as data frames are written."""
     for n, name in enumerate(header):
         if not name.strip() and (n or len(set(map(str, cells[n]))) < len(cells[n])):
-            raise ValueError(f"{where}: column {_letters(columns[n])} has no name")
+            raise ColumnError("", f"{where}: {no_name(_letters(columns[n]))}")
     if header[0].strip():
         return header, cells
-    caution(f"{where}: the first column has no name and other cells in each row: it is left out")
+    caution(f"{where}: {ROW_NAMES}")
     return header[1:], {n: cells[n] for n in list(cells)[1:]}
 
 

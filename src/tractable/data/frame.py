@@ -1,26 +1,48 @@
 """Any table a user may hold (data frame, array, dictionary, list) as named columns."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from tractable.arrays import AnyArray
+from tractable.arrays import AnyArray, Floats
 from tractable.data.columns import (
     Column,
     LabelColumn,
     NumericColumn,
     arrow_column,
+    as_text,
     boolean_column,
     declared_labels,
     numeric_column,
     object_column,
+    require_finite,
     time_column,
 )
 from tractable.data.dates import Time
-from tractable.data.schema import label_text
+from tractable.data.marks import NO_MARKS, Marks
+from tractable.data.schema import Variable, label_text
+from tractable.data.states import did_you_mean
 from tractable.data.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which columns of a table are read, and how their cells are understood."""
+
+    drop: frozenset[str] = frozenset()  # left out before their cells, or how often their name occurs, matter
+    only: frozenset[str] | None = None  # all that are read of named columns; None: all
+    text: frozenset[str] = frozenset()  # columns that are text, whatever their cells look like
+    marks: Marks = NO_MARKS
+
+    def has(self, name: str, named: bool = True) -> bool:
+        """Whether a column is read, whose name may be no more than its place."""
+        return name not in self.drop and (self.only is None or name in self.only or not named)
+
+
+EVERYTHING = Wanted()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,52 +53,86 @@ class Frame:
     rows: int
     named: bool = True  # whether the columns came with names of their own
     labels: Mapping[str, Hashable] = field(default_factory=dict)  # of columns that are not called by a text
+    others: tuple[str, ...] = ()  # columns that were not wanted
 
     def without(self, names: Collection[str]) -> "Frame":
         """The frame without some columns, which it may lack."""
         kept = {name: column for name, column in self.columns.items() if name not in names}
-        return Frame(kept, self.rows, self.named, self.labels)
+        return replace(self, columns=kept)
 
 
-def frame_of(data: object) -> Frame:
-    """The columns of a table of any kind.
+def frame_of(data: object, wanted: Wanted = EVERYTHING) -> Frame:
+    """The wanted columns of a table of any kind.
 
     Raises:
-        ValueError: if `data` is no table, or a column cannot be read.
+        ValueError: if `data` is no table, or a wanted column cannot be read.
     """
     if isinstance(data, Table):
-        return _from_table(data)
+        return _from_table(data, wanted)
     if isinstance(data, np.ndarray):
-        return _from_array(data)
+        return _from_array(data, wanted)
     if isinstance(data, Mapping):
-        return _from_mapping(data)
+        return _from_mapping(data, wanted)
     if isinstance(data, list | tuple):
-        return _from_list(data)
+        return _from_list(data, wanted)
     if isinstance(data, str):
         raise ValueError(f"'{data}' is a text, not a table: read a file with read('{data}')")
-    return _from_data_frame(data)
+    return _from_data_frame(data, wanted)
 
 
-def _from_table(table: Table) -> Frame:
+Cells: TypeAlias = tuple[Hashable, Callable[[str], Column]]  # what a column is called, and how it is made
+
+
+def _read(cells: Iterable[Cells], wanted: Wanted, *, named: bool = True, others: Iterable[str] = ()) -> Frame:
+    """The frame of some columns, beside others that are not wanted; its rows are those of the first."""
+    every = [(label_text(label), label, make) for label, make in cells]
+    left_out = [*others, *(name for name, _, _ in every if not wanted.has(name, named))]
+    if wanted.only is None:
+        require_names([*left_out, *(name for name, _, _ in every)], wanted.drop, wanted.text)
     columns: dict[str, Column] = {}
-    for variable, values in zip(table.schema, table.values.T, strict=True):
-        if variable.is_categorical:
-            columns[variable.name] = LabelColumn(
-                values, variable.states, declared=True, ordered=variable.kind == "ordinal"
-            )
-        else:
-            columns[variable.name] = NumericColumn(
-                values, cast(Time, variable.kind) if variable.is_time else None
-            )
-    labels = {v.name: v.label_in_frame[0] for v in table.schema if v.label_in_frame}
-    return Frame(columns, len(table), labels=labels)
+    labels: dict[str, Hashable] = {}
+    for name, label, make in every:
+        if not wanted.has(name, named):
+            continue
+        if name in columns:  # 1 and "1", say
+            raise ValueError(f"two columns are called '{name}'")
+        if not isinstance(label, str):
+            labels[name] = label
+        column = require_finite(name, wanted.marks.clear(make(name)))
+        columns[name] = as_text(column) if name in wanted.text else column
+    rows = len(next(iter(columns.values())).values) if columns else 0
+    return Frame(columns, rows, named, labels, tuple(dict.fromkeys(left_out)))
 
 
-def _from_array(array: AnyArray) -> Frame:
+def require_names(names: Collection[str], drop: frozenset[str], text: frozenset[str]) -> None:
+    """Refuse columns to leave out, or to be text, that are not there.
+
+    Raises:
+        ValueError: naming the first, and the one that may have been meant.
+    """
+    for asked, what in ((drop, "to leave out"), (text, "to be text")):
+        for name in sorted(asked - set(names)):
+            raise ValueError(f"there is no column '{name}' {what}{did_you_mean(name, names)}")
+
+
+def _from_table(table: Table, wanted: Wanted) -> Frame:
+    cells = [
+        (v.heading, partial(_column_of, v, x)) for v, x in zip(table.schema, table.values.T, strict=True)
+    ]
+    return replace(_read(cells, wanted), rows=len(table))
+
+
+def _column_of(variable: Variable, values: Floats, name: str) -> Column:
+    if variable.is_categorical:
+        return LabelColumn(values, variable.states, declared=True, ordered=variable.kind == "ordinal")
+    return NumericColumn(values, cast(Time, variable.kind) if variable.is_time else None)
+
+
+def _from_array(array: AnyArray, wanted: Wanted) -> Frame:
     if array.ndim != 2:
         raise ValueError(f"a table has two dimensions, rows and columns: this array has {array.ndim}")
-    columns = {f"x{i}": array_column(f"x{i}", column) for i, column in enumerate(_transpose(array))}
-    return Frame(columns, len(array), named=False)
+    cells = [(f"x{i}", partial(array_column, values=column)) for i, column in enumerate(_transpose(array))]
+    return replace(_read(cells, wanted, named=False), rows=len(array))
 
 
 def _transpose(array: AnyArray) -> AnyArray:
@@ -92,7 +148,7 @@ def array_column(name: str, values: AnyArray) -> Column:
     if values.dtype.kind == "b":
         return boolean_column(values)
     if values.dtype.kind in "iuf":
-        return numeric_column(name, values)
+        return numeric_column(values)
     if values.dtype.kind in "OUT":
         return object_column(name, values.tolist())
     if values.dtype.kind == "M":
@@ -100,28 +156,13 @@ def array_column(name: str, values: AnyArray) -> Column:
     raise ValueError(f"column '{name}' holds {values.dtype} values: turn them into numbers or text")
 
 
-def _from_mapping(data: Mapping[Any, Any]) -> Frame:
-    columns: dict[str, Column] = {}
-    for label, cells in data.items():
-        name = label_text(label)
-        _refuse_twice(name, columns)
-        columns[name] = _sequence_column(name, cells)
-    lengths = {name: len(column.values) for name, column in columns.items()}
-    rows = next(iter(lengths.values()), 0)
-    for name, length in lengths.items():
-        if length != rows:
-            raise ValueError(f"column '{name}' has {length} rows, the columns before it have {rows}")
-    return Frame(columns, rows, labels=_labels(data))
-
-
-def _refuse_twice(name: str, columns: Collection[str]) -> None:
-    if name in columns:  # 1 and "1", say
-        raise ValueError(f"two columns are called '{name}'")
-
-
-def _labels(given: Iterable[Hashable]) -> dict[str, Hashable]:
-    """The labels of columns that are no text, by their names."""
-    return {label_text(label): label for label in given if not isinstance(label, str)}
+def _from_mapping(data: Mapping[Any, Any], wanted: Wanted) -> Frame:
+    frame = _read(((label, partial(_sequence_column, cells=cells)) for label, cells in data.items()), wanted)
+    for name, column in frame.columns.items():
+        if len(column.values) != frame.rows:
+            rows = len(column.values)
+            raise ValueError(f"column '{name}' has {rows} rows, the columns before it have {frame.rows}")
+    return frame
 
 
 def _sequence_column(name: str, cells: Any) -> Column:
@@ -133,44 +174,57 @@ def _sequence_column(name: str, cells: Any) -> Column:
     return array_column(name, array)
 
 
-def _from_list(rows: Sequence[Any]) -> Frame:
+def _from_list(rows: Sequence[Any], wanted: Wanted) -> Frame:
     if not rows:
         raise ValueError("the table has no rows")
     if all(isinstance(row, Mapping) for row in rows):
         names = dict.fromkeys(name for row in rows for name in row)
-        return _from_mapping({name: [row.get(name) for row in rows] for name in names})
+        return _from_mapping({name: [row.get(name) for row in rows] for name in names}, wanted)
     for i, row in enumerate(rows):
         if not isinstance(row, list | tuple | np.ndarray) or len(row) != len(rows[0]):
             raise ValueError(f"row {i} of the list is no row of {np.size(rows[0])} cells")
-    columns = {f"x{i}": object_column(f"x{i}", cells) for i, cells in enumerate(zip(*rows, strict=True))}
-    return Frame(columns, len(rows), named=False)
+    columns = enumerate(zip(*rows, strict=True))
+    cells = [(f"x{i}", partial(object_column, cells=column)) for i, column in columns]
+    return replace(_read(cells, wanted, named=False), rows=len(rows))
 
 
-def _from_data_frame(data: Any) -> Frame:
+def _from_data_frame(data: Any, wanted: Wanted) -> Frame:
     import narwhals as nw
 
+    others = _unwanted(data, wanted)
     try:
-        native = nw.from_native(data, pass_through=True)
+        native = nw.from_native(_without(data, others), pass_through=True)
         native = native.collect() if isinstance(native, nw.LazyFrame) else native
     except nw.exceptions.DuplicateError as fault:
         name = str(fault).partition("'")[2].partition("'")[0]
         raise ValueError(f"two columns are called '{name}'") from None
     if isinstance(native, nw.DataFrame):
-        return _from_narwhals(native)
+        series = ((one.name, partial(_series_column, series=one)) for one in native.iter_columns())
+        return replace(_read(series, wanted, others=others.values()), rows=len(native))
     if hasattr(data, "__array__"):
-        return _from_array(np.asarray(data))
+        return _from_array(np.asarray(data), wanted)
     raise ValueError(
         f"a {type(data).__name__} is no table: give a data frame, an array or a dictionary of columns"
     )
 
 
-def _from_narwhals(frame: Any) -> Frame:
-    columns: dict[str, Column] = {}
-    for series in frame.iter_columns():
-        name = label_text(series.name)
-        _refuse_twice(name, columns)
-        columns[name] = _series_column(name, series)
-    return Frame(columns, len(frame), labels=_labels(frame.columns))
+def _unwanted(data: Any, wanted: Wanted) -> dict[int, str]:
+    """The columns of a frame that may have a name twice and that are not wanted, by their places."""
+    is_pandas = hasattr(data, "iloc") and hasattr(data, "columns")
+    labels = data.columns if is_pandas else getattr(data, "column_names", ())
+    names = list(map(label_text, labels))
+    if names and wanted.only is None:
+        require_names(names, wanted.drop, wanted.text)
+    return {place: name for place, name in enumerate(names) if not wanted.has(name)}
+
+
+def _without(data: Any, places: Collection[int]) -> Any:
+    """A frame of pandas or pyarrow without the columns at some places."""
+    if not places:
+        return data
+    if hasattr(data, "iloc"):
+        return data.iloc[:, [i for i in range(data.shape[1]) if i not in places]]
+    return data.select([i for i in range(data.num_columns) if i not in places])
 
 
 def _series_column(name: str, series: Any) -> Column:

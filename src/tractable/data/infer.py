@@ -24,7 +24,7 @@ from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericCo
 from tractable.data.dates import DAY, has_zone
 from tractable.data.frame import Frame, frame_of
 from tractable.data.schema import KINDS, Kind, Schema, Variable, label_text
-from tractable.data.states import State
+from tractable.data.states import State, did_you_mean
 from tractable.data.suspicion import mixed_types, suspicion
 
 MAX_STATES = 20
@@ -64,8 +64,9 @@ def check_kinds(kinds: Mapping[Hashable, Kind] | None, frame: Frame) -> dict[str
     """
     chosen = {label_text(name): kind for name, kind in (kinds or {}).items()}
     for name, kind in chosen.items():
-        if name not in frame.columns:
-            raise ValueError(f"there is no column '{name}' to be {kind}")
+        if name not in frame.columns and name not in frame.others:
+            near = did_you_mean(name, frame.columns)
+            raise ValueError(f"there is no column '{name}' to be {kind}{near}")
         if kind not in KINDS:
             raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
     return chosen

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+UNNAMED = "\0"  # begins what a column is called while it is read, if it has no name or that of another one
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
@@ -12,7 +14,8 @@ class Layout:
     texts: frozenset[str] = frozenset()  # columns that stay as they were typed
     kept: frozenset[str] = frozenset()  # columns of text that are not taken for numbers with a unit
     only: frozenset[str] | None = None  # the columns that are used, if that is known
-    numbers: frozenset[str] = frozenset()  # columns that a schema has as numbers
+    numbers: frozenset[str] = frozenset()  # columns that are known to hold numbers, and no codes such as 007
+    drop: frozenset[str] = frozenset()  # columns that will be left out, and are not checked
     encoding: str | None = None  # of text
     header: bool = True  # whether the first line holds the names of the columns
     names: tuple[str, ...] = ()  # of the columns of a file without a header, if it has as many
@@ -32,4 +35,6 @@ class Layout:
 
     def may_be_numbers(self, name: str) -> bool:
         """Whether a column of text may be taken for numbers with a unit or with separators."""
+        if name.startswith(UNNAMED):
+            return False
         return name not in self.kept | self.texts and (self.only is None or name in self.only)

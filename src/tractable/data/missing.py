@@ -1,9 +1,11 @@
-"""Marks of missing cells in columns that are no text any more."""
+"""Marks of missing cells in columns of text, and what the columns hold beside them."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
+
+from tractable.data.codes import holds_codes
 
 WEAK_MISSING = ("-", "--", ".")  # missing in a column of numbers or dates, which may be categories elsewhere
 
@@ -18,29 +20,23 @@ def text_array(texts: Iterable[str]) -> Any:
 
 
 def without_marks(frame: Any, marks: Iterable[str], texts_stay: Collection[str]) -> Any:
-    """The arrow table in which cells that are a mark are missing: a text, or a number as it is written.
+    """The arrow table in which texts that are a mark are missing; numbers are compared with marks later.
 
-    So `-999` is missing also where it stands as -999.0, and in files whose numbers are no text. A column of
-    text that holds numbers or dates beside marks holds these, unless it is one of those that stay text.
+    A column of text that holds numbers or dates beside marks holds these, unless it is one that stays text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     texts = text_array(marks)
-    numbers = pa.array(_numbers(texts.to_pylist()), pa.float64())
     for i, field in enumerate(frame.schema):
         column, kind = frame.column(i), field.type
-        kind = kind.value_type if types.is_dictionary(kind) else kind
-        known = None
-        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-            known = pc.is_in(column.cast(pa.float64(), safe=False), numbers) if len(numbers) else None
-        elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-            known = pc.is_in(column.cast(pa.string()), texts) if len(texts) else None
-        if known is not None and pc.any(known).as_py():
-            rest = pc.if_else(known, None, column)
-            is_open = types.is_string(field.type) and field.name not in texts_stay
-            frame = frame.set_column(i, field.name, typed(rest, rest) if is_open else rest)
+        if types.is_string(kind) or types.is_large_string(kind):
+            known = pc.is_in(column.cast(pa.string()), texts)
+            if pc.any(known).as_py():
+                rest = pc.if_else(known, None, column)
+                is_open = types.is_string(kind) and field.name not in texts_stay
+                frame = frame.set_column(i, field.name, typed(rest, rest) if is_open else rest)
     return frame
 
 
@@ -50,7 +46,7 @@ def typed(texts: Any, otherwise: Any) -> Any:
     import pyarrow.compute as pc
 
     distinct = pc.unique(texts).drop_null()
-    if len(distinct) and not pc.any(pc.match_substring_regex(distinct, r"^\s*[-+]?0[0-9]")).as_py():
+    if len(distinct) and not holds_codes(distinct):
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
             if _is_castable(distinct, kind):
                 return texts.cast(kind)
@@ -65,13 +61,3 @@ def _is_castable(texts: Any, kind: Any) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _numbers(marks: list[str]) -> list[float]:
-    found = []
-    for mark in marks:
-        try:
-            found.append(float(mark))
-        except ValueError:
-            continue
-    return found

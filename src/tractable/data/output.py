@@ -21,12 +21,19 @@ def frame_kind(data: object) -> str:
         return ANY_KIND
     import narwhals as nw
 
-    native = nw.from_native(data, pass_through=True)
+    native = nw.from_native(_without_columns(data), pass_through=True)
     if isinstance(native, nw.DataFrame):
         return str(native.implementation)
     if isinstance(native, nw.LazyFrame):
         return "polars" if native.implementation.is_polars() else ANY_KIND
     return "numpy" if hasattr(data, "__array__") else ANY_KIND
+
+
+def _without_columns(data: Any) -> Any:
+    """A frame of pandas or pyarrow without its columns, of which two may have one name; all else as it is."""
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return data.iloc[:, :0]
+    return data.select([]) if hasattr(data, "column_names") and hasattr(data, "num_rows") else data
 
 
 def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = ANY_KIND) -> Any:
@@ -40,22 +47,42 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
     table = rows if isinstance(rows, Table) else _check_rows(rows, schema)
     if like == "numpy":
         return _array(table)
+    return native_frame(_arrow(table), table.schema, like)
+
+
+def native_frame(frame: Any, schema: Schema, like: str) -> Any:
+    """A table of arrow as a frame of a kind; its columns are described by the schema, as far as it has them.
+
+    Raises:
+        ValueError: if `like` is no kind of table.
+    """
     import narwhals as nw
 
     kind: Any = like
     if like == ANY_KIND:
         kind = "pandas" if find_spec("pandas") else "pyarrow"
-    frame = _arrow(table, days_as_times=kind not in ("pyarrow", "polars"))
     try:
+        frame = frame if kind in ("pyarrow", "polars") else _days_as_times(frame)
         native = nw.from_arrow(frame, backend=kind).to_native()
     except ValueError:
         raise ValueError(f"{like!r} is no kind of data frame") from None
-    return _with_headings(_with_orders(native, table.schema), table.schema) if kind == "pandas" else native
+    return _with_headings(_with_orders(native, schema), schema) if kind == "pandas" else native
+
+
+def _days_as_times(frame: Any) -> Any:
+    """The table with times at midnight for dates, of which pandas has no column."""
+    import pyarrow as pa
+
+    for place, field in enumerate(frame.schema):
+        if field.type == pa.date32():
+            frame = frame.set_column(place, field.name, frame.column(place).cast(pa.timestamp("us")))
+    return frame
 
 
 def _with_orders(frame: Any, schema: Schema) -> Any:
     """A frame of pandas whose ordinal columns of texts are ordered categories, as they came."""
     ordered = [v for v in schema if v.kind == "ordinal" and v.has_text_states]
+    ordered = [v for v in ordered if frame[v.name].dropna().isin(v.states).all()]
     if ordered:
         import pandas as pd
 
@@ -69,7 +96,9 @@ def _with_headings(frame: Any, schema: Schema) -> Any:
     if any(variable.label_in_frame for variable in schema):
         import pandas as pd
 
-        frame.columns = pd.Index(list(schema.headings), tupleize_cols=_all_tuples(schema.headings))
+        heading = dict(zip(schema.names, schema.headings, strict=True))
+        labels = tuple(heading.get(name, name) for name in frame.columns)
+        frame.columns = pd.Index(list(labels), tupleize_cols=_all_tuples(labels))
     return frame
 
 
@@ -84,12 +113,10 @@ def _check_rows(rows: Floats, schema: Schema | None) -> Table:
     return Table(schema, rows)
 
 
-def _arrow(table: Table, *, days_as_times: bool = False) -> Any:
+def _arrow(table: Table) -> Any:
     import pyarrow as pa
 
     columns = [_arrow_column(v, x) for v, x in zip(table.schema, table.values.T, strict=True)]
-    if days_as_times:  # pandas has no column of dates but one of times at midnight
-        columns = [c.cast(pa.timestamp("us")) if c.type == pa.date32() else c for c in columns]
     return pa.table(columns, names=list(table.schema.names))
 
 

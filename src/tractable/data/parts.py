@@ -7,9 +7,10 @@ import numpy as np
 
 from tractable.arrays import Floats, Ints
 from tractable.data.columns import as_times
-from tractable.data.frame import frame_of
+from tractable.data.frame import Wanted, frame_of
 from tractable.data.output import frame_kind, to_frame
 from tractable.data.schema import Schema, Variable, label_text
+from tractable.data.states import did_you_mean
 from tractable.data.table import Table
 
 Moments = np.ndarray[Any, np.dtype[np.datetime64]]  # to the second
@@ -59,9 +60,10 @@ def date_parts(data: Any, column: Any, parts: Sequence[str] = ("year", "month", 
     for part in parts:
         if part not in PARTS:
             raise ValueError(f"there is no part '{part}' of a date (parts: {', '.join(PARTS)})")
-    frame = frame_of(data)
+    frame = frame_of(data, Wanted(only=frozenset([label_text(column)])))
     if label_text(column) not in frame.columns:
-        raise ValueError(f"there is no column '{column}' to take parts of")
+        near = did_you_mean(column, [*frame.columns, *frame.others])
+        raise ValueError(f"there is no column '{column}' to take parts of{near}")
     times = as_times(frame.columns[label_text(column)])
     if times is None:
         raise ValueError(f"column '{column}' holds no dates to take parts of")

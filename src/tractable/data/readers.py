@@ -3,7 +3,7 @@
 A new kind of file is one function and one line in `READERS`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,19 +12,21 @@ import numpy as np
 from tractable.data.arrow_files import read_arrow, read_parquet
 from tractable.data.coding import code_column
 from tractable.data.content import DUCKDB, SQLITE, WORKBOOK, content_of
-from tractable.data.convert import Strictness, Unseen, as_table
+from tractable.data.convert import Names, Strictness, Unseen, as_table, names_of
 from tractable.data.delimited import read_delimited
 from tractable.data.duckdb_tables import read_duckdb
 from tractable.data.excel import read_sheet
+from tractable.data.frame import require_names
 from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.json_tables import read_json, read_json_lines
 from tractable.data.layout import Layout
+from tractable.data.marks import Na, read_marks
 from tractable.data.missing import without_marks
 from tractable.data.numerals import find_decimal, with_numerals
 from tractable.data.packing import UNKNOWN_PACKED
 from tractable.data.parts import date_parts
-from tractable.data.schema import Kind, Schema
+from tractable.data.schema import Kind, Schema, label_text
 from tractable.data.schema_files import read_schema
 from tractable.data.source import Source, find_source
 from tractable.data.sqlite_tables import read_sqlite
@@ -34,15 +36,16 @@ T = TypeVar("T")
 
 
 def read(  # noqa: PLR0913 - what can be said about a file
-    source: str | Path,
+    source: str | Path | Source,
     *,
     schema: Schema | str | Path | None = None,
     weight: str | None = None,
     kinds: Mapping[Hashable, Kind] | None = None,
-    drop: str | Iterable[str] = (),
+    drop: Names = (),
+    text: Names = (),
     table: str | None = None,
     sep: str | None = None,
-    na: str | Sequence[str] = (),
+    na: Na = (),
     encoding: str | None = None,
     header: bool = True,
     skip: int = 0,
@@ -62,70 +65,105 @@ def read(  # noqa: PLR0913 - what can be said about a file
     database or the file in a .zip, if there are several; `clinic.xlsx::Sheet 2` does the same.
 
     `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the column that
-    says how many rows each row stands for. `drop` names columns to leave out, `sep` the separator of text
-    where it is not found (a space stands for any run of blanks), `na` more marks of missing cells, and
-    `encoding` that of text which is no UTF-8. `header=False` says that the first line is a row; the columns
-    are then called x0, x1, ... or as in the schema. `skip` lines or rows stand above the header. `decimal` is
-    the decimal point of columns that could be read in two ways. `parts` adds parts of dates as columns, such
-    as `{"when": ("month", "weekday")}`. The first columns are the pixels of images of `grid` (height, width),
-    row by row. The rest is as in `as_table`.
+    says how many rows each row stands for. `drop` names columns to leave out, `text` columns that are text,
+    whatever their cells look like, `sep` the separator of text where it is not found (a space stands for any
+    run of blanks), `na` more marks of missing cells, and `encoding` that of text which is no UTF-8.
+    `header=False` says that the first line is a row; the columns are then called x0, x1, ... or as in the
+    schema. `skip` lines or rows stand above the header. `decimal` is the decimal point of columns that could
+    be read in two ways. `parts` adds parts of dates as columns, such as `{"when": ("month", "weekday")}`.
+    The first columns are the pixels of images of `grid` (height, width), row by row. The rest is as in
+    `as_table`.
 
     Raises:
         ValueError: if the file cannot be read as a table; the line or the column at fault is named.
     """
     found = find_source(source, table)
     known = read_schema(schema) if isinstance(schema, str | Path) else schema
-    if found.part is not None and found.suffix not in PARTED:
-        raise ValueError(
-            f"{found}: a {found.suffix} file has no tables to choose '{found.part}' from (FILE::NAME)"
-        )
     if found.suffix == DATA_SUFFIX:
-        if weight is not None or kinds is not None or drop or parts:
+        if weight is not None or kinds is not None or names_of(drop) or names_of(text) or parts:
             raise ValueError(f"{found}: the columns of a .data file have no names to choose by")
         return _placed(_read_data(found, known, unseen), grid)
-    dropped = [drop] if isinstance(drop, str) else list(drop)
-    layout = Layout(
+    frame = read_frame(
+        found,
+        schema=known,
+        weight=weight,
+        kinds=kinds,
+        drop=drop,
+        text=text,
         sep=sep,
-        na=(na,) if isinstance(na, str) else tuple(na),
-        texts=_text_columns(known),
-        kept=frozenset(dropped)
-        | {str(n) for n, kind in (kinds or {}).items() if kind in STATES and not known},
-        only=None if known is None else frozenset(known.names) | {weight or ""},
-        numbers=frozenset(v.name for v in known or () if v.is_numeric and not v.is_time)
-        | {str(name) for name, kind in (kinds or {}).items() if kind in NUMBERS},
+        na=na,
         encoding=encoding,
         header=header,
-        names=() if known is None else known.names,
         skip=skip,
         decimal=decimal,
+        parts=parts,
     )
-    frame = read_frame(found, layout)
+    left = set(frame.column_names)
     try:
-        for column, chosen in (parts or {}).items():
-            frame = date_parts(frame, column, chosen)
-        return _placed(
-            as_table(
-                frame,
-                known,
-                weight,
-                kinds=kinds,
-                drop=dropped if known is not None else _checked(dropped, frame),
-                extra=extra,
-                absent=absent,
-                unseen=unseen,
-            ),
-            grid,
+        coded = as_table(
+            frame,
+            known,
+            weight,
+            kinds=kinds,
+            drop=names_of(drop) & left,
+            text=names_of(text) & left,
+            na=na,
+            extra=extra,
+            absent=absent,
+            unseen=unseen,
         )
+        return _placed(coded, grid)
     except ValueError as fault:
         raise ValueError(f"{found}: {fault}") from None
 
 
-def read_frame(source: Source, layout: Layout) -> Any:
-    """The table of a source as an arrow table, whose columns have no kinds yet.
+def read_frame(  # noqa: PLR0913 - as `read`
+    source: str | Path | Source,
+    *,
+    schema: Schema | None = None,
+    weight: str | None = None,
+    kinds: Mapping[Hashable, Kind] | None = None,
+    drop: Names = (),
+    text: Names = (),
+    table: str | None = None,
+    sep: str | None = None,
+    na: Na = (),
+    encoding: str | None = None,
+    header: bool = True,
+    skip: int = 0,
+    decimal: str | None = None,
+    parts: Mapping[str, Sequence[str]] | None = None,
+) -> Any:
+    """The columns of a file as a table of arrow, before they are coded; all else is as in `read`.
+
+    Columns in `drop` are left out, but for those of which parts are taken.
 
     Raises:
-        ValueError: if no reader knows the suffix, or the file holds no rows.
+        ValueError: if the file cannot be read, or a column to leave out, or to be text, is not there.
     """
+    found = find_source(source, table)
+    texts = _text_columns(schema) | names_of(text)
+    chosen = {label_text(name): kind for name, kind in (kinds or {}).items()}
+    layout = Layout(
+        sep=sep,
+        na=tuple(sorted(read_marks(na).texts)),
+        texts=texts,
+        numbers=_number_columns(schema, chosen, weight) - texts,
+        kept=names_of(drop) | {name for name, kind in chosen.items() if kind in STATES},
+        only=None if schema is None else frozenset(schema.names) | {weight or ""},
+        drop=names_of(drop),
+        encoding=encoding,
+        header=header,
+        names=() if schema is None else schema.names,
+        skip=skip,
+        decimal=decimal,
+    )
+    frame = _read_with(layout, found)
+    return _named(found, _chosen_columns, frame, names_of(drop), names_of(text), parts or {}, schema is None)
+
+
+def _read_with(layout: Layout, source: Source) -> Any:
+    """The table of a source as an arrow table, with numbers where its text is numbers."""
     if source.suffix not in READERS:
         suffixes = ", ".join([*READERS, DATA_SUFFIX])
         packed = ": unpack it first, or pack it as .gz or .zip" if source.suffix in UNKNOWN_PACKED else ""
@@ -140,20 +178,34 @@ def read_frame(source: Source, layout: Layout) -> Any:
     return _named(source, with_numerals, frame, layout, layout.decimal or find_decimal(frame, layout))
 
 
+def _chosen_columns(
+    frame: Any, drop: frozenset[str], text: frozenset[str], parts: Mapping[str, Sequence[str]], strict: bool
+) -> Any:
+    """The frame with parts of dates and without columns to leave out; if strict, all names must be there."""
+    kept = [i for i, name in enumerate(frame.column_names) if name not in drop - set(parts)]
+    names = frame.column_names
+    frame = frame.select(kept)
+    for column, chosen in parts.items():
+        frame = date_parts(frame, column, chosen)
+    if strict:
+        require_names({*names, *frame.column_names}, drop, text)
+    return frame
+
+
 def _placed(table: Table, grid: Sequence[int] | None) -> Table:
     return table if grid is None else table_with_grid(table, grid)
-
-
-def _checked(drop: list[str], frame: Any) -> list[str]:
-    for name in drop:
-        if name not in frame.column_names:
-            raise ValueError(f"there is no column '{name}' to leave out")
-    return drop
 
 
 def _text_columns(schema: Schema | None) -> frozenset[str]:
     """Columns with text states, whose cells are read as text, so that `1.0` stays `1.0`."""
     return frozenset(v.name for v in schema or () if v.has_text_states)
+
+
+def _number_columns(schema: Schema | None, kinds: Mapping[str, Kind], weight: str | None) -> frozenset[str]:
+    """Columns that are known to hold numbers, so that none of their cells is a code."""
+    known = {v.name for v in schema or () if not v.has_text_states and not v.is_time}
+    chosen = {name for name, kind in kinds.items() if kind in NUMBERS}
+    return frozenset(known | chosen | ({weight} if weight else set()))
 
 
 def _read_data(source: Source, schema: Schema | None, unseen: Unseen) -> Table:
@@ -210,4 +262,3 @@ READERS: dict[str, Callable[[Source, Layout], Any]] = {
     ".db": _read_database,
 }
 TEXT = (".csv", ".tsv", ".txt")
-PARTED = (*WORKBOOK.suffixes, *SQLITE.suffixes, *DUCKDB.suffixes)

@@ -12,11 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tractable.data.content import check_suffix, guess_suffix
+from tractable.data.content import DUCKDB, SQLITE, WORKBOOK, check_suffix, guess_suffix
 from tractable.data.packing import ARCHIVE, COMPRESSED, member_bytes, members, unpack
 
 STANDARD_INPUT = "-"
 PART = "::"  # between a file and the part of it that is meant
+PARTED = (*WORKBOOK.suffixes, *SQLITE.suffixes, *DUCKDB.suffixes)  # files of which a part can be meant
 _HEAD = 4096
 
 
@@ -49,12 +50,16 @@ class Source:
             return file.read(_HEAD)
 
 
-def find_source(path: str | Path, part: str | None = None) -> Source:
-    """The source of a path, unpacked; `-` is standard input. `part` is what may stand behind `::`.
+def find_source(path: "str | Path | Source", part: str | None = None) -> Source:
+    """The source of a path, unpacked, or one that was found already; `part` is what may stand behind `::`.
+
+    `-` is standard input, which is read only once.
 
     Raises:
         ValueError: if there is no such file or no such part, or it is something else than its suffix says.
     """
+    if isinstance(path, Source):
+        return path
     place, parts = split_parts(path)
     parts += [part] if part else []
     if place == STANDARD_INPUT:
@@ -70,6 +75,8 @@ def find_source(path: str | Path, part: str | None = None) -> Source:
     check_suffix(source.name, source.suffix, source.head(), source.read)
     if len(parts) > 1:
         raise ValueError(f"{source}: there is no part '{parts[1]}' in '{parts[0]}'")
+    if parts and source.suffix not in PARTED:
+        raise ValueError(f"{source}: a {source.suffix} file has no tables to choose '{parts[0]}' from")
     return replace(source, part=parts[0] if parts else None)
 
 

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cached_property
 from math import isfinite
 from typing import Any, TypeAlias
@@ -159,6 +158,8 @@ def _whole_in(value: object) -> str | None:
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """The end of a complaint about a name: the known one that is most like it, if one is."""
+    from difflib import get_close_matches
+
     texts = {state_text(one).casefold(): state_text(one) for one in known}
     near = get_close_matches(state_text(name).casefold(), texts, n=1)
     return f"; did you mean '{texts[near[0]]}'?" if near else ""

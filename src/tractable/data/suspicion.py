@@ -60,7 +60,8 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
         return _mark(name, f"holds numbers and {listed}, so that all are states of text", words[0])
     if len(states) > SOME_STATES and all(map(_is_number, texts)) and len(texts) == len(states):
         return (
-            f"column '{name}' holds numbers as text: if they are numbers, say so (kinds={{'{name}': 'real'}})"
+            f"column '{name}' holds numbers as text: if they are numbers, say so (kinds={{'{name}': 'real'}},"
+            f" --kinds {name}=real)"
         )
     if len(states) > SOME_STATES and len(states) >= 0.95 * seen:
         return f"column '{name}' has another text in almost every row: {_drop(name, 'an id')}"

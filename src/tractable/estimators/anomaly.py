@@ -6,15 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.data import Schema, State, Table
+from tractable.data import Names, Schema, State, Table
 from tractable.data.evidence import Evidence
-from tractable.estimators.base import RandomState
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
+from tractable.estimators.seeds import RandomState, seed_of
 from tractable.progress import Watch
 from tractable.queries import cell_log_probs, expected_cells, log_prob, sample, weighted_mean
 
@@ -80,20 +79,21 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         schema: Schema | None = None,
+        drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
         """Learn a joint model of the columns of X, and which scores are low; `y` is ignored.
 
-        A `watch` follows the learning and ends it early, with the best model so far. Its time budget, or that
-        of the learner, is for the choice of a learner and all learning together.
+        Columns in `drop` are left out. A `watch` follows the learning and ends it early, with the best model so
+        far. Its time budget, or that of the learner, is for the choice of a learner and all learning together.
         """
         if self.contamination != "auto" and not 0.0 < self.contamination <= 0.5:
             raise ValueError(f"contamination is 'auto' or in (0, 0.5], not {self.contamination!r}")
-        table = self._training_table(X, sample_weight, schema)
+        table = self._training_table(X, sample_weight, schema, drop=drop)
         self._fit_joint(table, X, watch)
         self._usual = table
         if self.contamination == "auto":
-            seed = int(check_random_state(self.random_state).randint(2**31))
+            seed = seed_of(self.random_state)
             nothing = Evidence(np.full(len(table.schema), np.nan), {})
             self._usual = Table(table.schema, sample(self.circuit_.graph, DRAWS, nothing, seed))
         self.offset_ = self._offset(np.ones(len(table.schema), dtype=np.bool_))

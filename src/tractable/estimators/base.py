@@ -1,26 +1,23 @@
 """A learner as a scikit-learn estimator: tables of any kind in, a circuit out."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.arrays import Floats
-from tractable.data import Kind, Schema, frame_kind
-from tractable.estimators.tables import TableInputMixin, mean_score
+from tractable.data import Kind, Names, Schema, frame_kind
+from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin, mean_score
 from tractable.learners import Learner
 from tractable.model import Circuit
 from tractable.progress import Watch
 from tractable.settings import settings_of
 from tractable.training import provenance, train
 
-RandomState: TypeAlias = int | np.random.RandomState | None
 
-
-class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class TableEstimator(CircuitSavingMixin, TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """What all estimators of joint distributions share; `estimator_class` makes the classes of learners.
 
     A class names its learner and has a constructor parameter for each of the learner's settings, with the
@@ -42,6 +39,7 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
         sample_weight: Any = None,
         schema: Schema | None = None,
         kinds: Mapping[Any, Kind] | None = None,
+        drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
         """Learn a circuit from a table.
@@ -59,13 +57,15 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
             The columns and their states, when they are not to be inferred from X.
         kinds : dict, optional
             The kinds of columns by name, such as `{"visits": "count"}`, where others are inferred.
+        drop : name or list of names, optional
+            Columns to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
         watch : Watch, optional
             Follows the work, and ends it early with the best model so far.
         """
         learner = self._make_learner()
-        table = self._training_table(X, sample_weight, schema, kinds)
+        table = self._training_table(X, sample_weight, schema, kinds, drop)
         held_out = self._validation_table(valid, table.schema)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         reserve = self._unseen_policy() == "missing"
         about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X), reserve=reserve)
         trained = train(learner, table, held_out, about, watch)
@@ -91,8 +91,8 @@ class TableEstimator(TableInputMixin, DensityMixin, BaseEstimator):  # type: ign
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> Any:
         """Rows drawn from the distribution, as a frame of the kind that was fitted on."""
         check_is_fitted(self)
-        seed = check_random_state(random_state).randint(2**31)
-        return self.circuit_.sample(n_samples, random_state=int(seed))
+        seed = seed_of(random_state)
+        return self.circuit_.sample(n_samples, random_state=seed)
 
     def _make_learner(self) -> Learner:
         """The learner with this estimator's settings."""

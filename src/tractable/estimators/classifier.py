@@ -5,13 +5,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from tractable.arrays import AnyArray, Floats
-from tractable.data import Schema, Table, Variable, as_table
-from tractable.estimators.base import RandomState, TableEstimator
+from tractable.data import Names, Schema, Table, Variable, as_table
+from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import (
     CLASS_AUTO,
     Candidate,
@@ -23,7 +23,8 @@ from tractable.estimators.choice import (
 )
 from tractable.estimators.classes import learn_by_class
 from tractable.estimators.face import CircuitFace, with_frame
-from tractable.estimators.tables import without_column
+from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.tables import without_columns
 from tractable.model import Circuit
 from tractable.progress import Watch
 from tractable.queries import state_log_probs
@@ -84,6 +85,7 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         schema: Schema | None = None,
+        drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
         """Learn a joint model of features and target.
@@ -98,17 +100,19 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
             How many rows each row stands for.
         schema : Schema, optional
             The columns of X and their states, when they are not to be inferred.
+        drop : name or list of names, optional
+            Columns of X to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
         watch : Watch, optional
             Follows the work, and ends it early with the best model so far. Its time budget, or that of the
             learner, is for everything together: the choice of a learner, and all classes.
         """
-        table = self._table_with_target(X, y, sample_weight, schema)
+        table = self._table_with_target(X, y, sample_weight, schema, drop)
         last = len(table.schema) - 1
         self.target_ = table.schema[last]
         self.schema_ = table.schema.select(range(last))
         if y is None:
             self.classes_ = np.array(self.target_.states)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         labels = np.nan_to_num(table.values[:, last], nan=-1.0).astype(np.int64)
         score = Score(_log_probs_of_classes, _labelled)
         self._learn_best(self._candidates(last, seed), table, score, seed, labels=labels, watch=watch)
@@ -134,42 +138,48 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; with `target=` the classes are a column of X.
 
+        A class that no training row had is never predicted, so that such a row counts as wrong.
+
         Raises:
             ValueError: if there are no classes to compare with.
         """
-        if y is None and self.target is not None:
-            check_is_fitted(self)
-            only = Schema((self.target_,))
-            codes = as_table(X, only, extra="ignore").values[:, 0]
-            known = ~np.isnan(codes)
-            y = self.classes_[codes[known].astype(np.int64)]
-            X = self._fitted_table(self._features(X)).take(known)
-            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(super().score(X, y, sample_weight))
+        if y is not None or self.target is None:
+            return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        classes = as_table(X, Schema((self.target_,)), extra="ignore", unseen="missing")
+        labelled = ~classes.missing[:, 0] | (classes.unseen_cells > 0)
+        if not labelled.any():
+            raise ValueError(f"no row has a class in column '{self.target}'")
+        features = self._fitted_table(self._features(X)).take(labelled)
+        right = self.predict_log_proba(features).argmax(axis=1) == classes.values[labelled, 0]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[labelled]
+        return float(np.average(right, weights=weights))
 
-    def _table_with_target(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Table:
+    def _table_with_target(
+        self, X: Any, y: Any, sample_weight: Any, schema: Schema | None, drop: Names
+    ) -> Table:
         """The features and, as the last column, the target."""
         if self.target is None:
-            return self._join(X, y, sample_weight, schema)
+            return self._join(X, y, sample_weight, schema, drop)
         if y is not None:
             raise ValueError(f"the target is the column '{self.target}' of X: give no y, or no target")
         known = schema or (X.schema if isinstance(X, Table) else None)
         kinds = None if known is not None else {self.target: "categorical"}
-        whole = as_table(X, known, kinds=kinds)  # type: ignore[arg-type]
+        whole = as_table(X, known, kinds=kinds, drop=drop)  # type: ignore[arg-type]
         target = whole.schema.column(self.target)
         if not whole.schema[target].is_categorical:
             kind = whole.schema[target].kind
             raise ValueError(f"the target '{self.target}' is {kind}: a classifier needs categories")
         rest = [c for c in range(len(whole.schema)) if c != target]
         features = self._training_table(
-            without_column(X, self.target), sample_weight, whole.schema.select(rest)
+            without_columns(X, [self.target]), sample_weight, whole.schema.select(rest), drop=drop
         )
         return _append(features, whole.schema[target], whole.values[:, target])
 
-    def _join(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Table:
+    def _join(self, X: Any, y: Any, sample_weight: Any, schema: Schema | None, drop: Names) -> Table:
         if y is None:
             raise ValueError("TractableClassifier requires y to be passed, but the target y is None")
-        features = self._training_table(X, sample_weight, schema)
+        features = self._training_table(X, sample_weight, schema, drop=drop)
         name = str(getattr(y, "name", None) or "target")
         while name in features.schema.names:
             name += "_"
@@ -181,7 +191,7 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
 
     def _features(self, X: Any) -> Any:
         """X without the target, if it is there."""
-        return X if self.target is None else without_column(X, self.target)
+        return X if self.target is None else without_columns(X, [self.target])
 
     def _candidates(self, target: int, seed: int) -> list[Candidate]:
         if self.by_class not in (True, False, "auto"):

@@ -5,16 +5,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from tractable.arrays import AnyArray, Bools, Floats, Ints
 from tractable.conditional import ConditionalLearner
-from tractable.data import Kind, Schema, Table, frame_kind, warn_of_unseen
-from tractable.estimators.base import RandomState
+from tractable.data import Kind, Names, Schema, Table, frame_kind, warn_of_unseen
 from tractable.estimators.decisions import Costs, decide
 from tractable.estimators.labels import Labels, classes_of, code_labels, read_labels, target_variable
-from tractable.estimators.tables import TableInputMixin, mean_score
+from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin, mean_score
 from tractable.model import Circuit
 from tractable.progress import Watch
 from tractable.queries import marginals
@@ -22,7 +21,7 @@ from tractable.settings import settings_of
 from tractable.training import provenance, train
 
 
-class ConditionalEstimator(TableInputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What all estimators of conditional distributions share; the factory makes the classes of learners.
 
     A class names its learner and has a constructor parameter for each of the learner's settings, with the
@@ -45,6 +44,7 @@ class ConditionalEstimator(TableInputMixin, ClassifierMixin, BaseEstimator):  # 
         sample_weight: Any = None,
         schema: Schema | None = None,
         kinds: Mapping[Any, Kind] | None = None,
+        drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
         """Learn P(targets | inputs).
@@ -65,15 +65,17 @@ class ConditionalEstimator(TableInputMixin, ClassifierMixin, BaseEstimator):  # 
             The columns of X and their states, when they are not to be inferred.
         kinds : dict, optional
             The kinds of columns of X by name, such as `{"visits": "count"}`, where others are inferred.
+        drop : name or list of names, optional
+            Columns of X to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
         watch : Watch, optional
             Follows the work, and ends it early with the best model so far.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         learner = self._learner(**{s.name: getattr(self, s.name) for s in settings_of(self._learner)})
-        features = self._training_table(X, sample_weight, schema, kinds)
+        features = self._training_table(X, sample_weight, schema, kinds, drop)
         if schema is None and not isinstance(X, Table) and (numbers := _numbers(features, kinds or {})):
-            features = self._training_table(X, sample_weight, None, {**numbers, **(kinds or {})})
+            features = self._training_table(X, sample_weight, None, {**numbers, **(kinds or {})}, drop)
         self.schema_ = features.schema
         self._remember_targets(read_labels(y), features)
         table = self._join(features, y)
@@ -82,7 +84,7 @@ class ConditionalEstimator(TableInputMixin, ClassifierMixin, BaseEstimator):  # 
         )
         if held_out is not None:
             warn_of_unseen(held_out, "such a cell counts as missing")
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         reserve = self._unseen_policy() == "missing"
         about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X), reserve=reserve)
         trained = train(learner, table, held_out, about, watch)
@@ -201,7 +203,7 @@ class ConditionalEstimator(TableInputMixin, ClassifierMixin, BaseEstimator):  # 
         return np.stack([column.astype(object) for column in columns], axis=1)
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
+        return seed_of(self.random_state)
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn may expect: several targets, and no missing inputs."""

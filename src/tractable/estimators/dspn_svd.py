@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -17,16 +16,17 @@ from tractable.circuit import mixture
 from tractable.conditional.dspn_svd.densities import ClassModel, Density, Design, LabelledRows
 from tractable.conditional.dspn_svd.selection import choices_of, fit_best
 from tractable.data import Variable
-from tractable.estimators.base import RandomState
 from tractable.estimators.classes import with_class
 from tractable.estimators.hsic import HSICFeatures
+from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.tables import CircuitSavingMixin
 from tractable.late import special
 from tractable.model import Circuit
 from tractable.progress import Watch
 from tractable.statistics.hsic import Kernel
 
 
-class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DSPNSVD(CircuitSavingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of numbers: HSIC features, a circuit of them for each class, and a sum over the classes.
 
     As printed, the features are linear and the circuits are those of `spn-svd`. The weights of the sum are
@@ -93,7 +93,7 @@ class DSPNSVD(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
         x, labels, weights = x[weights > 0], labels[weights > 0], weights[weights > 0]
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         features = self._features()
         design = Design(features._settings(), self.density, background=0.0, seed=seed)
         sizes, gammas = np.atleast_1d(self.n_features).tolist(), np.atleast_1d(self.gamma).tolist()

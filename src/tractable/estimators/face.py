@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from tractable.arrays import Ints
 from tractable.data import Table, frame_kind
-from tractable.estimators.base import RandomState, TableEstimator
+from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import (
     Candidate,
     LearnerLike,
@@ -21,12 +20,13 @@ from tractable.estimators.choice import (
     learner_name,
     whole_watch,
 )
-from tractable.estimators.tables import TableInputMixin
+from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin
 from tractable.model import Circuit
 from tractable.progress import Watch
 
 
-class CircuitFace(TableInputMixin, BaseEstimator):  # type: ignore[misc]
+class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: ignore[misc]
     """Learns the joint distribution of a table's columns; what it is asked then differs."""
 
     learner: LearnerLike
@@ -37,7 +37,7 @@ class CircuitFace(TableInputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_joint(self, table: Table, X: Any, watch: Watch | None) -> None:
         """Learn `circuit_`, by the learner with the highest log-likelihood of held-out rows."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         candidates = [_joint(one) for one in estimators_of(self.learner, seed)]
         self._learn_best(candidates, table, Score(Circuit.log_prob), seed, watch=watch)
         self.schema_ = table.schema

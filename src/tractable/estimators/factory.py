@@ -11,8 +11,9 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from tractable.conditional import ConditionalLearner
-from tractable.estimators.base import RandomState, TableEstimator
+from tractable.estimators.base import TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
+from tractable.estimators.seeds import RandomState
 from tractable.learners import Learner
 from tractable.learners.learner import CircuitLearner
 from tractable.settings import Setting, settings_of

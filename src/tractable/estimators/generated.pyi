@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from tractable.estimators.base import RandomState, TableEstimator
+from tractable.estimators.base import TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
+from tractable.estimators.seeds import RandomState
 
 class ACBN(TableEstimator):
     smoothing: float
@@ -11,6 +12,7 @@ class ACBN(TableEstimator):
     edge_cost: float
     max_edges: int
     patience: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -19,6 +21,7 @@ class ACBN(TableEstimator):
         edge_cost: float = 0.1,
         max_edges: int = 1000000,
         patience: int = 300,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -32,6 +35,7 @@ class ACMN(TableEstimator):
     smoothing: float
     patience: int
     steps: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -43,6 +47,7 @@ class ACMN(TableEstimator):
         smoothing: float = 1.0,
         patience: int = 100,
         steps: int = 10,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -52,6 +57,7 @@ class AutoTractable(TableEstimator):
     max_edges: int
     least_weight: float
     smoothing: float
+    max_states: int
     def __init__(
         self,
         *,
@@ -59,6 +65,7 @@ class AutoTractable(TableEstimator):
         max_edges: int = 10000000,
         least_weight: float = 0.02,
         smoothing: float = 1.0,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -68,6 +75,7 @@ class BayesianNetwork(TableEstimator):
     split_penalty: float | None
     patience: int
     limit: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -75,6 +83,7 @@ class BayesianNetwork(TableEstimator):
         split_penalty: float | None = None,
         patience: int = 300,
         limit: int = 1000000,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -82,11 +91,13 @@ class BayesianNetwork(TableEstimator):
 class ChowLiuTree(TableEstimator):
     smoothing: float
     link_cost: float
+    max_states: int
     def __init__(
         self,
         *,
         smoothing: float = 1.0,
         link_cost: float = 1.0,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -100,6 +111,7 @@ class ContinuousMixture(TableEstimator):
     batch: int
     patience: int
     held_out: float
+    max_states: int
     def __init__(
         self,
         *,
@@ -111,6 +123,7 @@ class ContinuousMixture(TableEstimator):
         batch: int = 256,
         patience: int = 5,
         held_out: float = 0.1,
+        max_states: int = 64,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -129,6 +142,7 @@ class CutsetNetwork(TableEstimator):
     split_cost: float
     max_edges: int
     em_steps: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -145,6 +159,7 @@ class CutsetNetwork(TableEstimator):
         split_cost: float = 0.0,
         max_edges: int = 4000000,
         em_steps: int = 0,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -155,6 +170,7 @@ class DennisVentura(TableEstimator):
     weight_smoothing: float
     iterations: int
     clusters: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -163,6 +179,7 @@ class DennisVentura(TableEstimator):
         weight_smoothing: float = 2.0,
         iterations: int = 50,
         clusters: int = 4,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -176,6 +193,7 @@ class EACMN(TableEstimator):
     smoothing: float
     patience: int
     min_support: float
+    max_states: int
     def __init__(
         self,
         *,
@@ -187,6 +205,7 @@ class EACMN(TableEstimator):
         smoothing: float = 1.0,
         patience: int = 100,
         min_support: float = 0.0001,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -201,6 +220,7 @@ class GaussianMixture(TableEstimator):
     held_out: float
     steps: int
     tolerance: float
+    max_states: int
     def __init__(
         self,
         *,
@@ -213,6 +233,7 @@ class GaussianMixture(TableEstimator):
         held_out: float = 0.16666666666666666,
         steps: int = 100,
         tolerance: float = 0.001,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -229,6 +250,7 @@ class HiddenChowLiuTree(TableEstimator):
     softness: float
     entropy: float
     patience: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -243,6 +265,7 @@ class HiddenChowLiuTree(TableEstimator):
         softness: float = 0.0,
         entropy: float = 8.0,
         patience: int = 6,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -266,6 +289,7 @@ class IDSPN(TableEstimator):
     smoothing: float
     refit: bool
     jobs: int | None
+    max_states: int
     def __init__(
         self,
         *,
@@ -287,6 +311,7 @@ class IDSPN(TableEstimator):
         smoothing: float = 1.0,
         refit: bool = True,
         jobs: int | None = None,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -311,6 +336,7 @@ class LatentTree(TableEstimator):
     regularised: bool
     smoothing: float
     steps: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -321,6 +347,7 @@ class LatentTree(TableEstimator):
         regularised: bool = False,
         smoothing: float = 0.1,
         steps: int = 200,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -336,6 +363,7 @@ class LearnSPN(TableEstimator):
     penalty: float
     restarts: int
     steps: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -349,6 +377,7 @@ class LearnSPN(TableEstimator):
         penalty: float = 0.2,
         restarts: int = 3,
         steps: int = 20,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -364,6 +393,7 @@ class MixtureOfTrees(TableEstimator):
     tolerance: float
     patience: int
     penalty: float
+    max_states: int
     def __init__(
         self,
         *,
@@ -377,6 +407,7 @@ class MixtureOfTrees(TableEstimator):
         tolerance: float = 0.001,
         patience: int = 3,
         penalty: float = 1.0,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -388,6 +419,7 @@ class NaiveBayesMixture(TableEstimator):
     steps: int
     tolerance: float
     penalty: float
+    max_states: int
     def __init__(
         self,
         *,
@@ -397,6 +429,7 @@ class NaiveBayesMixture(TableEstimator):
         steps: int = 200,
         tolerance: float = 0.0001,
         penalty: float = 1.0,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -408,6 +441,7 @@ class RegionGrid(TableEstimator):
     iterations: int
     side: int
     cuts: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -417,6 +451,7 @@ class RegionGrid(TableEstimator):
         iterations: int = 50,
         side: int = 8,
         cuts: int = 1,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -427,6 +462,7 @@ class SPNSVD(TableEstimator):
     leaf: Literal["either", "instances", "chow-liu"]
     smoothing: float
     states: Literal["numbers", "indicators"]
+    max_states: int
     def __init__(
         self,
         *,
@@ -435,6 +471,7 @@ class SPNSVD(TableEstimator):
         leaf: Literal["either", "instances", "chow-liu"] = "either",
         smoothing: float = 0.1,
         states: Literal["numbers", "indicators"] = "numbers",
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -448,6 +485,7 @@ class SelectiveSPN(TableEstimator):
     starts: int
     max_edges: int
     patience: int
+    max_states: int
     def __init__(
         self,
         *,
@@ -459,6 +497,7 @@ class SelectiveSPN(TableEstimator):
         starts: int = 3,
         max_edges: int = 1000000,
         patience: int = 100,
+        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...

@@ -4,12 +4,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tractable.arrays import AnyArray, Floats
-from tractable.estimators.base import RandomState
+from tractable.estimators.seeds import RandomState, seed_of
 from tractable.statistics.hsic import FeatureSettings, Kernel, Projection, find_projection
 
 
@@ -74,7 +73,7 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = seed_of(self.random_state)
         found = find_projection(x, codes, weights, self._settings(), np.random.default_rng(seed))
         return self._take(found.first(self.n_features), self.classes_, x.shape[1])
 

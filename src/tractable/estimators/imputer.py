@@ -2,17 +2,14 @@
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from tractable.arrays import AnyArray, Floats
-from tractable.data import Schema, Table, frame_kind, to_frame
-from tractable.estimators.base import RandomState
+from tractable.data import Names, Schema, fill_cells, frame_kind, to_frame, warn_of_unseen
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
+from tractable.estimators.seeds import RandomState, seed_of
 from tractable.progress import Watch
 from tractable.queries import impute
 from tractable.queries.requirements import require_known
@@ -61,15 +58,16 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         sample_weight: Any = None,
         *,
         schema: Schema | None = None,
+        drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
         """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored.
 
-        A `watch` follows the work and ends it early, with the best model so far. Its time budget, or that of
-        the learner, is for everything together.
+        Columns in `drop` are left out. A `watch` follows the work and ends it early, with the best model so far.
+        Its time budget, or that of the learner, is for everything together.
         """
         require_known(self.method, Filling)
-        self._fit_joint(self._training_table(X, sample_weight, schema), X, watch)
+        self._fit_joint(self._training_table(X, sample_weight, schema, drop=drop), X, watch)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -77,70 +75,16 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         check_is_fitted(self)
         checked = self._checked(X)
         table = self._fitted_table(X)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        warn_of_unseen(table, "such a cell counts as missing, and stays")
+        seed = seed_of(self.random_state)
         filled = impute(self.circuit_.graph, table.values, method=self.method, seed=seed)
         asked = _get_output_config("transform", self)["dense"]
-        if isinstance(checked, np.ndarray):
-            if asked == "default":
-                return _filled_array(checked, table, filled)
-            return to_frame(filled, self.schema_, like=asked)
-        if hasattr(checked, "columns") and asked in ("default", frame_kind(checked)):
-            return _filled_frame(checked, table, filled)
-        return to_frame(filled, self.schema_, like=frame_kind(checked) if asked == "default" else asked)
+        if asked == "default" or asked == frame_kind(checked):
+            return fill_cells(checked, table, filled, self.circuit_.about["frame"])
+        return to_frame(filled, self.schema_, like=asked)
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn may expect: the type of the numbers is kept."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _filled_array(array: AnyArray, table: Table, filled: Floats) -> AnyArray:
-    """A copy of an array with the filled cells in place of the missing ones."""
-    whole = array.copy()
-    for row, column in np.argwhere(table.missing):
-        whole[row, column] = table.schema[int(column)].label(filled[row, column])
-    return whole
-
-
-def _filled_frame(frame: Any, table: Table, filled: Floats) -> Any:
-    """A frame of the same kind, in which only columns with holes are new; they keep their types."""
-    import narwhals as nw
-
-    kind = frame_kind(frame)
-    holes = [int(c) for c in np.flatnonzero(table.missing.any(axis=0))]
-    if not holes:
-        return frame.copy() if kind == "pandas" else frame
-    whole = to_frame(filled[:, holes], table.schema.select(holes), like=kind)
-    if kind == "pandas":
-        return _filled_pandas(frame, whole)
-    if kind == "pyarrow":
-        return _filled_arrow(frame, whole)
-    before = nw.from_native(frame, eager_only=True)
-    new = nw.from_native(whole, eager_only=True)
-    return before.with_columns(*(new[name].cast(before[name].dtype) for name in new.columns)).to_native()
-
-
-def _filled_pandas(frame: Any, whole: Any) -> Any:
-    """As `_filled_frame`; the index stays, and so do categories that are declared in an order."""
-    import pandas as pd
-
-    result = frame.copy()
-    names = {str(name): name for name in frame.columns}
-    for name in whole.columns:
-        own = frame[names[name]]
-        cells = whole[name].astype(object) if own.dtype == object else whole[name]
-        new = pd.Series(cells.to_numpy(), index=frame.index, name=own.name).astype(own.dtype)
-        result[names[name]] = own.where(own.notna(), new)
-    return result
-
-
-def _filled_arrow(frame: Any, whole: Any) -> Any:
-    """As `_filled_frame`; narwhals does not tell one kind of text from another."""
-    import pyarrow as pa
-
-    for name in whole.column_names:
-        place = frame.column_names.index(name)
-        field = frame.schema.field(place)
-        frame = frame.set_column(place, field, pa.array(whole[name].to_pylist(), type=field.type))
-    return frame

@@ -6,15 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.approximate import NETWORK_LEARNERS
 from tractable.approximate.pseudo_likelihood.scores import log_pseudo_likelihoods
 from tractable.arrays import Floats
-from tractable.data import Kind, Schema, frame_kind, to_frame, unseen_share, warn_of_unseen
+from tractable.data import Kind, Names, Schema, frame_kind, to_frame, unseen_share, warn_of_unseen
 from tractable.data.output import ANY_KIND
-from tractable.estimators.base import RandomState
+from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import TableInputMixin, mean_score
 from tractable.formats.network_files import NetworkDocument, read_network_document, write_network_document
 from tractable.model import Given, as_evidence, evidence_or_rows, rows_table
@@ -103,6 +102,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         sample_weight: Any = None,
         schema: Schema | None = None,
         kinds: Mapping[Any, Kind] | None = None,
+        drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
         """Learn a network from a table of categorical columns.
@@ -120,12 +120,14 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
             The columns and their states, when they are not to be inferred from X.
         kinds : dict, optional
             The kinds of columns by name, where the inferred ones are not meant.
+        drop : name or list of names, optional
+            Columns to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
         watch : Watch, optional
             Follows the work, and ends it early with the best network so far.
         """
         learner = NETWORK_LEARNERS.make_with(self.learner, self.settings or {})
         seed = self._sampling().seed
-        table = self._training_table(X, sample_weight, schema, kinds)
+        table = self._training_table(X, sample_weight, schema, kinds, drop)
         held_out = self._validation_table(valid, table.schema)
         reserve = self._unseen_policy() == "missing"
         about = provenance(learner, table, held_out, seed=seed, frame=frame_kind(X), reserve=reserve)
@@ -234,5 +236,5 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
 
     def _sampling(self, random_state: RandomState = None) -> Sampling:
         source = self.random_state if random_state is None else random_state
-        seed = int(check_random_state(source).randint(2**31))
+        seed = seed_of(source)
         return Sampling(burn_in=self.burn_in, samples=self.samples, chains=self.chains, seed=seed)

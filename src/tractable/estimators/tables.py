@@ -1,46 +1,69 @@
 """Tables of any kind as the input of an estimator, checked as scikit-learn wants it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tractable.arrays import Floats
-from tractable.data import Kind, Schema, Table, Unseen, as_table, warn_of_unseen
+from tractable.data import Kind, Names, Schema, Table, Unseen, as_table, names_of, warn_of_unseen
+from tractable.model import Circuit
 from tractable.queries import weighted_mean
+
+
+class CircuitSavingMixin:
+    """Saves the circuit that was learned."""
+
+    circuit_: Circuit
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the learned circuit to a file, which `tr.load` reads; the suffix chooses the format."""
+        check_is_fitted(self)
+        self.circuit_.save(path)
 
 
 class TableInputMixin:
     """Reads data frames, arrays, dictionaries of columns and Tables; remembers their columns."""
 
     unseen: str = "share"
+    _dropped: frozenset[str] = frozenset()  # columns that were left out when the model was fitted
     schema_: Schema
     n_features_in_: int
     feature_names_in_: np.ndarray[Any, np.dtype[Any]]
 
     def _training_table(
-        self, X: Any, sample_weight: Any, schema: Schema | None, kinds: Mapping[Any, Kind] | None = None
+        self,
+        X: Any,
+        sample_weight: Any,
+        schema: Schema | None,
+        kinds: Mapping[Any, Kind] | None = None,
+        drop: Names = (),
     ) -> Table:
-        table = as_table(_check_input(self, X, reset=True), schema, kinds=kinds)
+        self._dropped = names_of(drop)
+        checked = _check_input(self, X, reset=True)
+        table = as_table(checked, schema, kinds=kinds, drop=self._dropped)
         if sample_weight is not None:
             table = Table(table.schema, table.values, _check_sample_weight(sample_weight, table.values))
         if not table.total_weight:
             raise ValueError("the rows have no weight")
-        self._remember_columns(table.schema, named=_has_own_names(X))
+        if not _has_own_names(X) and hasattr(X, "columns"):
+            _remember_names(self, without_columns(X, self._dropped))
+        self._remember_columns(table.schema, named=_has_own_names(X), cells=isinstance(checked, np.ndarray))
         return table
 
     def _fitted_table(self, X: Any) -> Table:
         """X, coded by the schema that was fitted."""
-        return as_table(_check_input(self, X, reset=False), self.schema_, unseen=self._unseen_policy())
+        checked = _check_input(self, X, reset=False)
+        return as_table(checked, self.schema_, drop=self._dropped, unseen=self._unseen_policy())
 
     def _validation_table(self, valid: Any, schema: Schema) -> Table | None:
         """The held-out rows, coded by the schema of the training rows."""
         if valid is None:
             return None
-        table = as_table(valid, schema, unseen=self._unseen_policy())
+        table = as_table(valid, schema, drop=self._dropped, unseen=self._unseen_policy())
         warn_of_unseen(table, "such a cell counts as missing")
         return table
 
@@ -54,9 +77,12 @@ class TableInputMixin:
         """X itself, or an array of it."""
         return _check_input(self, X, reset=False)
 
-    def _remember_columns(self, schema: Schema, *, named: bool) -> None:
-        """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names."""
-        self.n_features_in_ = len(schema)
+    def _remember_columns(self, schema: Schema, *, named: bool, cells: bool = False) -> None:
+        """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names.
+
+        An array (`cells`) always has the columns that are left out.
+        """
+        self.n_features_in_ = len(schema) + (len(self._dropped) if cells else 0)
         if not named:
             return
         if schema.names == tuple(f"x{i}" for i in range(len(schema))):
@@ -86,33 +112,47 @@ def mean_score(logs: Floats, X: Any, sample_weight: Any) -> float:
     return weighted_mean(logs, checked)
 
 
-def without_column(X: Any, name: str) -> Any:
-    """A table of any kind without one column, if it has it; a table without names is returned as it is."""
+def without_columns(X: Any, names: Collection[str]) -> Any:
+    """A table of any kind without columns that it may have; a table without names is returned as it is."""
     if isinstance(X, Table):
-        return X.select([c for c, own in enumerate(X.schema.names) if own != name])
+        return X.select([c for c, own in enumerate(X.schema.names) if own not in names])
     if isinstance(X, Mapping):
-        return {key: cells for key, cells in X.items() if str(key) != name}
+        return {key: cells for key, cells in X.items() if str(key) not in names}
     if isinstance(X, list | tuple):
-        return [without_column(row, name) if isinstance(row, Mapping) else row for row in X]
+        return [without_columns(row, names) if isinstance(row, Mapping) else row for row in X]
     import narwhals as nw
 
+    if hasattr(X, "iloc") and hasattr(X, "columns"):  # two of its columns may have one name
+        return X.iloc[:, [place for place, own in enumerate(X.columns) if str(own) not in names]]
     frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return X
-    return frame.drop([own for own in frame.collect_schema().names() if str(own) == name]).to_native()
+    return frame.drop([own for own in frame.collect_schema().names() if str(own) in names]).to_native()
 
 
-def _check_input(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+def _check_input(estimator: "TableInputMixin", X: Any, *, reset: bool) -> Any:
     """X itself, or an array of it; scikit-learn compares names and sizes, and refuses what it never takes."""
     if _has_own_names(X):
         return X
     if hasattr(X, "columns"):
-        if (
-            reset and len({isinstance(label, str) for label in X.columns}) == 1
-        ):  # scikit-learn knows no others
-            validate_data(estimator, X, reset=True, skip_check_array=True)
         return X  # columns are found by name: others are ignored, and absent ones are missing
-    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+    cleared = _without_cells(X, estimator._dropped)
+    return validate_data(estimator, cleared, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+
+def _remember_names(estimator: TableInputMixin, X: Any) -> None:
+    """Let scikit-learn remember the names of a frame's columns, if it knows their type."""
+    if len({isinstance(label, str) for label in X.columns}) == 1:
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+
+
+def _without_cells(X: Any, dropped: frozenset[str]) -> Any:
+    """An array in which the columns to leave out have no cells, so that scikit-learn finds no fault there."""
+    array = np.asarray(X) if dropped else None
+    if array is None or array.ndim != 2 or array.dtype.kind != "f":
+        return X
+    left_out = [f"x{i}" in dropped for i in range(array.shape[1])]
+    return np.where(left_out, np.nan, array)
 
 
 def _has_own_names(X: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-from tractable.data import as_table, frame_kind
+from tractable.data import Names, as_table, frame_kind
 from tractable.learners import LEARNERS, Learner
 from tractable.learners.bagging import bagged
 from tractable.model import Circuit
@@ -24,20 +24,22 @@ def bag(
     members: int = 8,
     resampled: bool = True,
     valid: Any = None,
+    drop: Names = (),
     random_state: int = 0,
     watch: Watch | None = None,
 ) -> Circuit:
     """The even mixture of models that a learner makes of rows drawn with replacement, each with its own seed.
 
     `learner` is a name such as `"chow-liu"`, an estimator or a learner. Without `resampled`, all models are
-    learned from all rows and differ by their seeds alone. `valid` goes to the learner.
+    learned from all rows and differ by their seeds alone. `valid` goes to the learner. Columns in `drop` are
+    left out of both tables.
 
     Raises:
         ValueError: if there is no such learner, if it learns no joint circuit, or a table is wrong.
     """
     how = bagged(_joint_learner(learner), members, resampled=resampled)
-    rows = as_table(table)
-    held_out = None if valid is None else as_table(valid, rows.schema, unseen="missing")
+    rows = as_table(table, drop=drop)
+    held_out = None if valid is None else as_table(valid, rows.schema, drop=drop, unseen="missing")
     about = provenance(how, rows, held_out, seed=random_state, frame=frame_kind(table))
     return train(how, rows, held_out, about, watch).circuit
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from joblib import effective_n_jobs
 
 from tractable.conditional import ConditionalLearner
-from tractable.data import Table, as_table, caution, frame_kind, warn_of_unseen
+from tractable.data import Names, Table, as_table, caution, frame_kind, warn_of_unseen
 from tractable.learners.learner import CircuitLearner
 from tractable.model import Circuit
 from tractable.progress import Progress, Watch, seconds_in
@@ -58,6 +58,7 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     targets: str | Sequence[str] | None = None,
     jobs: int = 1,
     unseen: Literal["share", "error"] = "share",
+    drop: Names = (),
     random_state: int = 0,
     tell: Callable[[Progress], None] | None = None,
 ) -> Tuned:
@@ -93,6 +94,8 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
         Trials side by side, each in a process of its own; -1 for as many as there are cores.
     unseen : {"share", "error"}
         What a state that the training rows did not have does, in `valid` and to the model.
+    drop : name or list of names
+        Columns of both tables to leave out, before anything of them is checked.
     random_state : int
         Where the random numbers of sampler and learner begin.
     tell : callable, optional
@@ -108,9 +111,9 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     kind = learner_kind(algorithm, fixed)
     sampler_named(sampler)
     plan = SearchPlan(_positive(trials), effective_n_jobs(jobs), _seconds(budget))
-    table = _with_roles(kind, as_table(train), targets)
+    table = _with_roles(kind, as_table(train, drop=drop), targets)
     reserve = unseen == "share"
-    held_out = as_table(valid, table.schema, unseen="missing" if reserve else "error")
+    held_out = as_table(valid, table.schema, drop=drop, unseen="missing" if reserve else "error")
     warn_of_unseen(held_out, "such a cell counts as missing")
     if not held_out.total_weight:
         raise ValueError("the validation table has no rows that weigh anything")

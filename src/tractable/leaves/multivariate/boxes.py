@@ -118,7 +118,9 @@ def _two(mean: Floats, covariance: Floats, low: Floats, high: Floats) -> tuple[F
     profile = _Profile(_sd_out(anchor, mean[:, 0], sd), pull, ends[0], ends[1])
     limits = [(bound - anchor) / sd for bound in (low[0], high[0])]
     start, mode, end = profile.window(limits[0], limits[1])
-    edges = np.sort(np.clip(np.stack([start, mode, *turns, end], axis=1), start[:, None], end[:, None]), axis=1)
+    edges = np.sort(
+        np.clip(np.stack([start, mode, *turns, end], axis=1), start[:, None], end[:, None]), axis=1
+    )
     first, log_first = _weigh(anchor, profile.out, edges[:, :-1], edges[:, 1:], sd, OUTER)
     given = mean[:, 1:] + slope * (first - mean[:, :1])
     second, log_second = _nodes(given.ravel(), left, float(low[1]), float(high[1]), INNER)

@@ -247,9 +247,7 @@ class GaussianLeaf:
             x = self.map.inverse(self.maps[limited], inner)
             x = np.clip(x, box.low[limited], box.high[limited])
             origin = x[:, 0]  # distances from it keep their digits far from zero
-            step, spread[part, own] = weighted_spread(
-                share[:, None], np.moveaxis(x - origin[:, None], 1, 2)
-            )
+            step, spread[part, own] = weighted_spread(share[:, None], np.moveaxis(x - origin[:, None], 1, 2))
             mean[part, own] = origin + step
             if rest.size:
                 mean[part, rest], spread[part, rest] = self._beside(z[part], seen, limited, inner, share)

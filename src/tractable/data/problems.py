@@ -1,0 +1,50 @@
+"""All columns of a table that cannot be used, and why."""
+
+import warnings
+from collections.abc import Callable, Collection
+from typing import Any
+
+from tractable.data.caution import TableWarning
+from tractable.data.table import Table
+
+
+class ColumnError(ValueError):
+    """What is wrong with a column, because of which a file cannot be read."""
+
+    def __init__(self, column: str, text: str) -> None:
+        super().__init__(text)
+        self.column = column
+
+
+def find_problems(
+    read: Callable[[Collection[str]], Any], code: Callable[[Any, str], Table | None]
+) -> dict[str, str]:
+    """What is wrong with each column, by name; empty if no column by itself is at fault.
+
+    `read` makes an arrow table of a file without some columns, and `code` a table of one column.
+    """
+    found: dict[str, str] = {}
+    frame = None
+    while frame is None:
+        try:
+            frame = read(list(found))
+        except ColumnError as fault:
+            found[fault.column] = str(fault)
+    names = frame.column_names
+    for place, name in enumerate(names):
+        problem = _problem(lambda place=place, name=name: code(frame.select([place]), name))  # type: ignore[misc]
+        if names.count(name) > 1:
+            problem = f"two columns are called '{name}'"
+        if problem is not None:
+            found[name] = problem
+    return found
+
+
+def _problem(code: Callable[[], object]) -> str | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)
+        try:
+            code()
+        except ValueError as fault:
+            return str(fault)
+    return None
