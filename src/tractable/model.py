@@ -386,7 +386,7 @@ class Circuit:
         """The rows as they came, with values in place of their missing cells."""
         from tractable.data import fill_cells  # which a query does not need
 
-        return fill_cells(rows, table, values, self.about.get("frame", ANY_KIND))
+        return fill_cells(rows, table, values, self.about.get("frame", ANY_KIND), narrow=True)
 
     def _frame(self, values: Floats, like: Any = None) -> Any:
         kind = ANY_KIND if like is None else frame_kind(like)

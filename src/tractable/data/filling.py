@@ -18,12 +18,13 @@ from tractable.data.states import plain_value, state_text
 from tractable.data.table import Table
 
 
-def fill_cells(rows: Any, table: Table, filled: Floats, like: str) -> Any:
+def fill_cells(rows: Any, table: Table, filled: Floats, like: str, *, narrow: bool = False) -> Any:
     """The rows with values in place of cells that are missing; frames and arrays stay of their kind.
 
     `table` is the rows as a model codes them, and `filled` (rows, columns) the same with values, NaN where a
     cell stays missing. A cell with a state that the model does not know was observed, and stays. What is no
-    frame and no array becomes a frame of the kind `like`.
+    frame and no array becomes a frame of the kind `like`. Pandas holds whole numbers and truth values as
+    something wider where cells are missing; if `narrow`, such a column without holes is narrow again.
     """
     if hasattr(rows, "collect") and not isinstance(rows, Mapping):  # a lazy frame
         rows = rows.collect()
@@ -32,7 +33,7 @@ def fill_cells(rows: Any, table: Table, filled: Floats, like: str) -> Any:
     if kind == "numpy":
         return _filled_array(np.asarray(rows), table, filled, holes)
     if kind == "pandas":
-        return _filled_pandas(rows, table, filled, holes)
+        return _filled_pandas(rows, table, filled, holes, narrow)
     if kind == "pyarrow":
         return _filled_arrow(rows, table, filled, holes)
     if kind == "polars":
@@ -81,15 +82,24 @@ def _filled_array(array: AnyArray, table: Table, filled: Floats, holes: Bools) -
     return whole
 
 
-def _filled_pandas(frame: Any, table: Table, filled: Floats, holes: Bools) -> Any:
+def _filled_pandas(frame: Any, table: Table, filled: Floats, holes: Bools, narrow: bool) -> Any:
     result = frame.copy()
     for number, name, here in _places(frame.columns, table, holes):
         new = _labels(table, filled, number, "pandas").set_axis(frame.index)
         if name is None:
             result[table.schema[number].heading] = new
         else:
-            result[name] = _pandas_column(frame[name], new, here)
+            column = _pandas_column(frame[name], new, here)
+            result[name] = _narrowed(column, new) if narrow else column
     return result
+
+
+def _narrowed(column: Any, new: Any) -> Any:
+    """A column of pandas as the whole numbers or truth values that all of its cells are."""
+    if (column.dtype.kind, new.dtype.kind) not in (("f", "i"), ("O", "b")) or column.isna().any():
+        return column
+    narrow = column.astype(new.dtype)
+    return narrow if (narrow == column).all() else column
 
 
 def _pandas_column(own: Any, new: Any, here: Bools) -> Any:
