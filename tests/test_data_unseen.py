@@ -54,11 +54,16 @@ def test_other_queries_take_it_as_missing(circuit: tr.Circuit) -> None:
         lambda rows: circuit.marginals(rows=rows)["a"],
         lambda rows: circuit.mpe(rows=rows).log_prob,
         lambda rows: circuit.log_conditional(rows, ["b"]),
-        lambda rows: circuit.impute(rows)["a"].tolist(),
     ):
         with pytest.warns(tr.TableWarning, match="such a cell counts as missing"):
             found = ask(strange)
         np.testing.assert_array_equal(found, ask(gap))
+
+
+def test_imputation_leaves_an_unknown_state_as_it_is(circuit: tr.Circuit) -> None:
+    strange = pd.DataFrame({"a": ["z", None], "b": [1, 1], "c": [1.0, 1.0]})
+    with pytest.warns(tr.TableWarning, match="such a cell counts as missing, and stays"):
+        assert circuit.impute(strange)["a"].tolist() == ["z", "x"]
 
 
 def test_evidence_with_an_unknown_state_is_an_error(circuit: tr.Circuit) -> None:

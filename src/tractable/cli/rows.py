@@ -75,7 +75,7 @@ def impute(
 
     place = find_table_place(output)
     circuit = load(model)
-    source = find_source(data)
+    source = find_source(data, reading.table_name)
     table = reading.rows_for(circuit, source)
     warn_of_unseen(table, "such a cell counts as missing, and stays")
     values = fill(circuit.graph, table.values, method=method, seed=seed)
