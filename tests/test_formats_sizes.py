@@ -53,7 +53,7 @@ def remade(name: str, make: Callable[[Any], Any]) -> Callable[[Tensors, dict[str
 def wrapping(start: Any) -> Any:
     """The same ends, with differences between that wrap around to numbers from zero up."""
     changed = start.copy()
-    changed[1:4] = LARGEST, LEAST, LEAST
+    changed[1:4] = LARGEST, LEAST, -1
     return changed
 
 
