@@ -67,11 +67,11 @@ def marginals(graph: GeneralisedGraph, rows: Floats) -> dict[int, Floats]:
         value = node_values(graph, some)
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
             share = node_slopes(graph, value) * value
-        for node in indicators.tolist():
-            if int(graph.column[node]) not in enumerated:
-                np.add.at(mass[int(graph.column[node])][:, graph.code[node]], row, share[node])
-        for target in enumerated:
-            np.add.at(mass[target], (row, some[:, target].astype(np.int64)), value[-1])
+            for node in indicators.tolist():
+                if int(graph.column[node]) not in enumerated:
+                    np.add.at(mass[int(graph.column[node])][:, graph.code[node]], row, share[node])
+            for target in enumerated:
+                np.add.at(mass[target], (row, some[:, target].astype(np.int64)), value[-1])
     present = scopes(graph)[-1]
     for target in mass:
         if not present[target]:
@@ -97,7 +97,8 @@ def _sums(graph: GeneralisedGraph, rows: Floats) -> Floats:
     """The sum of the root's values over the missing targets of each row. Shape (rows,)."""
     total = np.zeros(len(rows))
     for row, some in _completions(graph, rows):
-        np.add.at(total, row, node_values(graph, some)[-1])
+        with np.errstate(over="ignore", invalid="ignore"):  # callers look at what comes of it
+            np.add.at(total, row, node_values(graph, some)[-1])
     return total
 
 
@@ -136,6 +137,10 @@ def _refuse_explosion(graph: GeneralisedGraph, targets: Ints, missing: Bools) ->
 def _shares(name: str, mass: Floats) -> Floats:
     """Masses of states, divided by their sums; what is below zero only by rounding is zero."""
     mass = np.asarray(mass, dtype=np.float64)
+    largest = np.abs(mass).max(axis=1)  # a sum of numbers next to it may be too large for a number
+    for row in np.flatnonzero(~np.isfinite(largest)).tolist():
+        raise ValueError(f"a sum over column '{name}' is too large for a number in row {row}")
+    mass = mass / np.where(largest > 0, largest, 1.0)[:, None]
     if (mass < -1e-12 * np.abs(mass).sum(axis=1, keepdims=True)).any():
         raise ValueError(f"a sum over column '{name}' is negative: the circuit is no distribution")
     mass = np.maximum(mass, 0.0)
