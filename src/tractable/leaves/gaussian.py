@@ -23,8 +23,8 @@ LEAST_SCALE = float(np.exp(-MAX_LOG_SD))  # no column is taken to vary by less: 
 ROUNDING = 1e-12  # values whose sd is this part of their mean differ by rounding only
 LEAST_SPREAD = 1e-100  # below this part of the largest value, an sd has no square to divide by
 FIRST_UNIFORM = 2.0**-53  # stands for zero, whose quantile is -inf
-MAX_SD_OUT = 1e300  # stands for an overflow
 LARGEST = float(np.finfo(np.float64).max)
+FARTHEST_OUT = 1e150  # sd from the mean
 FAR = 1e4  # this many sd out, or over an interval of so few sd, the bell is an exponential to all the
 SHORT = 1e-4  # digits that a draw needs
 
@@ -77,8 +77,12 @@ class Gaussian(Density):
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-density."""
         mean, log_sd = params[:, :1], params[:, 1:]
+        inverse, scale = np.exp(-log_sd), log_sd + 0.5 * log(tau)
         with np.errstate(over="ignore"):
-            return -0.5 * sd_away(x, mean, np.exp(-log_sd)) ** 2 - (log_sd + 0.5 * log(tau))
+            value = -0.5 * ((x - mean) * inverse) ** 2 - scale
+            if np.isfinite(value.min(initial=0.0)):
+                return value
+            return -0.5 * sd_away(x, mean, inverse) ** 2 - scale
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
         """The integral over the interval, accurate in the tails and over short intervals alike."""
@@ -184,18 +188,19 @@ def unstandardised(z: Floats, centre: Floats | float, scale: Floats | float) -> 
 
 
 def sd_away(x: Floats, mean: Floats, inverse: Floats) -> Floats:
-    """(x - mean) / sd from the inverse of the sd, also where the difference of huge numbers is no double."""
-    away = x - mean
-    if np.isfinite(away).all():
-        return away * inverse
-    return np.where(np.isinf(away) & np.isfinite(x), (x / 4 - mean / 4) * (4 * inverse), away * inverse)
+    """(x - mean) / sd from the inverse of the sd, also where the difference of huge numbers is no double.
+
+    At most 1e150, so that its square is a double: no bell is zero anywhere, however far out. Infinite values
+    stay infinite.
+    """
+    with np.errstate(over="ignore"):
+        away = (x / 4 - mean / 4) * inverse
+        return np.where(np.isinf(x), x, np.clip(away, -FARTHEST_OUT / 4, FARTHEST_OUT / 4) * 4)
 
 
 def _sd_out(params: Floats, anchor: Floats) -> Floats:
     """How many sd the anchor lies above the mean. Shape (leaves,)."""
-    with np.errstate(over="ignore"):
-        out = sd_away(anchor, params[:, 0], np.exp(-params[:, 1]))
-    return np.clip(out, -MAX_SD_OUT, MAX_SD_OUT)
+    return sd_away(anchor, params[:, 0], np.exp(-params[:, 1]))
 
 
 def _window(params: Floats, region: Region | None) -> tuple[Floats, Floats, Floats]:

@@ -36,7 +36,7 @@ def _log_mass(first: Floats, last: Floats, length: Floats) -> Floats:
     brief = length * np.maximum(1.0, -first) < BRIEF
     answer = np.empty(length.shape)
     answer[brief] = _log_brief_mass(first[brief], length[brief])
-    answer[~brief] = _log_difference(first[~brief], last[~brief])
+    answer[~brief] = _log_difference(first[~brief], last[~brief], length[~brief])
     return answer
 
 
@@ -49,9 +49,11 @@ def _log_brief_mass(first: Floats, length: Floats) -> Floats:
         return quiet_log(length * inside) - 0.5 * middle**2 - 0.5 * log(tau)
 
 
-def _log_difference(first: Floats, last: Floats) -> Floats:
+def _log_difference(first: Floats, last: Floats, length: Floats) -> Floats:
     """The log-mass of longer intervals, in sd, which lie more to the left. Shape (intervals,)."""
     above, below = special.log_ndtr(last), special.log_ndtr(first)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inside = np.log(-np.expm1(np.minimum(below - above, 0.0)))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        least = np.where(last < 0, last * length, 0.0)  # far out, the difference of logarithms has no digits
+        fall = np.minimum(below - above, least)
+        inside = np.log(-np.expm1(np.minimum(fall, 0.0)))
         return np.where(np.isneginf(above), -np.inf, above + inside)

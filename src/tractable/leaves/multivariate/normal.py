@@ -9,6 +9,7 @@ from tractable.arrays import Bools, Floats, Ints
 from tractable.late import linalg
 
 LEAST_VARIANCE = 1e-14  # of what is left of a variance once other columns are known: rounding takes more away
+FARTHEST = 1e300  # stands for the square of a distance, in sd, that is no double
 
 
 class Given(NamedTuple):
@@ -27,10 +28,12 @@ def log_normal_by_factor(z: Floats, mean: Floats, factor: Floats) -> Floats:
     """The same with the covariance as its lower Cholesky factor. Shape (rows,)."""
     if not mean.size:
         return np.zeros(len(z))
-    away = linalg.solve_triangular(factor, (z - mean).T, lower=True, check_finite=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = linalg.solve_triangular(factor, (z - mean).T, lower=True, check_finite=False)
     log_scale = float(np.log(np.diag(factor)).sum()) + 0.5 * mean.size * log(tau)
-    with np.errstate(over="ignore"):
-        return -0.5 * np.einsum("cr,cr->r", away, away) - log_scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.einsum("cr,cr->r", away, away)
+    return -0.5 * np.where(square < FARTHEST, square, FARTHEST) - log_scale
 
 
 def given_seen(z: Floats, mean: Floats, covariance: Floats, seen: Bools) -> Given:
