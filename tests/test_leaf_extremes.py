@@ -70,9 +70,9 @@ def test_poisson_masses_agree_with_the_sum_over_counts(rate: float) -> None:
             np.logaddexp.reduce(log_p), rel=1e-9, abs=1e-9
         )
         share = np.exp(log_p - np.logaddexp.reduce(log_p))
-        mean, sd, _ = poisson.moments(params, region)
+        mean, spread, _ = poisson.moments(params, region)
         assert mean[0] == pytest.approx(share @ counts, rel=1e-12)
-        assert sd[0] ** 2 == pytest.approx(share @ (counts - share @ counts) ** 2, rel=1e-6, abs=1e-12)
+        assert spread[0] ** 2 == pytest.approx(share @ (counts - share @ counts) ** 2, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("rate", [0.4, 30.0, 900.0, 1.1e3, 3e4, 1e6])

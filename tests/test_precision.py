@@ -123,7 +123,7 @@ def test_masses_of_intervals_have_all_digits_in_the_tails(out: float, length: fl
 
 
 def exact_box(correlation: float, low: Floats, high: Floats) -> float:
-    """The log-mass of two intervals of standard normal numbers: an integral with a fine grid where it counts."""
+    """The log-mass of two intervals of standard normal numbers, on a fine grid where it counts."""
     left = np.sqrt(1 - correlation**2)
     start, end = np.clip((low[0], high[0]), -300.0, 300.0)
     for _ in range(3):  # closer to where the mass is

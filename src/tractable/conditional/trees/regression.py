@@ -10,9 +10,10 @@ their shares in each row, which add up to one.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tractable.arrays import Bools, Floats, Ints
+from tractable.leaves.multivariate.normal import square_root
 
 INTERCEPT_PENALTY = 1.0
 LARGEST_SYSTEM = 400  # unknowns of a Newton step that are solved for directly; more by conjugate gradients
@@ -135,7 +136,11 @@ def _newton_step(x: Floats, weight: Floats, p: Floats, penalty: Penalty, slope: 
     if slope.size > LARGEST_SYSTEM:
         return _conjugate_gradients(x, weight, p, penalty, slope)
     system = curvature(x, weight, p) + penalty_curvature(penalty, x.shape[1])
-    step: Floats = cho_solve(cho_factor(system), slope.ravel()).reshape(slope.shape)
+    try:
+        factor = cho_factor(system)
+    except LinAlgError:  # the penalty is lost beside rows of huge weight
+        factor = square_root(system), True
+    step: Floats = cho_solve(factor, slope.ravel()).reshape(slope.shape)
     return step
 
 
