@@ -1,4 +1,4 @@
-"""Tables on which learners may come to grief: huge and tiny numbers, columns of nearly nothing, odd weights."""
+"""Tables that are hard for learners: huge and tiny numbers, columns of nearly nothing, odd weights."""
 
 from collections.abc import Callable
 from datetime import datetime

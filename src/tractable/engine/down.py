@@ -7,8 +7,8 @@ where a product has a zero child it is zero, exactly. What a sum hands to those 
 over its value.
 
 What arrives at the leaves is collected as statistics of their columns: the probability of each state of a
-categorical column, the mean and standard deviation of a numeric one. These two are updated leaf by leaf as those of a
-mixture (`mixing.py`): unlike sums of values and of their squares, they keep all digits far from zero.
+categorical column, the mean and standard deviation of a numeric one. These two are updated leaf by leaf as
+those of a mixture (`mixing.py`): unlike sums of values and of squares, they keep all digits far from zero.
 """
 
 from typing import NamedTuple

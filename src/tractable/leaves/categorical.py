@@ -80,7 +80,7 @@ class Categorical(Family):
         return draw_state(params, uniform, allowed_states(region))
 
     def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
-        """Mean and standard deviation of the code; those of the first state allowed where all are impossible."""
+        """Mean and standard deviation of the code; the first state allowed where all are impossible."""
         return code_moments(params, allowed_states(region))
 
     def entropy(self, params: Floats) -> Floats:

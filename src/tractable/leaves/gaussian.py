@@ -130,7 +130,7 @@ class Gaussian(Density):
             return log_normal_between(sd_away(low, mean, inverse), sd_away(high, mean, inverse))
 
     def log_cells(self, params: Floats, middle: Floats) -> Floats:
-        """The mass around the numbers in sd from the mean, so that the cells of huge numbers have a length."""
+        """The mass around the numbers in sd from the mean, so that cells of huge numbers have a length."""
         mean, inverse = params[:, :1], np.exp(-params[:, 1:])
         with np.errstate(over="ignore", invalid="ignore"):
             return log_normal_around(sd_away(middle, mean, inverse), 0.5 * inverse)

@@ -148,7 +148,7 @@ class Piece(Density):
         return np.clip(value, low[0], high[0])
 
     def moments(self, params: Floats, region: Region | None = None) -> LeafMoments:
-        """Mean and standard deviation; those of the point nearest the interval where the region does not meet it."""
+        """Mean and standard deviation; the point nearest the interval where the region is elsewhere."""
         low, high = (np.full((1, 1), end) for end in limits(region))
         start, width = (part[:, 0] for part in _distances(params, low, high))
         mean, sd = distance_moments(np.abs(params[:, 2]), np.maximum(width, 0.0))

@@ -22,8 +22,8 @@ def marginals(
 ) -> list[Floats]:
     """Each column's posterior given each row, in one sweep up and one down.
 
-    A categorical column has shape (rows, states); a numeric column (rows, 2): mean and standard deviation. What
-    stands for a column that the circuit is conditional on means nothing.
+    A categorical column has shape (rows, states); a numeric column (rows, 2): mean and standard deviation.
+    What stands for a column that the circuit is conditional on means nothing.
 
     Raises:
         ValueError: if a row has probability zero, or a mean or a variance is too large for a number.

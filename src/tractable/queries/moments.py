@@ -26,7 +26,7 @@ class Moments:
 
 
 def moments(graph: Graph, column: int, given: Evidence) -> Moments:
-    """The mean and standard deviation of a column given evidence; of a categorical one if its states are numbers.
+    """The mean and standard deviation of a column given evidence; a categorical one must have numbers.
 
     Raises:
         ValueError: if the column has text states or is an input, or the evidence has probability zero.

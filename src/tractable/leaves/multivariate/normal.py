@@ -66,7 +66,7 @@ def square_root(covariance: Floats) -> Floats:
 def square_roots(covariances: Floats) -> Floats:
     """The factors of several covariances, (covariances, columns, columns)."""
     try:
-        return np.linalg.cholesky(covariances)
+        return np.asarray(np.linalg.cholesky(covariances), dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.stack([square_root(one) for one in covariances])
 
