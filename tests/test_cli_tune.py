@@ -69,7 +69,7 @@ def test_the_answer_tells_of_the_best_model_and_of_all_trials(capsys: Shell) -> 
     assert trials[0]["settings"] == {"smoothing": 1.0}
     best = max(trials, key=lambda trial: float(trial["score"]))
     assert (found["best"], found["valid_ll"]) == (best["number"], pytest.approx(best["score"]))
-    assert found["settings"] == best["settings"] | {"link_cost": 2.0}
+    assert found["settings"] == best["settings"] | {"link_cost": 2.0, "max_states": 256}
     assert circuit.about["settings"] == found["settings"]
 
 
