@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 from scipy import stats
 
 import oracle
 import strategies
-from tractable.arrays import Floats
+from tractable.arrays import Floats, UInt32s, Words
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable
-from tractable.engine import completions, draw, samples
-from tractable.engine.trace import Links, more_links, new_links
+from tractable.engine import backward, completions, draw, samples
+from tractable.engine.trace import list_draws
 
 NOTHING = math.nan
 
@@ -137,44 +138,45 @@ def test_a_seed_gives_the_same_draws_whatever_the_number_of_threads() -> None:
     assert not np.array_equal(one, samples(graph, everything, 301, 6))
 
 
-def _unused(links: Links) -> list[int]:
-    found, link = [], int(links.unused[0])
-    while link >= 0:
-        found.append(link)
-        link = int(links.following[link])
-    return found
+@given(st.sets(st.integers(0, 255)))
+def test_a_set_of_draws_is_listed_in_ascending_order(chosen: set[int]) -> None:
+    waiting, who = np.zeros((3, 4), np.uint64), np.zeros(256, np.uint32)
+    waiting[1] = draw._set_of(np.isin(np.arange(256), list(chosen)))
+    count = _list(waiting, who)
+    assert who[:count].tolist() == sorted(chosen)
 
 
-@pytest.mark.parametrize("used", [0, 2, 3])
-def test_more_links_are_unused_and_leave_the_others_as_they_are(used: int) -> None:
-    links = new_links(5, 3)
-    links.unused[:] = (used, 3 - used) if used < 3 else (-1, 0)
-    links.who[:used], links.following[:used] = 7, -1
-    more = more_links(links)
-    assert sorted(_unused(more)) == list(range(used, 6))
-    assert more.unused[1] == 6 - used
-    assert more.who[:used].tolist() == [7] * used
-    assert more.following[:used].tolist() == [-1] * used
+@njit
+def _list(waiting: Words, who: UInt32s) -> int:
+    return list_draws(waiting, 1, who)
+
+
+@pytest.mark.parametrize("size", [64, 128, 512])
+@pytest.mark.parametrize("missing", [1, 9, 30])
+def test_draws_of_a_row_are_those_of_as_many_equal_rows(
+    size: int, missing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = random_graph(np.random.default_rng(2), 30, 900, states=3)
+    row = np.ones(30)
+    row[:missing] = NOTHING
+    monkeypatch.setattr(draw, "DRAWS_TILE", size)
+    assert np.array_equal(samples(graph, row, 300, 7), completions(graph, np.tile(row, (300, 1)), 7))
 
 
 @pytest.mark.parametrize("seed", [None, 3])
-def test_draws_that_run_out_of_links_are_those_that_do_not(
-    seed: int | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stretch", [1, 2, 7, 30])
+def test_completions_do_not_depend_on_where_a_program_is_cut(
+    seed: int | None, stretch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = random_graph(np.random.default_rng(2), 30, 900, states=3)
-    rows = np.full((40, 30), math.nan)
-    rows[::3, :9] = 1.0
-    calls: list[int] = []
+    def circuit() -> Graph:
+        return random_graph(np.random.default_rng(2), 30, 900, states=3)
 
-    def grow(links: Links) -> Links:
-        calls.append(links.who.size)
-        return more_links(links)
-
-    monkeypatch.setattr(draw, "more_links", grow)
-    monkeypatch.setattr(draw, "FEW_LINKS", 1)
-    usual = completions(graph, rows, seed)
-    assert calls  # thirty columns do not fit into two links a draw
-    calls.clear()
-    monkeypatch.setattr(draw, "new_links", lambda ops, size: new_links(ops, 100 * size))
-    assert np.array_equal(completions(graph, rows, seed), usual)
-    assert not calls
+    rows = np.full((130, 30), math.nan)
+    rows[::3, :9], rows[1::5, 20:] = 1.0, 2.0
+    usual = completions(circuit(), rows, seed)
+    monkeypatch.setattr(backward, "WHOLE", 0)
+    monkeypatch.setattr(backward, "STRETCH", stretch)
+    assert np.array_equal(completions(circuit(), rows, seed), usual)
+    monkeypatch.setattr(draw, "STRETCH_TILE", 32)
+    monkeypatch.setattr(draw, "TILE", 16)
+    assert np.array_equal(completions(circuit(), rows, seed), usual)

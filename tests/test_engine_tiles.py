@@ -152,7 +152,7 @@ def test_what_a_tile_held_before_changes_no_answer(name: str, monkeypatch: pytes
     monkeypatch.setattr(sweep, "_spares", [])
     fresh = ANSWERS[name](graph, rows, 1)
     for tile in sweep._spares:
-        tile.value[:-1], tile.exponent[:], tile.scaled[:] = np.nan, np.nan, True
+        tile.value[:-1], tile.line[:], tile.lines.exponent[:] = np.nan, 0, np.nan
     assert sweep._spares
     assert np.array_equal(ANSWERS[name](graph, rows, 1), fresh, equal_nan=True)
 

@@ -20,6 +20,7 @@ from tractable.engine.program import PLAIN, Program, ValuePlaces, own_places
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
 STRETCH = 3072  # operations evaluated together; with their tile they stay in the cache
+STRETCH_TILE = 256  # rows evaluated together where a program is cut: fewer visits of operations
 WHOLE = 8192  # so many are not cut
 MATRICES = 65536  # nor so many where sums are matrices, which run through memory in order
 
@@ -144,21 +145,23 @@ def _slots(below: Ints, above: Ints, size: int) -> tuple[UInt32s, int]:
     return np.ascontiguousarray(slot[::-1]), slots
 
 
-def sweep_tiles(program: Program, back: Backward, inputs: Inputs, tile: Tile) -> Iterator[tuple[int, Floats]]:
+def sweep_tiles(
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, maximise: bool = False
+) -> Iterator[tuple[int, Floats]]:
     """Sweep upwards, tile after tile: its first row, and the root's values and exponents, (2, rows)."""
     width = tile.value.shape[1]
     for first in range(0, inputs.rows, width):
         span = Span(first, first + width, 0, program.kind.size)
-        yield first, sweep_up(program, back.up, inputs, tile, span, False)
+        yield first, sweep_up(program, back.up, inputs, tile, span, maximise)
 
 
 def sweep_stretches(
-    program: Program, back: Backward, inputs: Inputs, tile: Tile, first: int
+    program: Program, back: Backward, inputs: Inputs, tile: Tile, first: int, maximise: bool = False
 ) -> Iterator[tuple[int, int]]:
     """The stretches of a program, the last one first, each with the tile holding the values of all of it."""
     stretches = [(int(begin), int(end)) for begin, end in pairwise(back.cuts)]
     for begin, end in reversed(stretches):
         if end < program.kind.size:
             span = Span(first, first + tile.value.shape[1], begin, end)
-            sweep_up(program, back.again, inputs, tile, span, False)
+            sweep_up(program, back.again, inputs, tile, span, maximise)
         yield begin, end

@@ -6,7 +6,7 @@ product, and so are, on the way down, the flows of the operands and the expected
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints, UInt32s
+from tractable.arrays import Bytes, Floats, Ints, UInt32s
 from tractable.circuit.graph import SUM
 from tractable.compiled import njit
 from tractable.engine.program import WIDE
@@ -35,9 +35,8 @@ def matrix_heads(kind: Bytes, start: Ints, operand: UInt32s, leaf_start: Ints) -
 
 
 @njit(cache=True, nogil=True, _nrt=True)  # allocates
-def multiply_matrix(  # noqa: PLR0913, PLR0917
+def multiply_matrix(
     value: Floats,
-    scaled: Bools,
     care: Bytes,
     weight: Floats,
     first: int,
@@ -48,11 +47,8 @@ def multiply_matrix(  # noqa: PLR0913, PLR0917
 ) -> bool:
     """Set the values of sums from `head` on to their matrix of weights times the values from `below` on.
 
-    Answers False, with nothing done, where an exponent is in the way.
+    All operands must have the same exponents. Answers False, with nothing done, where a weight has some.
     """
-    for op in range(below, below + operands):
-        if scaled[op]:
-            return False
     for op in range(head, head + sums):
         if care[op] == WIDE:
             return False
@@ -65,7 +61,7 @@ def multiply_matrix(  # noqa: PLR0913, PLR0917
 def pull_matrix(  # noqa: PLR0913, PLR0917
     flow: Floats,
     value: Floats,
-    scaled: Bools,
+    line: Ints,
     care: Bytes,
     weight: Floats,
     tally: Floats,
@@ -77,16 +73,16 @@ def pull_matrix(  # noqa: PLR0913, PLR0917
 ) -> int:
     """Set the flows of all operands of a matrix over their values, and tally the edges; the first operand.
 
-    `end` is its last operand, `head` its first sum. If an exponent is in the way, one past `end` is returned:
-    the flows must be set one by one.
+    `end` is its last operand, `head` its first sum. If they do not share all exponents, one past `end` is
+    returned: the flows must be set one by one.
     """
     sums, operands = sizes[head], up_start[head + 1] - up_start[head]
     below = end + 1 - operands
     for op in range(below, end + 1):
-        if scaled[op]:
+        if line[op] != line[end]:
             return end + 1
     for op in range(head, head + sums):
-        if scaled[op] or care[op] == WIDE:
+        if line[op] != line[end] or care[op] == WIDE:
             return end + 1
     first, shares = start[below], flow[head : head + sums]
     matrix = weight[first : first + operands * sums].reshape(operands, sums)

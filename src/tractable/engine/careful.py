@@ -2,24 +2,20 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, UInt16s, UInt32s
-from tractable.engine.rows import POWERS, inlined, settle
-
-
-@inlined
-def any_scaled(scaled: Bools, operand: UInt32s, first: int, last: int) -> bool:
-    """Whether an operand has exponents."""
-    found = False
-    for e in range(first, last):
-        found |= scaled[operand[e]]
-    return found
+from tractable.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.compiled import fused_kernel
+from tractable.engine.lines import NO_LINE, give_back, hold_line, take_line
+from tractable.engine.rows import inlined
+from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
 
 @inlined
 def read_source(  # noqa: PLR0913, PLR0917
     value: Floats,
     exponent: Floats,
-    scaled: Bools,
+    line: Ints,
+    holders: Ints,
+    unused: Ints,
     o: int,
     code: UInt16s,
     t: int,
@@ -33,24 +29,55 @@ def read_source(  # noqa: PLR0913, PLR0917
     base: int,
 ) -> None:
     """Set slot `o` to the entries of a leaf's table, or to a line of dense values."""
-    some = 0
+    some, new = 0, take_line(holders, unused)
     if is_dense:
         for r in range(value.shape[1]):
-            value[o, r], exponent[o, r] = dense[offset, base + r], dense_exponent[offset, base + r]
+            value[o, r], exponent[new, r] = dense[offset, base + r], dense_exponent[offset, base + r]
             some |= int(dense_exponent[offset, base + r] != 0.0)
     else:
         for r in range(value.shape[1]):
             i = offset + code[t, column, r]
-            value[o, r], exponent[o, r] = lookup[i], lookup_exponent[i]
+            value[o, r], exponent[new, r] = lookup[i], lookup_exponent[i]
             some |= int(lookup_exponent[i] != 0.0)
-    scaled[o] = some != 0
+    if some == 0:
+        give_back(holders, unused, new)
+        new = NO_LINE
+    hold_line(line, holders, unused, o, new)
 
 
 @inlined
-def scaled_product(  # noqa: PLR0913, PLR0917
+def multiply_exponents(
+    exponent: Floats,
+    line: Ints,
+    holders: Ints,
+    unused: Ints,
+    o: int,
+    operand: UInt32s,
+    first: int,
+    last: int,
+) -> None:
+    """Give slot `o` the exponents of a product: the line of its only operand with one, or a line of sums."""
+    found, own = NO_LINE, NO_LINE
+    for e in range(first, last):
+        other = line[operand[e]]
+        if other >= 0 and found >= 0:
+            if own < 0:
+                own = take_line(holders, unused)
+            for r in range(exponent.shape[1]):
+                exponent[own, r] = exponent[found, r] + exponent[other, r]
+            found = own
+        elif other >= 0:
+            found = other
+    hold_line(line, holders, unused, o, found)
+
+
+@inlined
+def multiply_in_steps(  # noqa: PLR0913, PLR0917
     value: Floats,
     exponent: Floats,
-    scaled: Bools,
+    line: Ints,
+    holders: Ints,
+    unused: Ints,
     o: int,
     operand: UInt32s,
     first: int,
@@ -64,31 +91,38 @@ def scaled_product(  # noqa: PLR0913, PLR0917
     stride: int,
 ) -> None:
     """Multiply the operands and leaves of a product, with exponents from where they are needed on."""
+    hold_line(line, holders, unused, o, NO_LINE)
     for r in range(value.shape[1]):
         value[o, r] = 1.0
-    for e in range(first, last):
-        a = operand[e]
-        for r in range(value.shape[1]):
-            value[o, r] *= value[a, r]
-        if scaled[a]:
-            wide = scaled[o]
+    for e in range(first, last + leaf_last - leaf):
+        is_leaf = e >= last
+        if is_leaf:
+            f = leaf + e - last
+            c, c0, c1, c2 = column[f], table[f, 0], table[f, 1], table[f, 2]
             for r in range(value.shape[1]):
-                exponent[o, r] = exponent[a, r] + (exponent[o, r] if wide else 0.0)
-            scaled[o] = True
-        settle(value, exponent, scaled, o)
-    for e in range(leaf, leaf_last):
-        c, c0, c1, c2 = column[e], table[e, 0], table[e, 1], table[e, 2]
-        for r in range(value.shape[1]):
-            value[o, r] *= c0 if code[t, c, r] == 0 else (c1 if code[t, c, r] == 1 else c2)
-        if (e + 1 - leaf) % stride == 0 or e + 1 == leaf_last:
-            settle(value, exponent, scaled, o)
+                value[o, r] *= c0 if code[t, c, r] == 0 else (c1 if code[t, c, r] == 1 else c2)
+        else:
+            a = operand[e]
+            for r in range(value.shape[1]):
+                value[o, r] *= value[a, r]
+            own, other = line[o], line[a]
+            if own >= 0 and other >= 0:
+                other = take_line(holders, unused)
+                for r in range(value.shape[1]):
+                    exponent[other, r] = exponent[own, r] + exponent[line[a], r]
+            if other >= 0:
+                hold_line(line, holders, unused, o, other)
+        if not is_leaf or (f + 1 - leaf) % stride == 0 or f + 1 == leaf_last:
+            settle(value, exponent, line, holders, unused, o)
 
 
 @inlined
-def aligned_sum(  # noqa: PLR0913, PLR0917
+def align_terms(  # noqa: PLR0913, PLR0917
     value: Floats,
     exponent: Floats,
-    scaled: Bools,
+    line: Ints,
+    holders: Ints,
+    unused: Ints,
     o: int,
     operand: UInt32s,
     weight: Floats,
@@ -103,23 +137,74 @@ def aligned_sum(  # noqa: PLR0913, PLR0917
     leaf_last: int,
     maximise: bool,
 ) -> None:
-    """Add terms, or take the largest, each row's brought to the largest exponent among them."""
+    """Add terms, or take the largest, each row's brought to the largest exponent among them.
+
+    A term is brought within 2**+-128 first. Then it counts for nothing beside one whose exponent is larger by
+    two.
+    """
+    top, term = take_line(holders, unused), take_line(holders, unused)
     for r in range(value.shape[1]):
-        value[o, r], exponent[o, r] = 0.0, -np.inf
+        value[o, r], exponent[top, r] = 0.0, -np.inf
     for e in range(first, last + leaf_last - leaf):
-        is_leaf = e >= last
-        f = leaf + e - last if is_leaf else e  # leaf edges come after the others
-        a, c = (np.uint32(0), column[f]) if is_leaf else (operand[f], np.uint32(0))
-        w, k = (0.0, 0.0) if is_leaf else (weight[f], weight_exponent[f])
-        own = not is_leaf and scaled[a]
+        own, steps = NO_LINE, 0.0
+        if e < last:
+            a, w, own, steps = operand[e], weight[e], line[operand[e]], weight_exponent[e]
+            for r in range(value.shape[1]):
+                exponent[term, r] = w * value[a, r]
+        else:  # leaf edges come after the others
+            f = leaf + e - last
+            c, c0, c1, c2 = column[f], table[f, 0], table[f, 1], table[f, 2]
+            for r in range(value.shape[1]):
+                exponent[term, r] = c0 if code[t, c, r] == 0 else (c1 if code[t, c, r] == 1 else c2)
+        has, own = (1.0, own) if own >= 0 else (0.0, term)
         for r in range(value.shape[1]):
-            x = table[f, min(code[t, c, r], 2)] if is_leaf else w * value[a, r]
-            steps = k + exponent[a, r] if own else k
-            if x > 0.0:
-                top = max(steps, exponent[o, r])
-                x *= POWERS[5 + int(max(steps - top, -5.0))]
-                old = value[o, r] * POWERS[5 + int(max(exponent[o, r] - top, -5.0))]
-                value[o, r] = max(old, x) if maximise else old + x
-                exponent[o, r] = top
-    scaled[o] = True
-    settle(value, exponent, scaled, o)
+            x, k = exponent[term, r], steps + (exponent[own, r] if has > 0.0 else 0.0)
+            for _ in range(3):
+                small = (x < SMALL) & (x > 0.0)
+                large = x > LARGE
+                x *= STEP_UP if small else (STEP_DOWN if large else 1.0)
+                k += -1.0 if small else (1.0 if large else 0.0)
+            k = k if x > 0.0 else -np.inf
+            old = exponent[top, r]
+            x *= 1.0 if k >= old else (STEP_DOWN if k == old - 1.0 else 0.0)
+            y = value[o, r] * (1.0 if old >= k else (STEP_DOWN if old == k - 1.0 else 0.0))
+            exponent[top, r] = max(k, old)
+            value[o, r] = max(x, y) if maximise else x + y
+    some = 0
+    for r in range(value.shape[1]):
+        exponent[top, r] = exponent[top, r] if value[o, r] > 0.0 else 0.0
+        some |= int(exponent[top, r] != 0.0)
+    give_back(holders, unused, term)
+    if some == 0:
+        give_back(holders, unused, top)
+        top = NO_LINE
+    hold_line(line, holders, unused, o, top)
+
+
+@fused_kernel
+def settle(value: Floats, exponent: Floats, line: Ints, holders: Ints, unused: Ints, o: int) -> None:
+    """Bring values that lie within 2**+-896 into range by steps of the exponent.
+
+    If all values are in range nothing is done. Else they come to lie within 2**+-128.
+    """
+    bad = 0
+    for r in range(value.shape[1]):
+        x = value[o, r]
+        bad |= int((x < LOWEST) & (x > 0.0)) | int(x > HIGHEST)
+    if bad == 0:
+        return
+    old, some, new = line[o], 0, take_line(holders, unused)
+    for r in range(value.shape[1]):
+        x, k = value[o, r], exponent[old, r] if old >= 0 else 0.0
+        for _ in range(3):
+            small = (x < SMALL) & (x > 0.0)
+            large = x > LARGE
+            x *= STEP_UP if small else (STEP_DOWN if large else 1.0)
+            k += -1.0 if small else (1.0 if large else 0.0)
+        k = k if x > 0.0 else 0.0
+        value[o, r], exponent[new, r] = x, k
+        some |= int(k != 0.0)
+    if some == 0:
+        give_back(holders, unused, new)
+        new = NO_LINE
+    hold_line(line, holders, unused, o, new)

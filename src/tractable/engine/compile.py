@@ -9,17 +9,19 @@ from tractable.engine import schedule
 from tractable.engine.blocks import LEAST, matrix_heads
 from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, Bottom, leaf_bounds, read_leaves
 from tractable.engine.program import (
+    CARRIED,
     CHECKED,
     DENSE,
     LOOKUP,
     ONE,
     PLAIN,
+    STEPWISE,
     WIDE,
     CompiledGraph,
     LeafTables,
     Program,
 )
-from tractable.engine.scaling import SAFE, split
+from tractable.engine.scaling import DRIFT, ROOM, SAFE, split
 from tractable.engine.simplify import Operations, simplify
 
 
@@ -185,9 +187,14 @@ def _with_care(program: Program, log_weights: tuple[Floats, Floats], low: Floats
     op_low, op_high = np.zeros(reads.size), np.zeros(reads.size)
     op_low[reads], op_high[reads] = low[program.source[reads]], high[program.source[reads]]
     edges = (program.leaf_start, leaf_log_weight + low[program.leaf], leaf_log_weight + high[program.leaf])
-    schedule.bounds(program.kind == SUM, program.start, program.operand, log_weight, edges, op_low, op_high)
+    held, reach = (np.maximum(op_low, -SAFE), np.minimum(op_high, SAFE)), np.zeros(reads.size)
+    is_sum = program.kind == SUM
+    schedule.bounds(
+        is_sum, program.start, program.operand, log_weight, edges, (op_low, op_high), held, reach
+    )  # fmt: skip
     value, exponent = split(log_weight)
-    care = np.where((op_low > -SAFE) & (op_high < SAFE), PLAIN, CHECKED)
+    is_plain = (op_low > -SAFE) & (op_high < SAFE)
+    care = np.select([is_plain, reach < DRIFT, is_sum | (reach < ROOM)], [PLAIN, CARRIED, CHECKED], STEPWISE)
     care[np.repeat(np.arange(care.size), np.diff(program.start))[exponent != 0]] = WIDE
     return program._replace(
         care=care.astype(np.uint8), weight=value, weight_exponent=exponent, stride=_strides(program, edges),

@@ -14,9 +14,9 @@ from tractable.circuit.graph import PRODUCT, SUM
 from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward, sweep_stretches, sweep_tiles
 from tractable.engine.blocks import pull_matrix
-from tractable.engine.flows import Flows, add_products, any_exponent, new_flows, pull_scaled
+from tractable.engine.flows import Flows, add_products, hand_down_line, is_uneven, new_flows, pull_scaled
+from tractable.engine.lines import NO_LINE, Lines
 from tractable.engine.program import DENSE, LOOKUP, Program
-from tractable.engine.rows import power
 from tractable.engine.tallies import (
     count_flow,
     count_seen_states,
@@ -45,15 +45,16 @@ def sweep_counts(
     """Add the expected counts of a batch to the tally. Rows that only fill the last tile have weight zero."""
     width = tile.value.shape[1]
     flows = new_flows(back, width)
-    exponent = None if program.is_plain else tile.exponent
+    lines = None if program.is_plain else tile.lines
     matrix = back.matrix if back.matrix.any() else None
     for first, root in sweep_tiles(program, back, inputs, tile):
         here = slice(first, first + width)
         tally.root[here], tally.root_exponent[here] = root
+        flows.line.fill(NO_LINE)
         flows.value[back.slot[-1]] = np.where(root[0] > 0.0, weights[here], 0.0)
         state = inputs.code[first // width].astype(np.float64)
         for stretch in sweep_stretches(program, back, inputs, tile, first):
-            _count(program, back, inputs, tile, state, flows, tally, exponent, matrix, (first, *stretch))
+            _count(program, back, inputs, tile, state, flows, tally, lines, matrix, (first, *stretch))
 
 
 @fused_kernel
@@ -65,14 +66,14 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
     state: Floats,
     flows: Flows,
     tally: Tally,
-    exponent: Floats | None,
+    lines: Lines | None,
     matrix: Ints | None,
     stretch: tuple[int, int, int],
 ) -> None:
     """Fill the flows of the operations of one stretch, the last one first. The root has its flow already.
 
-    `stretch` is (first row of the tile, first operation, operation after the last). `exponent` is that of the
-    tile and `matrix` that of `back`, or None where no operation needs it.
+    `stretch` is (first row of the tile, first operation, operation after the last). `lines` are those
+    of the tile and `matrix` is that of `back`, or None where no operation needs it.
     """
     kind, slot, start, reader, weight, weight_exponent, careful, product_start, product, place = (
         program.kind, back.slot, back.start, back.reader_slot, back.weight, back.weight_exponent,
@@ -84,7 +85,9 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
     )  # fmt: skip
     complete, code, column, table, source, offset, _, _, _, _ = inputs
     edge_tally, leaf_tally, entry, dense, _, _ = tally
-    (value, _, scaled), (flow, flow_exponent, flow_scaled) = tile, flows
+    (value, line, _), (flow, flow_line) = tile, flows
+    if lines is not None:
+        exponent, holders, unused = lines
     pulled = kind.size  # from here on flows are there already, over their values, as part of a matrix
     for op in range(stretch[2] - 1, stretch[1] - 1, -1):
         o, v, first, last, above, above_last = (
@@ -95,19 +98,20 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
         if matrix is not None:
             if matrix[op] > 0:
                 pulled = pull_matrix(
-                    flow, value, scaled, care, weight, edge_tally, op, matrix[op] - 1, start, up_start, sizes
+                    flow, value, line, care, weight, edge_tally, op, matrix[op] - 1, start, up_start, sizes
                 )  # fmt: skip
             is_there = op >= pulled and first < last
             if is_there and not is_share:
                 for r in range(value.shape[1]):
                     flow[o, r] *= value[v, r]
-        if exponent is not None:
+        if lines is not None:
+            own = line[v]
             is_careful = careful[op] and not is_there
-            if is_careful and any_exponent(scaled[v], flow_scaled, reader, weight_exponent, first, last):
+            if is_careful and is_uneven(exponent, own, flow_line, reader, weight_exponent, first, last):
                 is_there, is_share = True, False
                 pull_scaled(
-                    flow, flow_exponent, flow_scaled, o, value, exponent, scaled, v, reader, weight,
-                    weight_exponent, first, last, edge_tally,
+                    flow, flow_line, o, value, exponent, own, v, reader, weight, weight_exponent, first, last,
+                    edge_tally,
                 )  # fmt: skip
         if pair[op]:
             is_share = True
@@ -117,14 +121,11 @@ def _count(  # noqa: C901, PLR0912, PLR0913, PLR0917
             count_flow(flow, o, value, v, is_share, reader, weight, first, last, edge_tally)
         add_products(flow, o, value, v, is_sum, is_share, product, above, above_last, first == last)
         s = o
-        if exponent is not None:
-            flow_scaled[o] = is_sum and scaled[v]
-            if flow_scaled[o]:
-                s = np.uint32(flow.shape[0] - 1)
-                for r in range(value.shape[1]):
-                    flow_exponent[o, r] = exponent[v, r]
-                    flow[s, r] = flow[o, r] * power(-exponent[v, r])
         leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
+        if lines is not None:
+            s = hand_down_line(
+                flow, flow_line, exponent, holders, unused, o, own if is_sum else NO_LINE, leaf < leaf_last
+            )  # fmt: skip
         if is_sum:
             count_terms(flow, s, state, column, table, leaf, leaf_last, leaf_tally)
         elif kind[op] == PRODUCT and complete:

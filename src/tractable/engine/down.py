@@ -19,11 +19,19 @@ from tractable.arrays import Bools, Bytes, Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.graph import SUM
 from tractable.compiled import fused_kernel, kernel
 from tractable.engine.backward import Backward
-from tractable.engine.flows import Flows, add_products, any_exponent, pull_scaled, take_flow
+from tractable.engine.flows import (
+    Flows,
+    add_products,
+    hand_down_line,
+    is_uneven,
+    pull_scaled,
+    take_flow,
+)
 from tractable.engine.inputs import Question
+from tractable.engine.lines import NO_LINE, Lines
 from tractable.engine.mixing import mix_plain, mix_wide
 from tractable.engine.program import DENSE, LOOKUP
-from tractable.engine.rows import merged, power
+from tractable.engine.rows import merged
 from tractable.engine.up import Tile
 
 
@@ -81,44 +89,45 @@ def collect_statistics(  # noqa: C901
     tile: Tile,
     flows: Flows,
     collected: Collected,
-    exponent: Floats | None,
+    lines: Lines | None,
     stretch: tuple[int, int],
 ) -> None:
     """Fill the flows of the operations of one stretch, the last one first. The root has its flow already.
 
-    `exponent` is that of the tile, or None where no operation may need it.
+    `lines` are those of the tile, or None where no operation may need exponents.
     """
     kind, slot, place, start, reader, weight, weight_exponent, careful, product_start, product = down[:10]
     leaf_start, column, source, offset = down[10:]
     first_statistic, _, leaf_share, lookup, dense = shares
-    (value, _, scaled), (flow, flow_exponent, flow_scaled), (wanted, part, before) = tile, flows, collected
+    (value, line, _), (flow, flow_line), (wanted, part, before) = tile, flows, collected
+    if lines is not None:
+        exponent, holders, unused = lines
     for op in range(stretch[1] - 1, stretch[0] - 1, -1):
         o, v, first, last, above, above_last = (
             slot[op], place[op], start[op], start[op + 1], product_start[op], product_start[op + 1],
         )  # fmt: skip
         is_sum, is_careful = kind[op] == SUM, False
         is_share = is_sum and first < last and above == above_last  # where the flow comes over its value
-        if exponent is not None:
-            is_careful = careful[op] and any_exponent(
-                scaled[v], flow_scaled, reader, weight_exponent, first, last
+        if lines is not None:
+            own = line[v]
+            is_careful = careful[op] and is_uneven(
+                exponent, own, flow_line, reader, weight_exponent, first, last
             )
             if is_careful:
                 is_share = False
                 pull_scaled(
-                    flow, flow_exponent, flow_scaled, o, value, exponent, scaled, v, reader, weight,
-                    weight_exponent, first, last, weight[:0],
+                    flow, flow_line, o, value, exponent, own, v, reader, weight, weight_exponent, first, last,
+                    weight[:0],
                 )  # fmt: skip
         if first < last and not is_careful:
             take_flow(flow, o, value, v, is_share, reader, weight, first, last)
         add_products(flow, o, value, v, is_sum, is_share, product, above, above_last, first == last)
         s = o
-        if exponent is not None:
-            flow_scaled[o] = is_sum and scaled[v]
-            if flow_scaled[o]:
-                s = np.uint32(flow.shape[0] - 1)
-                for r in range(value.shape[1]):
-                    flow_exponent[o, r] = exponent[v, r]
-                    flow[s, r] = flow[o, r] * power(-exponent[v, r])
+        if lines is not None:
+            s = hand_down_line(
+                flow, flow_line, exponent, holders, unused, o, own if is_sum else NO_LINE,
+                leaf_start[op] < leaf_start[op + 1],
+            )  # fmt: skip
         for e in range(leaf_start[op], leaf_start[op + 1]):
             if wanted[column[e]]:
                 f, zero, one = first_statistic[column[e]], leaf_share[e, 0], leaf_share[e, 1]

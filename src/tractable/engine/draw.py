@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, Words
+from tractable.arrays import Bools, Floats, Ints, UInt32s, Words
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
+from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
 from tractable.engine.inputs import (
     Question,
     Regions,
@@ -15,9 +16,10 @@ from tractable.engine.inputs import (
     every_column,
 )
 from tractable.engine.joint_lines import joint_lines
-from tractable.engine.program import Program, own_places
+from tractable.engine.program import own_places
 from tractable.engine.sweep import (
     SMALL_TILE,
+    TILE,
     borrowed_tile,
     in_parts,
     joined,
@@ -25,13 +27,14 @@ from tractable.engine.sweep import (
     new_tile,
     threads_or_default,
     wide_tile_width,
+    write_across,
 )
-from tractable.engine.trace import Draws, LeafWeights, Links, more_links, new_links, trace
+from tractable.engine.trace import SET, Draws, LeafWeights, trace
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 from tractable.leaves.random_bits import as_uniform, mix_bits
 
 FEW_DRAWS = 200  # that another thread is not worth
-FEW_LINKS = 256  # that cost less than to begin with too few of them
+DRAWS_TILE = 512  # draws of one row that go down together
 
 
 def samples(
@@ -48,14 +51,19 @@ def samples(
     if question.code.constant:
         return np.tile(row, (count, 1))
     program = question.code.program
-    inputs = batch(question, row[None, :], SMALL_TILE)
-    tile, span = new_tile(program.kind.size, SMALL_TILE), Span(0, SMALL_TILE, 0, program.kind.size)
-    sweep_up(program, own_places(program), inputs, tile, span, False)
+    inputs, ops = batch(question, row[None, :], SMALL_TILE), program.kind.size
+    places, tile = own_places(program), new_tile(ops, SMALL_TILE)
+    root = sweep_up(program, places, inputs, tile, Span(0, SMALL_TILE, 0, ops), False)[0, 0]
+    lines = None if program.is_plain else tile.lines
     leaves = _remembered_leaves(question)
 
     def run(words: Words) -> Floats:
-        draws = _empty_draws(words, len(row), False)
-        _trace_tile(program, inputs, leaves, tile, draws, 2 * words.size, 0)
+        size = min(DRAWS_TILE, -(-words.size // SET) * SET)
+        draws = _empty_draws(words, len(row), size, np.zeros(size, np.int64), False)
+        waiting, who = _waiting(ops, size)
+        for d in range(len(draws.state) if root > 0.0 else 0):
+            waiting[-1] = _set_of(np.arange(size) < words.size - d * size)
+            trace(program, places, inputs, leaves, tile, draws, waiting, who, lines, (0, d, 0, ops))
         return _fill_rows(question, np.broadcast_to(row, (words.size, row.size)), draws)
 
     workers = min(threads_or_default(threads), 1 + count // FEW_DRAWS)
@@ -78,27 +86,48 @@ def completions(
     if question.code.constant or not len(rows):
         return rows.copy()
     program = question.code.program
-    layout, ops = own_places(program), program.kind.size
-    width = wide_tile_width(ops, len(rows))
+    back = backward(graph, program)
+    widest = STRETCH_TILE if back.cuts.size > 2 and len(rows) >= 2 * STRETCH_TILE else TILE
+    width = wide_tile_width(back.places, len(rows), widest)
     leaves = _remembered_leaves(question)
     words = np.zeros(len(rows), np.uint64) if seed is None else _words(seed, len(rows))
 
     def run(part: slice) -> Floats:
-        some = rows[part]
-        draws = _empty_draws(words[part], rows.shape[1], seed is None)
-        inputs = batch(question, some, width)
-        links = 2 * width
-        with borrowed_tile(ops, width) as tile:
-            for first in range(0, len(some), width):
-                here = slice(first, min(first + width, len(some)))
-                sweep_up(program, layout, inputs, tile, Span(first, first + width, 0, ops), draws.best)
-                lane, state, line, random, best = draws
-                few = Draws(lane[here], state[here], line[here], random[here], best)
-                few.lane[:] = np.arange(few.lane.size)
-                links = _trace_tile(program, inputs, leaves, tile, few, links, first // width)
-        return _fill_rows(question, some, draws)
+        draws = _empty_draws(words[part], rows.shape[1], width, np.arange(width), seed is None)
+        inputs = batch(question, rows[part], width)
+        with borrowed_tile(back.places, width) as tile:
+            _trace_tiles(question, back, inputs, leaves, tile, draws)
+        return _fill_rows(question, rows[part], draws)
 
     return joined(in_parts(run, question, len(rows), width, threads))
+
+
+def _trace_tiles(
+    question: Question, back: Backward, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws
+) -> None:
+    """Fill the draws of a batch, one for each row."""
+    program, width = question.code.program, draws.lane.size
+    lines = None if program.is_plain else tile.lines
+    waiting, who = _waiting(program.kind.size, width)
+    for first, root in sweep_tiles(program, back, inputs, tile, draws.best):
+        real = np.arange(first, first + width) < draws.random.size
+        waiting[-1] = _set_of((root[0] > 0.0) & real)
+        t = first // width
+        for stretch in sweep_stretches(program, back, inputs, tile, first, draws.best):
+            place = (t, t, *stretch)
+            trace(program, back.again, inputs, leaves, tile, draws, waiting, who, lines, place)
+
+
+def _waiting(ops: int, draws: int) -> tuple[Words, UInt32s]:
+    """Empty sets of draws for all operations, and room for a list of draws."""
+    return np.zeros((ops, -(-draws // SET)), np.uint64), np.zeros(draws, np.uint32)
+
+
+def _set_of(chosen: Bools) -> Words:
+    """The set of the chosen draws of a tile. Shape (words,)."""
+    bits = np.zeros(-(-chosen.size // SET) * SET, np.uint8)
+    bits[: chosen.size] = chosen
+    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _words(seed: int, count: int) -> Words:
@@ -107,35 +136,9 @@ def _words(seed: int, count: int) -> Words:
     return mix_bits(number + mix_bits(np.array([seed], dtype=np.uint64)))
 
 
-def _empty_draws(words: Words, columns: int, best: bool) -> Draws:
-    shape = (words.size, columns)
-    lane, line = np.zeros(words.size, np.int64), np.full(shape, -1, np.int64)
-    return Draws(lane, np.full(shape, np.nan), line, words.copy(), best)
-
-
-def _trace_tile(
-    program: Program, inputs: Inputs, leaves: LeafWeights, tile: Tile, draws: Draws, size: int, number: int
-) -> int:
-    """Fill the draws of a tile, which holds its values, with so many links or more; how many it took."""
-    possible = np.flatnonzero(tile.value[program.kind.size - 1, draws.lane] > 0.0)
-    links = _links_at_root(program.kind.size, size, possible)
-    exponent = None if program.is_plain else tile.exponent
-    op = program.kind.size - 1
-    while op >= 0:
-        op = trace(program, inputs, leaves, tile, draws, links, exponent, (number, op))
-        links = more_links(links) if op >= 0 else links
-    return links.who.size
-
-
-def _links_at_root(ops: int, size: int, possible: Ints) -> Links:
-    """At least as many links as draws, of which the draws of possible rows are the root's chain."""
-    links = new_links(ops, max(size, FEW_LINKS))
-    if possible.size:
-        links.who[: possible.size] = possible
-        links.following[possible.size - 1] = -1
-        links.head[-1] = 0
-        links.unused[:] = possible.size, links.who.size - possible.size
-    return links
+def _empty_draws(words: Words, columns: int, size: int, lane: Ints, best: bool) -> Draws:
+    shape = (-(-words.size // size), columns, size)
+    return Draws(lane, np.full(shape, np.nan), np.full(shape, -1), words.copy(), best)
 
 
 def _remembered_leaves(question: Question) -> LeafWeights:
@@ -164,12 +167,17 @@ def _leaves(question: Question) -> LeafWeights:
 
 def _fill_rows(question: Question, rows: Floats, draws: Draws) -> Floats:
     """The rows with missing cells filled by the chosen states, or from the chosen leaves over numbers."""
-    answer = np.where(np.isnan(rows), draws.state, rows)
+    answer, size = np.empty(rows.shape), draws.lane.size
+    for first in range(0, len(rows), size):
+        write_across(draws.state[first // size, :, : len(rows) - first], answer[first : first + size])
+    unknown = np.isnan(answer)
+    if unknown.any():
+        answer[unknown] = rows[unknown]
     for block, lines in dense_blocks(question.graph, question.code):
         if block.family.arrives_with_row:
             continue
         for column in np.unique(block.column):
-            chosen = draws.line[:, column]
+            chosen = _chosen_leaves(draws, int(column))
             here = (chosen >= lines.start) & (chosen < lines.stop) & np.isnan(rows[:, column])
             params = block.params[chosen[here] - lines.start]
             region = question.regions.get(int(column))
@@ -182,12 +190,17 @@ def _fill_rows(question: Question, rows: Floats, draws: Draws) -> Floats:
     return answer
 
 
+def _chosen_leaves(draws: Draws, column: int) -> Ints:
+    """The dense leaf that each draw chose for a numeric column; -1 for none. Shape (draws,)."""
+    return draws.dense[:, column].ravel()[: draws.random.size]
+
+
 def _fill_joints(question: Question, rows: Floats, draws: Draws, answer: Floats) -> None:
     """Fill the missing cells of leaves over several columns, wherever such a leaf was chosen."""
     missing = np.isnan(rows)
     for leaf in joint_lines(question.graph, question.code):
         columns = leaf.columns
-        chosen = draws.line[:, columns[0]] == leaf.line
+        chosen = _chosen_leaves(draws, int(columns[0])) == leaf.line
         here = np.flatnonzero(chosen & missing[:, columns].any(axis=1))
         if here.size:
             uniform = np.stack([_uniform(draws.random[here], c) for c in columns.tolist()], axis=1)

@@ -101,7 +101,7 @@ class Expecter:
         try:
             tile = self._spare.pop()
         except IndexError:
-            return new_tile(self._places, width)
+            return new_tile(self._places, width, self._back.slots)
         return tile if tile.value.shape[1] == width else self._tile(width)
 
 

@@ -4,24 +4,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, UInt32s
+from tractable.arrays import Floats, Ints, UInt32s
 from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward
-from tractable.engine.rows import merged, power
+from tractable.engine.lines import NO_LINE, hold_line, same_exponents
+from tractable.engine.rows import inlined, merged, power
+from tractable.engine.scaling import LARGE, SMALL, STEP_DOWN, STEP_UP
 
 
 class Flows(NamedTuple):
     """What a tile's operations hand down: a product its flow, a sum its share (its flow over its value)."""
 
     value: Floats  # (slots + 1, rows) the last line is for what is needed at once and not again
-    exponent: Floats  # (slots, rows) of the sum's value, valid where `scaled`
-    scaled: Bools  # (slots,)
+    line: Ints  # (slots,) the line of exponents of the sum's value; NO_LINE where they are zero
 
 
 def new_flows(back: Backward, width: int) -> Flows:
     """Room for the flows of a tile."""
-    shape = (back.slots + 1, width)
-    return Flows(np.zeros(shape), np.zeros(shape), np.zeros(back.slots, dtype=np.bool_))
+    return Flows(np.zeros((back.slots + 1, width)), np.full(back.slots, NO_LINE))
 
 
 @merged
@@ -97,26 +97,53 @@ def add_products(  # noqa: PLR0913, PLR0917
             flow[o, r] = flow[o, r] / value[v, r] if value[v, r] > 0.0 else 0.0
 
 
-@merged
-def any_exponent(
-    scaled: bool, handed: Bools, reader: UInt32s, weight_exponent: Floats, first: int, last: int
+@inlined
+def is_uneven(
+    exponent: Floats, own: int, line: Ints, reader: UInt32s, weight_exponent: Floats, first: int, last: int
 ) -> bool:
-    """Whether an operation or a sum above it has exponents; `handed` says which sums hand some down."""
-    found = scaled
+    """Whether the exponents of an operation differ from those of a sum above it."""
+    found = False
     for e in range(first, last):
-        found |= handed[reader[e]] or weight_exponent[e] != 0.0
+        other = line[reader[e]]
+        found |= weight_exponent[e] != 0.0
+        if other != own and not found:
+            found = other < 0 or own < 0 or not same_exponents(exponent, own, other)
     return found
+
+
+@inlined
+def hand_down_line(
+    flow: Floats,
+    flow_line: Ints,
+    exponent: Floats,
+    holders: Ints,
+    unused: Ints,
+    o: int,
+    own: int,
+    has_leaves: bool,
+) -> int:
+    """Give a sum's share the exponents of its value; the slot that holds the share for leaf edges.
+
+    That is the last slot where the share has exponents. Leaves have none.
+    """
+    hold_line(flow_line, holders, unused, o, own)
+    s = o
+    if own >= 0 and has_leaves:
+        s = np.uint32(flow.shape[0] - 1)
+        for r in range(flow.shape[1]):
+            k = exponent[own, r]  # a term of a leaf cannot be larger than the sum
+            flow[s, r] = flow[o, r] / power(k) if k > -5.0 else 0.0
+    return s
 
 
 @fused_kernel
 def pull_scaled(  # noqa: PLR0913, PLR0917
     flow: Floats,
-    flow_exponent: Floats,
-    flow_scaled: Bools,
+    flow_line: Ints,
     o: int,
     value: Floats,
     exponent: Floats,
-    scaled: Bools,
+    own: int,
     v: int,
     reader: UInt32s,
     weight: Floats,
@@ -127,17 +154,23 @@ def pull_scaled(  # noqa: PLR0913, PLR0917
 ) -> None:
     """Set the flow of an operation from the sums above, where exponents count.
 
-    A tally, unless empty, gets the flow of each edge.
+    A term is brought within 2**+-128 before it is multiplied by the share of its sum. `own` is the line of the
+    operation. A tally, unless empty, gets the flow of each edge.
     """
     for r in range(flow.shape[1]):
-        total = 0.0
-        own = exponent[v, r] if scaled[v] else 0.0
-        if value[v, r] > 0.0:
-            for e in range(first, last):
-                s = reader[e]
-                steps = weight_exponent[e] + own - (flow_exponent[s, r] if flow_scaled[s] else 0.0)
-                x = flow[s, r] * weight[e] * value[v, r] * power(steps)
-                total += x
-                if tally.size:
-                    tally[e] += x
-        flow[o, r] = total
+        flow[o, r] = 0.0
+    for e in range(first, last):
+        s, w, above, spare = reader[e], weight[e], flow_line[reader[e]], flow.shape[0] - 1
+        for r in range(flow.shape[1]):
+            x, k = w * value[v, r], weight_exponent[e]
+            k += (exponent[own, r] if own >= 0 else 0.0) - (exponent[above, r] if above >= 0 else 0.0)
+            for _ in range(3):
+                small = (x < SMALL) & (x > 0.0)
+                large = x > LARGE
+                x *= STEP_UP if small else (STEP_DOWN if large else 1.0)
+                k += -1.0 if small else (1.0 if large else 0.0)
+            flow[spare, r] = x * flow[s, r] * power(k)
+            flow[o, r] += flow[spare, r]
+        if tally.size:
+            for r in range(flow.shape[1]):
+                tally[e] += flow[spare, r]

@@ -33,7 +33,7 @@ def _hand_down(  # noqa: C901
         program.leaf_start,
     )  # fmt: skip
     _, code, column, table, source, offset, _, _, _, _ = inputs
-    (value, exponent, scaled), (edge, leaf_edge, entry, dense, _, _) = tile, tally
+    (value, line, (exponent, _, _)), (edge, leaf_edge, entry, dense, _, _) = tile, tally
     t = base // flow.shape[1]
     for op in range(flow.shape[0] - 1, -1, -1):
         kind = kinds[op]
@@ -51,7 +51,7 @@ def _hand_down(  # noqa: C901
                 )  # fmt: skip
             elif kind == SUM:
                 e = choose_scaled(
-                    value, exponent, scaled, op, r, operand, weight, weight_exponent, first, last, code, t,
+                    value, exponent, line, op, r, operand, weight, weight_exponent, first, last, code, t,
                     column, table, leaf, leaf_last, 0.5, best,
                 )  # fmt: skip
             if kind == SUM:

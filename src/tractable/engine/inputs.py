@@ -9,6 +9,7 @@ from tractable.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import GateBlock, Graph, LeafBlock
 from tractable.circuit.joint_evidence import tell_error
+from tractable.compiled import kernel
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
 from tractable.engine.joint_lines import joint_lines
@@ -133,32 +134,46 @@ def allowed_log_values(tables: LeafTables, regions: Regions) -> Floats:
 
 def batch(question: Question, rows: Floats, width: int) -> Inputs:
     """The inputs of some rows; the last row is repeated to fill whole tiles of `width` rows."""
-    size = -(-len(rows) // width) * width
-    padded = (
-        rows if size == len(rows) else np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
-    )
-    dense, exponent = _dense_values(question, padded)
+    tiles = -(-len(rows) // width)
+    state = np.empty((tiles * width, rows.shape[1]), dtype=np.uint16)
+    missing = _fill_states(np.ascontiguousarray(rows), question.graph.schema.cardinalities, state)
+    code = np.ascontiguousarray(state.reshape(tiles, width, -1).transpose(0, 2, 1))
+    dense, exponent = _dense_values(question, rows, tiles * width)
     return Inputs(
-        not np.isnan(rows).any(), _codes(question.graph, padded, width), question.leaf_column,
-        question.leaf_table, question.source_column, question.source_offset, question.lookup,
-        question.lookup_exponent, dense, exponent,
+        missing == 0, code, question.leaf_column, question.leaf_table, question.source_column,
+        question.source_offset, question.lookup, question.lookup_exponent, dense, exponent,
     )  # fmt: skip
 
 
-def _codes(graph: Graph, rows: Floats, width: int) -> UInt16s:
-    """States as small numbers, one past the last where the cell is missing. (tiles, columns, width)."""
-    past = graph.schema.cardinalities.astype(np.float64)
-    values = np.where(np.isnan(rows), past, rows) if np.isnan(rows).any() else rows
-    if not graph.schema.cardinalities.all():
-        values = np.where(graph.schema.cardinalities > 0, values, 0.0)
-    tiles = values.astype(np.uint16).reshape(len(rows) // width, width, len(graph.schema))
-    return np.ascontiguousarray(tiles.transpose(0, 2, 1))
+@kernel
+def _fill_states(rows: Floats, states: Ints, state: UInt16s) -> int:
+    """Fill in states as small numbers, one past the last where the cell is missing; how many are missing.
+
+    `state` is (rows, columns); the last row is repeated.
+    """
+    missing = 0
+    for r in range(state.shape[0]):
+        row = min(r, rows.shape[0] - 1)
+        for c in range(rows.shape[1]):
+            x, past = rows[row, c], float(states[c])
+            is_missing = x != x  # noqa: PLR0124 (a NaN)
+            missing += int(is_missing)
+            x = past if is_missing or past == 0.0 else x
+            state[r, c] = np.uint16(np.int32(x))
+    return missing
 
 
-def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
-    """Values and exponents of the leaves over numeric columns, each of shape (dense leaves, rows)."""
+def _dense_values(question: Question, rows: Floats, size: int) -> tuple[Floats, Floats]:
+    """Values and exponents of the leaves over numeric columns, each of shape (dense leaves, size).
+
+    The last row is repeated.
+    """
     lines = question.code.dense_node.size
-    value = np.empty((lines, len(rows)))
+    if not lines:
+        return np.empty((0, size)), np.empty((0, size))
+    if size > len(rows):
+        rows = np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
+    value = np.empty((lines, size))
     for block, line in dense_blocks(question.graph, question.code):
         if isinstance(block.family, NetworkOutput):
             value[line] = block.family.row_log_values(block.params, rows, question.graph.schema)
@@ -174,7 +189,7 @@ def _dense_values(question: Question, rows: Floats) -> tuple[Floats, Floats]:
     # A sum of leaves over the same columns is no further off than the worst of them, and in a product the
     # errors of different columns add up.
     tell_error(sum(errors.values()))
-    return (value, split_in_place(value)) if lines else (value, value)
+    return value, split_in_place(value)
 
 
 def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, slice]]:

@@ -9,21 +9,18 @@ from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.data.regions import Region
 from tractable.data.schema import Schema
-from tractable.engine.backward import Backward, backward, sweep_stretches, sweep_tiles
+from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
 from tractable.engine.down import Collected, Shares, collect_statistics, downward, fill_known
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
 from tractable.engine.joint_lines import joint_lines
+from tractable.engine.lines import NO_LINE
 from tractable.engine.mixing import wide_columns
-from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width
+from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width, write_across
 from tractable.engine.up import Inputs, Tile
 from tractable.leaves import Family
 from tractable.leaves.moments import LeafMoments, quadratic_mean, weighted_spread
-
-STRETCH_TILE = (
-    256  # rows evaluated together where a program is cut into stretches: fewer visits of operations
-)
 
 FARTHEST = float(np.finfo(np.float64).max)
 SMALL_BATCH = (
@@ -65,7 +62,7 @@ def posteriors(
 
     def run(part: slice) -> None:
         inputs, out = batch(question, rows[part], width), every[part]
-        with borrowed_tile(back.places, width) as tile:
+        with borrowed_tile(back.places, width, back.slots) as tile:
             _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
             _deviations(question, shares, every[part])
             if graph.joints and not inputs.complete:
@@ -81,7 +78,7 @@ def _fill_statistics(
 ) -> None:
     """Fill in the statistics of the rows of a batch, tile after tile. `out` is (rows, statistics)."""
     program, width = question.code.program, tile.value.shape[1]
-    exponent = None if program.is_plain else tile.exponent
+    lines = None if program.is_plain else tile.lines
     down = remember(question.graph, "program, downward", lambda _: downward(question, back))
     flows = new_flows(back, width)
     collected = Collected(
@@ -90,11 +87,12 @@ def _fill_statistics(
         np.empty((rows.shape[1], 2, width)),
     )
     for first, root in sweep_tiles(program, back, inputs, tile):
+        flows.line.fill(NO_LINE)
         flows.value[back.slot[-1]] = root[0] > 0.0
         collected.part.fill(0.0)
         collected.flow.fill(0.0)
         for stretch in () if inputs.complete else sweep_stretches(program, back, inputs, tile, first):
-            collect_statistics(down, shares, tile, flows, collected, exponent, stretch)
+            collect_statistics(down, shares, tile, flows, collected, lines, stretch)
         some = rows[first : first + width]
         fill_known(collected.part, inputs.code, first // width, shares, some)
         _write_tile(collected.part, root[0], out[first : first + width])
@@ -102,7 +100,7 @@ def _fill_statistics(
 
 def _write_tile(part: Floats, root: Floats, out: Floats) -> None:
     """Write the statistics of a tile, a row a line; NaN where the row is impossible."""
-    out[:] = part[: out.shape[1], : len(out)].T
+    write_across(part[: out.shape[1], : len(out)], out)
     impossible = root[: len(out)] == 0.0
     if impossible.any():
         out[impossible] = np.nan

@@ -15,14 +15,15 @@ import numpy as np
 from tractable.arrays import Bytes, Floats, Ints, UInt32s
 
 LOOKUP, DENSE, ONE = 3, 4, 5  # kinds of operations, beside the PRODUCT and SUM of nodes
-PLAIN, CHECKED, WIDE = 0, 1, 2  # how much care an operation needs; see `bounds` in schedule.py
+PLAIN, CHECKED, WIDE, CARRIED, STEPWISE = 0, 1, 2, 3, 4  # how much care an operation needs; see scaling.py
 
 
 class Program(NamedTuple):
     """Operations in the order in which they are run, the root last; all are arrays, as kernels need them."""
 
     kind: Bytes  # (ops,) SUM, PRODUCT, LOOKUP (a table), DENSE (a value that comes with the row) or ONE
-    care: Bytes  # (ops,) PLAIN: cannot leave the range of doubles; CHECKED: may; WIDE: its weights do
+    care: Bytes  # (ops,) PLAIN: never has exponents; CARRIED: needs no check; CHECKED: one at its end;
+    # STEPWISE: checks on its way; WIDE: its weights have exponents
     start: Ints  # (ops + 1,) the edges to other operations
     operand: UInt32s  # (edges,) the operation below
     weight: Floats  # (edges,) one below a product
@@ -30,7 +31,7 @@ class Program(NamedTuple):
     leaf_start: Ints  # (ops + 1,) the edges to binary leaves
     leaf: Ints  # (leaf edges,) the leaf below
     leaf_weight: Floats  # (leaf edges,)
-    stride: Ints  # (ops,) how many leaf edges of a CHECKED product can be multiplied between two checks
+    stride: Ints  # (ops,) how many leaf edges of a STEPWISE product can be multiplied between two checks
     source: Ints  # (ops,) the leaf that a LOOKUP or DENSE operation reads
     slot: UInt32s  # (ops,) where the value lies when slots are used again
     operand_slot: UInt32s  # (edges,) slot[operand]

@@ -12,9 +12,8 @@ other. One that is `merged` is compiled by itself, too, and becomes part of its 
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, UInt16s, UInt32s
-from tractable.compiled import fused_kernel, merged_with, njit
-from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
+from tractable.arrays import Floats, UInt16s, UInt32s
+from tractable.compiled import merged_with, njit
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
 POWERS = 2.0 ** (256.0 * np.array([-np.inf, -4, -3, -2, -1, 0, 1, 2]))
@@ -25,12 +24,14 @@ merged = merged_with(CONTRACT)
 
 @inlined
 def power(steps: float) -> float:
-    """2**(256 * steps) for the few steps that matter; what is more than four steps smaller counts as nothing.
-
-    A term may lie 2**448 above its exponent and what it is added to 2**640 below its own, so four steps do
-    matter.
-    """
+    """2**(256 * steps) for the few steps that matter; what is more than four steps smaller counts as nothing."""
     return POWERS[5 + int(min(max(steps, -5.0), 2.0))]
+
+
+@inlined
+def larger(x: float, y: float) -> float:
+    """The larger of two numbers."""
+    return x if x > y else y
 
 
 @inlined
@@ -139,44 +140,19 @@ def raise_terms(  # noqa: PLR0913, PLR0917
     leaf_last: int,
 ) -> None:
     """Set slot `o` to the largest term of a sum, of slots and of leaves; zero where there are none."""
-    for r in range(value.shape[1]):
+    for r in range(value.shape[1] if first == last else 0):
         value[o, r] = 0.0
-    for e in range(first, last):
+    for e in range(first, last, 4):  # where there are fewer than four, the first counts again
         a, u = operand[e], weight[e]
+        b, v = (operand[e + 1], weight[e + 1]) if e + 1 < last else (a, u)
+        c, w = (operand[e + 2], weight[e + 2]) if e + 2 < last else (a, u)
+        d, z = (operand[e + 3], weight[e + 3]) if e + 3 < last else (a, u)
         for r in range(value.shape[1]):
-            x = u * value[a, r]
-            value[o, r] = x if x > value[o, r] else value[o, r]
+            x, y = larger(u * value[a, r], v * value[b, r]), larger(w * value[c, r], z * value[d, r])
+            x = larger(x, y)
+            value[o, r] = x if e == first else larger(x, value[o, r])
     for e in range(leaf, leaf_last):
-        c, c0, c1, c2 = column[e], table[e, 0], table[e, 1], table[e, 2]
+        f, c0, c1, c2 = column[e], table[e, 0], table[e, 1], table[e, 2]
         for r in range(value.shape[1]):
-            x = c0 if code[t, c, r] == 0 else (c1 if code[t, c, r] == 1 else c2)
-            value[o, r] = x if x > value[o, r] else value[o, r]
-
-
-@fused_kernel
-def settle(value: Floats, exponent: Floats, scaled: Bools, o: int) -> None:
-    """Bring values that lie within 2**+-900 into range by steps of the exponent.
-
-    A slot without exponents is left alone if it needs none. Else its values come to lie within 2**+-128, and
-    zeros are given no exponent.
-    """
-    wide = scaled[o]
-    if not wide:
-        bad = 0
-        for r in range(value.shape[1]):
-            x = value[o, r]
-            bad |= int((x < LOWEST) & (x > 0.0)) | int(x > HIGHEST)
-        if bad == 0:
-            return
-    some = 0
-    for r in range(value.shape[1]):
-        x, k = value[o, r], exponent[o, r] if wide else 0.0
-        for _ in range(3):
-            small = (x < SMALL) & (x > 0.0)
-            large = x > LARGE
-            x *= STEP_UP if small else (STEP_DOWN if large else 1.0)
-            k += -1.0 if small else (1.0 if large else 0.0)
-        k = k if x > 0.0 else 0.0
-        value[o, r], exponent[o, r] = x, k
-        some |= int(k != 0.0)
-    scaled[o] = some != 0
+            x = c0 if code[t, f, r] == 0 else (c1 if code[t, f, r] == 1 else c2)
+            value[o, r] = larger(x, value[o, r])

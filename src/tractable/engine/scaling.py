@@ -1,9 +1,10 @@
 """Numbers too small or large for a double: a double and, beside it, an exponent in steps of 2**256.
 
-A number is `value * 2**(256 * exponent)`. Values whose exponent is zero everywhere in a tile may be anything
-within 2**-320 and 2**320; results that were given an exponent lie within 2**-128 and 2**128. Two such values,
-or one and a weight, can be multiplied without leaving the range of doubles. Exponents are held as doubles so
-that they fill the same vector lanes.
+A number is `value * 2**(256 * exponent)`. A value that is checked lies within 2**-320 and 2**320; one that
+does not comes to lie within 2**-128 and 2**128 by a change of its exponent. Operations above it need no check as
+long as their values provably stay within 2**-480 and 2**480, so that deep chains are checked every so many
+levels. Two such values, or one and a weight, can mostly be multiplied without leaving the range of doubles.
+Exponents are held as doubles so that they fill the same vector lanes.
 """
 
 from math import exp, log
@@ -15,6 +16,9 @@ from tractable.compiled import njit
 
 LOG_STEP = 256 * log(2)  # the logarithm of one step of the exponent
 SAFE = 320 * log(2)  # a value without exponent has its logarithm within +-SAFE
+DRIFT = 480 * log(2)  # what operations without a check may lead to
+ROOM = 896 * log(2)  # from here three steps bring a value back
+HALF_STEP = 128 * log(2)  # a value that was given an exponent has its logarithm within +-HALF_STEP
 STEP_UP, STEP_DOWN = 2.0**256, 2.0**-256
 SMALL, LARGE = 2.0**-128, 2.0**128
 LOWEST, HIGHEST = 2.0**-320, 2.0**320

@@ -4,7 +4,7 @@ import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints, UInt32s
 from tractable.compiled import njit
-from tractable.engine.scaling import SAFE
+from tractable.engine.scaling import DRIFT, HALF_STEP, SAFE
 
 
 def depth_first(start: Ints, operand: Ints, root: int) -> Ints:
@@ -104,31 +104,45 @@ def bounds(
     operand: UInt32s,
     log_weight: Floats,
     leaf_edges: tuple[Ints, Floats, Floats],
-    low: Floats,
-    high: Floats,
+    whole: tuple[Floats, Floats],
+    held: tuple[Floats, Floats],
+    reach: Floats,
 ) -> None:
     """Fill the smallest and largest logarithm that an operation's non-zero values can take.
 
     `leaf_edges` is (start, low, high) of the edges to leaves, weights included. Of a product only what drives
     it one way counts, so that no partial product leaves the bounds either. Operations that read leaves are
-    filled.
+    filled. `whole` are the (low, high) bounds of the values themselves. `held` are those of the doubles that
+    stand for them beside exponents: what leaves +-DRIFT is checked, and lies within +-SAFE afterwards. `reach`
+    is how far an operation's double can be off before it is checked.
     """
     leaf_start, leaf_low, leaf_high = leaf_edges
+    (low, high), (held_low, held_high) = whole, held
     for op in range(is_sum.size):
         edges, leaf = start[op + 1] - start[op], leaf_start[op]
         every = edges + leaf_start[op + 1] - leaf
         lowest, highest = (np.inf, -np.inf) if is_sum[op] else (0.0, 0.0)
+        least, most = lowest, highest
         for i in range(every):
             if i < edges:
                 a, w = operand[start[op] + i], log_weight[start[op] + i]
                 below, above = w + low[a], w + high[a]
+                held_below, held_above = w + held_low[a], w + held_high[a]
                 if w <= -SAFE or low[a] <= -SAFE or high[a] >= SAFE:
                     lowest = -np.inf  # what may have an exponent hands it on, even where a weight ends it
             else:
                 below, above = leaf_low[leaf + i - edges], leaf_high[leaf + i - edges]
+                held_below, held_above = below, above
             if is_sum[op]:
                 lowest, highest = min(lowest, below), np.logaddexp(highest, above)
+                least, most = min(least, held_below), np.logaddexp(most, held_above)
             else:
                 lowest, highest = lowest + min(below, 0.0), highest + max(above, 0.0)
+                least, most = least + min(held_below, 0.0), most + max(held_above, 0.0)
         if every > 0:
             low[op], high[op] = lowest, highest
+            if is_sum[op] and (lowest <= -SAFE or highest >= SAFE):  # terms may be brought to one exponent
+                least, most = min(least, -HALF_STEP), max(most, HALF_STEP + np.log(float(every)))
+            reach[op] = max(-least, most)
+            is_near = reach[op] < DRIFT
+            held_low[op], held_high[op] = (least, most) if is_near else (-SAFE, SAFE)

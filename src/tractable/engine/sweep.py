@@ -13,6 +13,7 @@ from tractable.arrays import Floats
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
+from tractable.engine.lines import NO_LINE, new_lines
 from tractable.engine.program import ValuePlaces
 from tractable.engine.scaling import join
 from tractable.engine.up import Span, Tile, sweep_up
@@ -27,6 +28,7 @@ BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
 SPARE_BYTES = 1 << 24  # that the values of a tile may take which is kept for the next question
 SPARES = 4  # tiles that are kept, those used last
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
+ACROSS = 64  # lines that are written to columns together
 SLICES = 4  # of the rows for each of several threads
 
 P = TypeVar("P")
@@ -105,11 +107,11 @@ def wide_tile_width(slots: int, rows: int, widest: int = TILE) -> int:
     return width if width > widest else tile_width(slots, rows, widest)
 
 
-def new_tile(slots: int, width: int) -> Tile:
-    """Room for the values of a tile."""
+def new_tile(slots: int, width: int, flows: int = 0) -> Tile:
+    """Room for the values of a tile, whose exponents may also be shared by so many flows."""
     value = np.zeros((slots + 1, width))
     value[-1] = 1.0
-    return Tile(value, np.zeros((slots, width)), np.zeros(slots, dtype=np.bool_))
+    return Tile(value, np.full(slots, NO_LINE), new_lines(slots + flows + 2, width))
 
 
 _spares: list[Tile] = []  # tiles that no thread uses: fresh memory costs as much as some sweeps
@@ -117,16 +119,28 @@ _lock = Lock()
 
 
 @contextmanager
-def borrowed_tile(slots: int, width: int) -> Iterator[Tile]:
+def borrowed_tile(slots: int, width: int, flows: int = 0) -> Iterator[Tile]:
     """Room for the values of a tile, if possible that of an earlier question, its values still there."""
+    shape, least = (slots + 1, width), slots + flows
     with _lock:
-        fitting = [i for i, tile in enumerate(_spares) if tile.value.shape == (slots + 1, width)]
-        tile = _spares.pop(fitting[-1]) if fitting else new_tile(slots, width)
+        fitting = [
+            i for i, t in enumerate(_spares) if t.value.shape == shape and t.lines.holders.size > least
+        ]
+        tile = _spares.pop(fitting[-1]) if fitting else new_tile(slots, width, flows)
     yield tile
     if tile.value.nbytes <= SPARE_BYTES:
         with _lock:
             _spares.append(tile)
             del _spares[:-SPARES]
+
+
+def write_across(lines: Floats, rows: Floats) -> None:
+    """Write lines, each of which has a number for every row, to the columns of rows.
+
+    A few lines at a time, so that what is read and what is written stay in the cache.
+    """
+    for i in range(0, len(lines), ACROSS):
+        rows[:, i : i + ACROSS] = lines[i : i + ACROSS].T
 
 
 def in_parts(

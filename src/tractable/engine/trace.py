@@ -1,23 +1,31 @@
 """Top-down choices: an induced tree for each draw, at random or with the largest term of every sum.
 
-All draws go down together: each operation, parents before children, holds a chain of the draws that have come
-to it, so that its values are read for all of them while they are in the cache. The tile must hold the values
-of all operations (see `sweep_up`). The random numbers of a draw depend on the seed and the number of the draw
-alone, so that neither threads nor tiles change a sample.
+All draws of a tile go down together: each operation, parents before children, has the set of the draws that
+have come to it, so that its values are read for all of them while they are in the cache. The tile must hold the
+values of the operations of a stretch (see `backward.sweep_stretches`). The random numbers of a draw depend on
+the seed and the number of the draw alone, so that neither threads nor tiles change a sample.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s, Words
+from tractable.arrays import Floats, Ints, UInt16s, UInt32s, Words
 from tractable.circuit.graph import SUM
 from tractable.compiled import fused_kernel
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program
-from tractable.engine.rows import merged, power
+from tractable.engine.lines import Lines
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, ValuePlaces
+from tractable.engine.rows import inlined, merged, power
+from tractable.engine.scaling import LARGE, SMALL, STEP_DOWN, STEP_UP
 from tractable.engine.up import Inputs, Tile
 
 NOWHERE = -(2**62)  # no edge; those to binary leaves are -1, -2, ...
+FEW_TERMS = 8  # of a sum, which are all looked at
+SET, SHIFT = 64, np.uint32(6)  # draws in a word of a set of draws, and its logarithm
+NONE, ONE, IN_SET = (np.uint64(x) for x in (0, 1, SET - 1))
+_PLACE_FACTOR = 0x03F79D71B4CB0A89  # its 64 shifts all begin with another six bits
+_PLACES = np.zeros(64, np.uint32)
+_PLACES[[(_PLACE_FACTOR << i) % 2**64 >> 58 for i in range(64)]] = np.arange(64)
 
 
 class LeafWeights(NamedTuple):
@@ -32,36 +40,11 @@ class LeafWeights(NamedTuple):
 class Draws(NamedTuple):
     """The draws that are filled in."""
 
-    lane: Ints  # (draws,) the tile's row that each draw completes
-    state: Floats  # (draws, columns) the state chosen for each column that is categorical and missing
-    line: Ints  # (draws, columns) the dense leaf that was chosen for a numeric column
+    lane: Ints  # (draws of a tile,) the tile's row that each draw completes
+    state: Floats  # (tiles, columns, draws of a tile) the state chosen for a categorical column
+    dense: Ints  # (tiles, columns, draws of a tile) the dense leaf that was chosen for a numeric column
     random: Words  # (draws,) the state of each draw's random numbers
     best: bool  # whether nothing is drawn: every choice is the best one
-
-
-class Links(NamedTuple):
-    """Draws on their way down. A link is a draw at an operation; those at the same one are a chain."""
-
-    head: Ints  # (ops,) the first link of each operation's chain, -1 where it is empty
-    following: Ints  # (links,) the next link of the same chain, or -1; unused links are a chain, too
-    who: Ints  # (links,) the draw
-    unused: Ints  # (2,) the first unused link, and how many there are
-
-
-def new_links(ops: int, size: int) -> Links:
-    """`size` links, none of them in use."""
-    following = np.arange(1, size + 1)
-    following[-1:] = -1
-    return Links(np.full(ops, -1), following, np.zeros(size, dtype=np.int64), np.array([0, size]))
-
-
-def more_links(links: Links) -> Links:
-    """The same links and as many new ones."""
-    head, following, who, (first, count) = links
-    more = new_links(0, who.size)
-    new = np.where(more.following < 0, first, more.following + who.size)  # before the other unused ones
-    unused = np.array([who.size, who.size + count])
-    return Links(head, np.concatenate([following, new]), np.concatenate([who, more.who]), unused)
 
 
 @merged
@@ -75,90 +58,150 @@ def uniform(random: Words, draw: int) -> float:
     return float(z >> np.uint64(11)) * 2.0**-53
 
 
+@inlined
+def list_draws(waiting: Words, op: int, who: UInt32s) -> int:
+    """List the draws that have come to an operation; how many there are."""
+    count = 0
+    for w in range(waiting.shape[1]):
+        bits = waiting[op, w]
+        while bits != np.uint64(0):
+            lowest = bits & (~bits + np.uint64(1))
+            who[count] = w * SET + _PLACES[(lowest * np.uint64(_PLACE_FACTOR)) >> np.uint64(58)]
+            bits ^= lowest
+            count += 1
+    return count
+
+
 @fused_kernel
-def trace(  # noqa: C901, PLR0912
+def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
+    places: ValuePlaces,
     inputs: Inputs,
     leaves: LeafWeights,
     tile: Tile,
     draws: Draws,
-    links: Links,
-    exponent: Floats | None,
-    place: tuple[int, int],
-) -> int:
+    waiting: Words,
+    who: UInt32s,
+    lines: Lines | None,
+    place: tuple[int, int, int, int],
+) -> None:
     """Fill the draws of a tile: from the root down, all children of a product and one of a sum.
 
-    `place` is the number of the tile and the operation to begin at. The answer is -1, or the operation at
-    which links ran out: with more of them, the next call goes on there. `exponent` is that of the tile, or
-    None where no operation may need it.
+    `place` is the number of the tile, that of the draws' tile, and the stretch of operations. `waiting`, of
+    shape (ops, words), are the sets of draws that have come to an operation. `lines` are those of the tile, or
+    None where no operation may need exponents. `who` is room for the numbers of the draws of a tile.
     """
     # Arrays are taken out of their tuples once: to do so costs more than a choice.
     kind, care, start, operand, weight, weight_exponent, leaf_start = (
         program.kind, program.care, program.start, program.operand, program.weight, program.weight_exponent,
         program.leaf_start,
     )  # fmt: skip
-    value, scaled, code, column, table, source, offset = (
-        tile.value, tile.scaled, inputs.code, inputs.leaf_column, inputs.leaf_table, inputs.source_column,
+    value, line, code, column, table, source, offset = (
+        tile.value, tile.line, inputs.code, inputs.leaf_column, inputs.leaf_table, inputs.source_column,
         inputs.source_offset,
     )  # fmt: skip
-    lane, state, line, random, best = draws.lane, draws.state, draws.line, draws.random, draws.best
+    lane, state, chosen, random, best = draws.lane, draws.state, draws.dense, draws.random, draws.best
     lookup, states, binary, edge = leaves.lookup, leaves.states, leaves.binary, leaves.edge
-    head, following, who, unused = links
-    t, free, count = place[0], unused[0], unused[1]
-    for op in range(place[1], -1, -1):
-        link = head[op]
-        while link >= 0:
-            draw, behind, first, last = who[link], following[link], start[op], start[op + 1]
-            if kind[op] != SUM and last - first > count:
-                head[op], unused[0], unused[1] = link, free, count
-                return op
-            r, leaf, leaf_last = lane[draw], leaf_start[op], leaf_start[op + 1]
-            chooses = not best and (kind[op] == SUM or kind[op] == LOOKUP)
-            u = uniform(random, draw) if chooses else 0.5
-            if kind[op] == SUM:
-                e, is_plain = NOWHERE, True
-                if exponent is not None:
-                    is_plain = care[op] == PLAIN
-                    if not is_plain:
-                        e = choose_scaled(
-                            value, exponent, scaled, op, r, operand, weight, weight_exponent, first, last,
-                            code, t, column, table, leaf, leaf_last, u, best,
-                        )  # fmt: skip
-                if is_plain:
+    slot, below = places.slot, places.operand
+    if lines is not None:
+        exponent = lines.exponent
+    t, d, begin, end = place
+    base = d * lane.size
+    for op in range(end - 1, begin - 1, -1):
+        count = list_draws(waiting, op, who)
+        if count == 0:
+            continue
+        o, first, last, leaf, leaf_last = (
+            slot[op],
+            start[op],
+            start[op + 1],
+            leaf_start[op],
+            leaf_start[op + 1],
+        )
+        if kind[op] == SUM:
+            is_even = True
+            if lines is not None:
+                is_even = care[op] == PLAIN or has_one_line(
+                    line, line[o], below, weight_exponent, first, last, leaf < leaf_last
+                )
+            for i in range(count):
+                draw = who[i]
+                u = 0.5 if best else uniform(random, base + draw)
+                if is_even:
                     e = choose_edge(
-                        value, op, r, operand, weight, first, last, code, t, column, table, leaf, leaf_last,
-                        u, best,
+                        value, o, lane[draw], below, weight, first, last, code, t, column, table, leaf,
+                        leaf_last, u, best,
                     )  # fmt: skip
-                first, last = (e, e + 1) if e >= 0 else (0, 0)
-                leaf, leaf_last = (-1 - e, -e) if NOWHERE < e < 0 else (0, 0)
-            elif kind[op] == LOOKUP:
-                x = int(code[t, source[op], r])
-                if x >= states[op]:
-                    x = choose_state(lookup, offset[op], states[op], u, best)
-                state[draw, source[op]] = x
-            elif kind[op] == DENSE:
-                line[draw, source[op]] = offset[op]
-            for e in range(leaf, leaf_last):
-                zero, one, x = edge[e, 0], edge[e, 1], int(code[t, column[e], r])
-                u = 0.5 if best else uniform(random, draw)
-                if x >= binary[e]:  # one of two by weight: for u = 0.5 the heavier
-                    x = int(u * (zero + one) > zero or (zero == 0.0 and one > 0.0))
-                state[draw, column[e]] = x
-            following[link], free, count = free, link, count + 1 - last + first
+                elif lines is not None:
+                    e = choose_scaled(
+                        value, exponent, line, o, lane[draw], below, weight, weight_exponent, first, last,
+                        code, t, column, table, leaf, leaf_last, u, best,
+                    )  # fmt: skip
+                if e >= 0:
+                    waiting[operand[e], draw >> SHIFT] |= ONE << (np.uint64(draw) & IN_SET)
+                elif e > NOWHERE:
+                    fill_leaf(state, d, random, base, draw, lane, code, t, column, edge, binary, -1 - e, best)
+            for w in range(waiting.shape[1]):
+                waiting[op, w] = NONE
+            continue
+        for i in range(count if kind[op] == LOOKUP or kind[op] == DENSE else 0):
+            draw = who[i]
+            if kind[op] == DENSE:
+                chosen[d, source[op], draw] = offset[op]
+                continue
+            u = 0.5 if best else uniform(random, base + draw)
+            x = int(code[t, source[op], lane[draw]])
+            if x >= states[op]:
+                x = choose_state(lookup, offset[op], states[op], u, best)
+            state[d, source[op], draw] = x
+        for w in range(waiting.shape[1]):
             for e in range(first, last):
-                moved, free = free, following[free]
-                who[moved], following[moved] = draw, head[operand[e]]
-                head[operand[e]] = moved
-            link = behind
-        head[op] = -1
-    unused[0], unused[1] = free, count
-    return -1
+                waiting[operand[e], w] |= waiting[op, w]
+            waiting[op, w] = NONE
+        for e in range(leaf, leaf_last):
+            for i in range(count):
+                fill_leaf(state, d, random, base, who[i], lane, code, t, column, edge, binary, e, best)
+
+
+@merged
+def fill_leaf(  # noqa: PLR0913, PLR0917
+    state: Floats,
+    d: int,
+    random: Words,
+    base: int,
+    draw: int,
+    lane: Ints,
+    code: UInt16s,
+    t: int,
+    column: UInt32s,
+    edge: Floats,
+    binary: Ints,
+    e: int,
+    best: bool,
+) -> None:
+    """Choose the state of a binary leaf, unless it is known."""
+    zero, one, x = edge[e, 0], edge[e, 1], int(code[t, column[e], lane[draw]])
+    u = 0.5 if best else uniform(random, base + draw)
+    # One of two by weight: for u = 0.5 the heavier. No branches: the processor could not foresee them.
+    choice = int((u * (zero + one) > zero) | ((zero == 0.0) & (one > 0.0)))
+    state[d, column[e], draw] = choice if x >= binary[e] else x
+
+
+@inlined
+def has_one_line(
+    line: Ints, own: int, operand: UInt32s, weight_exponent: Floats, first: int, last: int, has_leaves: bool
+) -> bool:
+    """Whether a sum and all its terms have the same exponents."""
+    found = own < 0 or not has_leaves
+    for e in range(first, last):
+        found &= line[operand[e]] == own and weight_exponent[e] == 0.0
+    return found
 
 
 @merged
 def choose_edge(  # noqa: PLR0913, PLR0917
     value: Floats,
-    op: int,
+    o: int,
     lane: int,
     operand: UInt32s,
     weight: Floats,
@@ -174,27 +217,21 @@ def choose_edge(  # noqa: PLR0913, PLR0917
     best: bool,
 ) -> int:
     """The edge of a sum at whose term the part `u` of its value is used up, or that of the best term."""
-    answer, top, left = NOWHERE, 0.0, u * value[op, lane]
-    if best:
-        for e in range(first, last):
-            x = weight[e] * value[operand[e], lane]
-            if x > top:
-                answer, top = e, x
-        for e in range(leaf, leaf_last):
-            x = table[e, min(code[t, column[e], lane], 2)]
-            if x > top:
-                answer, top = -1 - e, x
-        return answer
+    answer, top, left = NOWHERE, 0.0, u * value[o, lane]
     for e in range(first, last + leaf_last - leaf):  # leaf edges come after the others
-        x = weight[e] * value[operand[e], lane] if e < last else 0.0
-        if e >= last:
-            f = leaf + e - last
+        f = leaf + e - last
+        if e < last:
+            x = weight[e] * value[operand[e], lane]
+        else:
             x = table[f, min(code[t, column[f], lane], 2)]
-        if x > 0.0:
-            answer = e if e < last else last - 1 - e - leaf
-            left -= x
-            if left < 0.0:
-                break
+        is_taken = (
+            x > top if best else x > 0.0 and left >= 0.0
+        )  # no branch: the processor could not foresee it
+        answer = (e if e < last else -1 - f) if is_taken else answer
+        top = x if is_taken and best else top
+        left -= x
+        if left < 0.0 and not best and last - first > FEW_TERMS:
+            break
     return answer
 
 
@@ -221,8 +258,8 @@ def choose_state(weight: Floats, offset: int, states: int, u: float, best: bool)
 def choose_scaled(  # noqa: PLR0913, PLR0917
     value: Floats,
     exponent: Floats,
-    scaled: Bools,
-    op: int,
+    line: Ints,
+    o: int,
     lane: int,
     operand: UInt32s,
     weight: Floats,
@@ -239,18 +276,22 @@ def choose_scaled(  # noqa: PLR0913, PLR0917
     best: bool,
 ) -> int:
     """The same where exponents may count: terms are taken to the scale of the sum's own value."""
-    own, left = exponent[op, lane] if scaled[op] else 0.0, u * value[op, lane]
-    answer, top = NOWHERE, 0.0
+    own = exponent[line[o], lane] if line[o] >= 0 else 0.0
+    answer, top, left = NOWHERE, 0.0, u * value[o, lane]
     for i in range(last - first + leaf_last - leaf):
         if i < last - first:
             e, steps = first + i, weight_exponent[first + i] - own
             a = operand[e]
             x = weight[e] * value[a, lane]
-            if scaled[a]:
-                steps += exponent[a, lane]
+            if line[a] >= 0:
+                steps += exponent[line[a], lane]
         else:
             f = leaf + i - (last - first)
             e, x, steps = -1 - f, table[f, min(code[t, column[f], lane], 2)], -own
+        while x > LARGE:
+            x, steps = x * STEP_DOWN, steps + 1.0
+        while 0.0 < x < SMALL:
+            x, steps = x * STEP_UP, steps - 1.0
         if x > 0.0:
             x *= power(steps)
         if x > top:

@@ -1,20 +1,29 @@
 """The upward sweep over tiles of rows: every operation's value, children before parents.
 
 Most operations are PLAIN: their bounds, known when the circuit is compiled, show that no exponent is ever
-needed. A CHECKED one works without exponents as long as its operands have none and its result stays in range.
+needed. The others compute with the same loops, and hand on the line of exponents that their operands share; of
+a CHECKED one the result is brought into range afterwards. Only sums over operands with different exponents, and
+products that might leave the range of doubles on their way, are computed with care.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, UInt16s, UInt32s
+from tractable.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.circuit.graph import SUM
 from tractable.compiled import fused_kernel
 from tractable.engine.blocks import multiply_matrix
-from tractable.engine.careful import aligned_sum, any_scaled, read_source, scaled_product
-from tractable.engine.program import DENSE, LOOKUP, PLAIN, WIDE, Program, ValuePlaces
-from tractable.engine.rows import add_terms, multiply_leaves, multiply_slots, raise_terms, settle
+from tractable.engine.careful import (
+    align_terms,
+    multiply_exponents,
+    multiply_in_steps,
+    read_source,
+    settle,
+)
+from tractable.engine.lines import MIXED, NO_LINE, Lines, common_line, hold_line
+from tractable.engine.program import CHECKED, DENSE, LOOKUP, PLAIN, STEPWISE, WIDE, Program, ValuePlaces
+from tractable.engine.rows import add_terms, multiply_leaves, multiply_slots, raise_terms
 
 
 class Inputs(NamedTuple):
@@ -41,8 +50,8 @@ class Tile(NamedTuple):
     """The values of one tile."""
 
     value: Floats  # (slots + 1, rows) the last line is ones
-    exponent: Floats  # (slots, rows) valid where `scaled`
-    scaled: Bools  # (slots,) whether a slot's exponents count
+    line: Ints  # (slots,) the line of exponents of each slot; NO_LINE where they are zero
+    lines: Lines
 
 
 class Span(NamedTuple):
@@ -59,21 +68,23 @@ def sweep_up(
 ) -> Floats:
     """Fill the tile, for tile after tile of rows; the root's value and exponent for each. Shape (2, rows)."""
     root = np.zeros((2, span.last_row - span.first_row))
-    exponent = None if program.is_plain else tile.exponent
-    if exponent is None:
-        tile.scaled.fill(False)
+    if span.end - span.begin == program.kind.size:  # nothing of what the tile holds is needed
+        tile.line.fill(NO_LINE)
+        tile.lines.unused[:2] = 0
+    lines = None if program.is_plain else tile.lines
     matrix = program.matrix if program.has_matrices and places.own and not maximise else None
-    _sweep(program, places, inputs, tile, exponent, matrix, (*span, maximise), root)
+    _sweep(program, places, inputs, tile.value, tile.line, lines, matrix, (*span, maximise), root)
     return root
 
 
 @fused_kernel
-def _sweep(  # noqa: C901, PLR0912
+def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917
     program: Program,
     places: ValuePlaces,
     inputs: Inputs,
-    tile: Tile,
-    exponent: Floats | None,
+    value: Floats,
+    line: Ints,
+    lines: Lines | None,
     matrix: Ints | None,
     span: tuple[int, int, int, int, bool],
     root: Floats,
@@ -85,39 +96,49 @@ def _sweep(  # noqa: C901, PLR0912
         program.leaf_start, program.stride,
     )  # fmt: skip
     complete, code, column, table, source, offset, lookup, lookup_exponent, dense, dense_exponent = inputs
-    slot, operand, value, scaled = places.slot, places.operand, tile.value, tile.scaled
+    slot, operand = places.slot, places.operand
+    if lines is not None:
+        exponent, holders, unused = lines
     for base in range(first_row, last_row, value.shape[1]):
         t, done = base // value.shape[1], begin  # before `done` operations are there, as part of a matrix
         for op in range(begin, end):
             o, first, last, leaf, leaf_last = (
                 slot[op], start[op], start[op + 1], leaf_start[op], leaf_start[op + 1],
             )  # fmt: skip
-            if matrix is not None and matrix[op] > 0 and op + matrix[op] <= end:
+            own = NO_LINE
+            if lines is not None and care[op] != PLAIN and kind[op] == SUM:
+                own = common_line(
+                    exponent, line, holders, unused, operand, first, last, leaf < leaf_last
+                )  # fmt: skip
+            if matrix is not None and matrix[op] > 0 and op + matrix[op] <= end and own != MIXED:
                 sums, below, operands = matrix[op], operand[first], last - first
-                if multiply_matrix(value, scaled, care, weight, first, op, sums, below, operands):
+                if multiply_matrix(value, care, weight, first, op, sums, below, operands):
                     done = op + sums
-            if exponent is not None:
-                scaled[o] = False
-                if op < done or care[op] == PLAIN:
-                    pass
-                elif kind[op] == LOOKUP or kind[op] == DENSE:
+            if lines is not None and care[op] == PLAIN:
+                hold_line(line, holders, unused, o, NO_LINE)
+            elif lines is not None:
+                if kind[op] == LOOKUP or kind[op] == DENSE:
                     read_source(
-                        value, exponent, scaled, o, code, t, source[op], offset[op], lookup,
+                        value, exponent, line, holders, unused, o, code, t, source[op], offset[op], lookup,
                         lookup_exponent, dense, dense_exponent, kind[op] == DENSE, base,
                     )  # fmt: skip
                     continue
-                elif kind[op] != SUM:
-                    scaled_product(
-                        value, exponent, scaled, o, operand, first, last, code, t, column, table, leaf,
-                        leaf_last, stride[op],
+                if care[op] == STEPWISE:
+                    multiply_in_steps(
+                        value, exponent, line, holders, unused, o, operand, first, last, code, t, column,
+                        table, leaf, leaf_last, stride[op],
                     )  # fmt: skip
                     continue
-                elif care[op] == WIDE or any_scaled(scaled, operand, first, last):
-                    aligned_sum(
-                        value, exponent, scaled, o, operand, weight, weight_exponent, first, last,
-                        code, t, column, table, leaf, leaf_last, maximise,
+                if care[op] == WIDE or own == MIXED:
+                    align_terms(
+                        value, exponent, line, holders, unused, o, operand, weight, weight_exponent, first,
+                        last, code, t, column, table, leaf, leaf_last, maximise,
                     )  # fmt: skip
                     continue
+                if kind[op] == SUM:
+                    hold_line(line, holders, unused, o, own)
+                else:
+                    multiply_exponents(exponent, line, holders, unused, o, operand, first, last)
             if op < done:
                 pass
             elif kind[op] == SUM and maximise:
@@ -131,11 +152,11 @@ def _sweep(  # noqa: C901, PLR0912
             else:  # ONE is a product of nothing
                 multiply_slots(value, o, operand, first, last)
                 multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
-            if exponent is not None and care[op] != PLAIN:
-                settle(value, exponent, scaled, o)
+            if lines is not None and care[op] == CHECKED:
+                settle(value, exponent, line, holders, unused, o)
         if end == kind.size:
             o, i = slot[end - 1], base - first_row
             for r in range(value.shape[1]):
                 root[0, i + r] = value[o, r]
-                if exponent is not None:
-                    root[1, i + r] = exponent[o, r] * scaled[o]
+                if lines is not None:
+                    root[1, i + r] = exponent[line[o], r] if line[o] >= 0 else 0.0
