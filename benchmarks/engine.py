@@ -4,6 +4,10 @@ All ways take turns in one process and the best of several turns counts, so that
 machine.
 
     python benchmarks/engine.py [--quick] [--json]
+    python benchmarks/engine.py --beside OTHER/src [--only NAME] [--turns 7]
+
+The second form prints the CPU time of every question, in milliseconds, in this version and in another one, whose
+source is in a folder, and the ratio of this one's time to the other's.
 """
 
 import argparse
@@ -12,18 +16,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from beside import ratios, serve
 from numba import njit
+from shapes import chain, wide_sum
 
 from tractable.arrays import Bytes, Floats, Ints
 from tractable.circuit.graph import PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.engine import completions, log_values, posteriors, samples
+from tractable.engine.expectations import Expecter
 
 SIZES = ((100, 10_000), (200, 100_000), (400, 1_000_000))  # (variables, edges)
 ROWS = 3000
+DEEP, WIDE = "chain of 30,000 nodes", "sum of 20,000 products"
 LOOP_TILE = 64
 RESIDENT = 32  # lines of the multiply-add loop: 16 KB with 64 rows each
 WANTED = {
@@ -102,23 +111,34 @@ def multiply_add_loop(operands: int, rows: int) -> Floats:
 # ---- measuring -----------------------------------------------------------------------------------------
 
 
-def prepare(variables: int, edges: int, rows: int) -> Ways:
-    """A random circuit with rows that are complete and rows whose cells are half missing."""
-    rng = np.random.default_rng(edges)
-    graph = random_graph(rng, variables, edges)
-    full = rng.integers(0, 2, (rows, variables)).astype(np.float64)
-    half = np.where(rng.random(full.shape) < 0.5, np.nan, full)
+def prepare(graph: Graph, rows: int) -> Ways:
+    """Rows that are complete and rows whose cells are half missing, and what is asked about them."""
+    full, half = random_rows(graph, rows)
     loop = log_sum_exp_loop(graph, full[: loop_rows(rows)])
     ways: dict[str, Callable[[int], object]] = {
+        **questions(graph, full, half),
+        "log-sum-exp loop": lambda _: loop(),
+        "multiply-add in cache": lambda _: multiply_add_loop(graph.edges, rows),
+    }
+    return Ways(float(graph.edges) * rows, ways)
+
+
+def random_rows(graph: Graph, rows: int) -> tuple[Floats, Floats]:
+    """Random rows over binary columns, and the same with half of the cells missing."""
+    rng = np.random.default_rng(graph.edges)
+    full = rng.integers(0, 2, (rows, len(graph.schema))).astype(np.float64)
+    return full, np.where(rng.random(full.shape) < 0.5, np.nan, full)
+
+
+def questions(graph: Graph, full: Floats, half: Floats) -> dict[str, Callable[[int], object]]:
+    """What is asked about a circuit, by name."""
+    return {
         "log_prob": lambda threads: log_values(graph, full, threads=threads),
         "log_prob, half missing": lambda threads: log_values(graph, half, threads=threads),
         "marginals": lambda threads: posteriors(graph, half, threads=threads),
         "most probable": lambda threads: completions(graph, half, threads=threads),
         "draws": lambda threads: completions(graph, half, 1, threads=threads),
-        "log-sum-exp loop": lambda _: loop(),
-        "multiply-add in cache": lambda _: multiply_add_loop(graph.edges, rows),
     }
-    return Ways(float(graph.edges) * rows, ways)
 
 
 def loop_rows(rows: int) -> int:
@@ -142,9 +162,9 @@ def best_times(ways: Ways, threads: int, turns: int) -> dict[str, float]:
     return best
 
 
-def compare(variables: int, edges: int, rows: int, threads: int, turns: int) -> dict[str, float]:
+def compare(graph: Graph, rows: int, threads: int, turns: int) -> dict[str, float]:
     """Edge-rows a second of every way, in thousand millions, and the ratios that are wanted."""
-    ways = prepare(variables, edges, rows)
+    ways = prepare(graph, rows)
     for way in ways.ways.values():
         way(threads)
     speed = {name: ways.edge_rows / t / 1e9 for name, t in best_times(ways, threads, turns).items()}
@@ -157,19 +177,80 @@ def compare(variables: int, edges: int, rows: int, threads: int, turns: int) -> 
 
 def latencies(turns: int) -> dict[str, float]:
     """Milliseconds for one warm question about one row on 10,000 edges."""
+    ways = single_questions()
+    best = best_times(Ways(1.0, ways), 1, 20 * turns)
+    return {name: 1e3 * t for name, t in best.items()}
+
+
+def single_questions() -> dict[str, Callable[[int], object]]:
+    """Questions about one row on 10,000 edges, by name."""
     rng = np.random.default_rng(0)
     graph = random_graph(rng, 100, 10_000)
     row = np.where(rng.random((1, 100)) < 0.5, np.nan, rng.integers(0, 2, (1, 100)))
-    ways: dict[str, Callable[[int], object]] = {
+    return {
         "log_prob of a row": lambda threads: log_values(graph, row, threads=threads),
         "marginals of a row": lambda threads: posteriors(graph, row, threads=threads),
         "most probable completion": lambda threads: completions(graph, row, threads=threads),
         "a draw": lambda threads: samples(graph, row[0], 1, 0, threads=threads),
         "1,000 draws": lambda threads: samples(graph, row[0], 1000, 0, threads=threads),
     }
-    best = best_times(Ways(1.0, ways), 1, 20 * turns)
-    return {name: 1e3 * t for name, t in best.items()}
 
+
+# ---- two versions --------------------------------------------------------------------------------------
+
+
+def shapes() -> dict[str, tuple[Callable[[], Graph], int]]:
+    """Circuits, each with a number of rows."""
+    found: dict[str, tuple[Callable[[], Graph], int]] = {
+        f"{edges:,} edges": (lambda v=variables, e=edges: random_graph(np.random.default_rng(e), v, e), ROWS)  # type: ignore[misc]
+        for variables, edges in (*SIZES[:2], (20, 300))
+    }
+    found[DEEP] = lambda: chain(5000, 2), 512
+    found[WIDE] = lambda: wide_sum(20_000, 20), 512
+    return found
+
+
+TRAINING = ("expected counts", "hard counts")
+SINGLE = "one row"
+
+
+def question_names() -> list[str]:
+    """The names of all questions that two versions are compared by."""
+    asked = [*questions(chain(2, 2), *np.zeros((2, 1, 2))), *TRAINING]
+    return [f"{shape}: {name}" for shape in shapes() for name in asked] + [
+        f"{SINGLE}: {name}" for name in single_questions()
+    ]
+
+
+class Asked:
+    """The questions by name; a circuit is made when it is first asked about."""
+
+    def __init__(self) -> None:
+        self._shape = ""
+        self._ways: dict[str, Callable[[int], object]] = {}
+
+    def __call__(self, name: str) -> Callable[[], object]:
+        shape, question = name.split(": ")
+        if shape != self._shape:
+            self._shape, self._ways = shape, single_questions() if shape == SINGLE else _ways(shape)
+        way = self._ways[question]
+        return lambda: way(1)
+
+
+def _ways(shape: str) -> dict[str, Callable[[int], object]]:
+    make, rows = shapes()[shape]
+    graph = make()
+    full, half = random_rows(graph, rows)
+    expecter, weights = Expecter(graph), np.ones(rows)
+    return questions(graph, full, half) | {
+        name: lambda threads, hard=name == "hard counts": expecter.expectations(  # type: ignore[misc]
+            graph, half, weights, hard=hard, threads=threads
+        )
+        for name in TRAINING
+    }
+
+
+# ---- memory --------------------------------------------------------------------------------------------
 
 MEMORY = """
 import resource, sys
@@ -198,9 +279,13 @@ def measure(quick: bool) -> dict[str, dict[str, float]]:
     turns, rows = (3, 512) if quick else (7, ROWS)
     report: dict[str, dict[str, float]] = {}
     for variables, edges in SIZES[: 2 if quick else 3]:
+        graph = random_graph(np.random.default_rng(edges), variables, edges)
         for threads in (1, 2):
             heading = f"{edges:,} edges, {rows:,} rows, {threads} thread{'s' if threads > 1 else ''}"
-            report[heading] = compare(variables, edges, rows, threads, turns if edges < 1_000_000 else 3)
+            report[heading] = compare(graph, rows, threads, turns if edges < 1_000_000 else 3)
+    for name in (DEEP, WIDE):
+        make, some = shapes()[name]
+        report[f"{name}, {some} rows, 1 thread"] = compare(make(), some, 1, turns)
     report["milliseconds, 10,000 edges, warm"] = latencies(turns)
     size = (100_000, 10_000) if quick else (1_000_000, 100_000)
     report["peak memory"] = {f"GB, {size[1]:,} rows, {size[0]:,} edges": peak_memory(*size)}
@@ -224,7 +309,18 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, few turns")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--beside", type=Path, help="source folder of another version to compare with")
+    parser.add_argument("--only", default="", help="compare only questions whose name contains this")
+    parser.add_argument("--turns", type=int, default=7, help="turns of each version; 7 if not given")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.serve:
+        serve(Asked())
+        return
+    if options.beside:
+        names = [name for name in question_names() if options.only in name]
+        ratios(__file__, options.beside, names, options.turns)
+        return
     report = measure(options.quick)
     print(json.dumps(report) if options.json else show(report))
 
