@@ -32,6 +32,7 @@ MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "MANY_EDGES", 0)
+    monkeypatch.setattr(shared, "EDGES_EACH", 0)
     monkeypatch.setattr(graph_tensors, "MANY_NODES", 0)
 
 

@@ -60,6 +60,9 @@ def reverse_edges(program: Program) -> Backward:
     whole = MATRICES if matrix.any() else WHOLE
     cuts = np.append(np.arange(0, size, STRETCH if size > whole else size), size)
     up, again, places = _layouts(program, above, cuts)
+    if 4 * places > 3 * size:  # cutting saves too little
+        cuts = np.array([0, size])
+        up, again, places = _layouts(program, above, cuts)
     own = cuts.size == 2 and bool(matrix.any())
     slot, slots = (up.slot, size) if own else _slots(program.operand.astype(np.int64), above, size)
     from_sum = program.kind[above] == SUM

@@ -59,7 +59,7 @@ def samples(
 
     def run(words: Words) -> Floats:
         size = min(DRAWS_TILE, -(-words.size // SET) * SET)
-        draws = _empty_draws(words, len(row), size, np.zeros(size, np.int64), False)
+        draws = _empty_draws(words, len(row), size, np.zeros(size, np.uint32), False)
         waiting, who = _waiting(ops, size)
         for d in range(len(draws.state) if root > 0.0 else 0):
             waiting[-1] = _set_of(np.arange(size) < words.size - d * size)
@@ -93,7 +93,7 @@ def completions(
     words = np.zeros(len(rows), np.uint64) if seed is None else _words(seed, len(rows))
 
     def run(part: slice) -> Floats:
-        draws = _empty_draws(words[part], rows.shape[1], width, np.arange(width), seed is None)
+        draws = _empty_draws(words[part], rows.shape[1], width, np.arange(width, dtype=np.uint32), seed is None)
         inputs = batch(question, rows[part], width)
         with borrowed_tile(back.places, width) as tile:
             _trace_tiles(question, back, inputs, leaves, tile, draws)
@@ -136,7 +136,7 @@ def _words(seed: int, count: int) -> Words:
     return mix_bits(number + mix_bits(np.array([seed], dtype=np.uint64)))
 
 
-def _empty_draws(words: Words, columns: int, size: int, lane: Ints, best: bool) -> Draws:
+def _empty_draws(words: Words, columns: int, size: int, lane: UInt32s, best: bool) -> Draws:
     shape = (-(-words.size // size), columns, size)
     return Draws(lane, np.full(shape, np.nan), np.full(shape, -1), words.copy(), best)
 

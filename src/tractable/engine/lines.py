@@ -25,7 +25,7 @@ class Lines(NamedTuple):
 
 def new_lines(lines: int, width: int) -> Lines:
     """Lines that nobody holds. Memory is taken when they are used."""
-    return Lines(np.zeros((lines, width)), np.zeros(lines, np.int64), np.zeros(lines + 2, np.int64))
+    return Lines(np.empty((lines, width)), np.zeros(lines, np.int64), np.zeros(lines + 2, np.int64))
 
 
 @inlined

@@ -13,6 +13,7 @@ from tractable.engine import sweep
 from tractable.engine.inputs import Regions
 
 MANY_EDGES = 20_000  # of a circuit that is worth preparing for it
+EDGES_EACH = 100  # of a component: an exponential for each component takes as long as a sweep over sixty edges
 
 
 def log_values(
@@ -25,7 +26,7 @@ def log_values(
     threads: int | None = None,
 ) -> Floats:
     """The logarithm of the root's value for each row: see `sweep.log_values`."""
-    if graph.edges >= MANY_EDGES and not (regions or maximise or best):
+    if _is_large(graph) and not (regions or maximise or best):
         from tractable.engine.shape_sweep import shape_log_values  # small circuits do without it
         from tractable.engine.shape_terms import shape_program
 
@@ -38,6 +39,11 @@ def log_values(
     return sweep.log_values(graph, rows, regions, maximise=maximise, best=best, threads=threads)
 
 
+def _is_large(graph: Graph) -> bool:
+    """Whether a mixture of components of one shape is worth it: many edges, in all and in each component."""
+    return graph.edges >= max(MANY_EDGES, EDGES_EACH * int(graph.start[-1] - graph.start[-2]))
+
+
 def _members(graph: Graph) -> Members | None:
     """The members of a mixture, if some of them have components of one shape."""
     from tractable.engine.shape_terms import shape_program
@@ -45,7 +51,7 @@ def _members(graph: Graph) -> Members | None:
     members = mixture_members(graph)
     if members is None:
         return None
-    large = (member for member in members.graphs if member.edges >= MANY_EDGES)
+    large = (member for member in members.graphs if _is_large(member))
     return members if any(shape_program(member) is not None for member in large) else None
 
 

@@ -25,7 +25,7 @@ WIDE_TILE = 512  # rows for which Python is called once, where so few operations
 WIDE_BYTES = 1 << 19  # that the values of a wide tile may take
 TILE_BYTES = 1 << 27  # that the values of one tile may take
 BATCH_BYTES = 1 << 24  # that the inputs of one batch may take
-SPARE_BYTES = 1 << 24  # that the values of a tile may take which is kept for the next question
+SPARE_BYTES = 1 << 26  # that the values of the tiles may take which are kept for the next question
 SPARES = 4  # tiles that are kept, those used last
 THREAD_WORK = 10_000_000  # edges times rows that another thread is worth: some milliseconds
 ACROSS = 64  # lines that are written to columns together
@@ -109,7 +109,7 @@ def wide_tile_width(slots: int, rows: int, widest: int = TILE) -> int:
 
 def new_tile(slots: int, width: int, flows: int = 0) -> Tile:
     """Room for the values of a tile, whose exponents may also be shared by so many flows."""
-    value = np.zeros((slots + 1, width))
+    value = np.empty((slots + 1, width))  # unlike np.zeros, in large pages
     value[-1] = 1.0
     return Tile(value, np.full(slots, NO_LINE), new_lines(slots + flows + 2, width))
 
@@ -128,10 +128,10 @@ def borrowed_tile(slots: int, width: int, flows: int = 0) -> Iterator[Tile]:
         ]
         tile = _spares.pop(fitting[-1]) if fitting else new_tile(slots, width, flows)
     yield tile
-    if tile.value.nbytes <= SPARE_BYTES:
-        with _lock:
-            _spares.append(tile)
-            del _spares[:-SPARES]
+    with _lock:
+        _spares.append(tile)
+        while len(_spares) > SPARES or sum(spare.value.nbytes for spare in _spares) > SPARE_BYTES:
+            del _spares[0]
 
 
 def write_across(lines: Floats, rows: Floats) -> None:

@@ -40,7 +40,7 @@ class LeafWeights(NamedTuple):
 class Draws(NamedTuple):
     """The draws that are filled in."""
 
-    lane: Ints  # (draws of a tile,) the tile's row that each draw completes
+    lane: UInt32s  # (draws of a tile,) the tile's row that each draw completes
     state: Floats  # (tiles, columns, draws of a tile) the state chosen for a categorical column
     dense: Ints  # (tiles, columns, draws of a tile) the dense leaf that was chosen for a numeric column
     random: Words  # (draws,) the state of each draw's random numbers
@@ -111,13 +111,7 @@ def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
         count = list_draws(waiting, op, who)
         if count == 0:
             continue
-        o, first, last, leaf, leaf_last = (
-            slot[op],
-            start[op],
-            start[op + 1],
-            leaf_start[op],
-            leaf_start[op + 1],
-        )
+        o, first, last, leaf, leaf_last = slot[op], start[op], start[op + 1], leaf_start[op], leaf_start[op + 1]
         if kind[op] == SUM:
             is_even = True
             if lines is not None:
@@ -170,7 +164,7 @@ def fill_leaf(  # noqa: PLR0913, PLR0917
     random: Words,
     base: int,
     draw: int,
-    lane: Ints,
+    lane: UInt32s,
     code: UInt16s,
     t: int,
     column: UInt32s,
@@ -217,21 +211,26 @@ def choose_edge(  # noqa: PLR0913, PLR0917
     best: bool,
 ) -> int:
     """The edge of a sum at whose term the part `u` of its value is used up, or that of the best term."""
+    # Few branches depend on values: the processor could not foresee them.
     answer, top, left = NOWHERE, 0.0, u * value[o, lane]
-    for e in range(first, last + leaf_last - leaf):  # leaf edges come after the others
-        f = leaf + e - last
-        if e < last:
+    if best:
+        for e in range(first, last):
             x = weight[e] * value[operand[e], lane]
-        else:
-            x = table[f, min(code[t, column[f], lane], 2)]
-        is_taken = (
-            x > top if best else x > 0.0 and left >= 0.0
-        )  # no branch: the processor could not foresee it
-        answer = (e if e < last else -1 - f) if is_taken else answer
-        top = x if is_taken and best else top
+            answer, top = (e, x) if x > top else (answer, top)
+        for e in range(leaf, leaf_last):
+            x = table[e, min(code[t, column[e], lane], 2)]
+            answer, top = (-1 - e, x) if x > top else (answer, top)
+        return answer
+    for e in range(first, last):
+        x = weight[e] * value[operand[e], lane]
+        answer = e if (x > 0.0) & (left >= 0.0) else answer
         left -= x
-        if left < 0.0 and not best and last - first > FEW_TERMS:
+        if e - first >= FEW_TERMS and left < 0.0:
             break
+    for e in range(leaf, leaf_last):
+        x = table[e, min(code[t, column[e], lane], 2)]
+        answer = -1 - e if (x > 0.0) & (left >= 0.0) else answer
+        left -= x
     return answer
 
 
