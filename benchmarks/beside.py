@@ -51,9 +51,7 @@ def ratios(script: str, other: Path, names: Iterable[str], turns: int) -> dict[s
 def _child(script: str, source: Path) -> "subprocess.Popen[str]":
     settings = {**os.environ, "PYTHONPATH": str(source), "TRACTABLE_THREADS": "1"}
     command = [sys.executable, script, "--serve"]
-    return subprocess.Popen(
-        command, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen(command, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _ask(child: "subprocess.Popen[str]", name: str) -> float:

@@ -6,8 +6,8 @@ machine.
     python benchmarks/engine.py [--quick] [--json]
     python benchmarks/engine.py --beside OTHER/src [--only NAME] [--turns 7]
 
-The second form prints the CPU time of every question, in milliseconds, in this version and in another one, whose
-source is in a folder, and the ratio of this one's time to the other's.
+The second form prints the CPU time of every question, in milliseconds, in this version and in another one,
+whose source is in a folder, and the ratio of this one's time to the other's.
 """
 
 import argparse
@@ -230,6 +230,7 @@ class Asked:
         self._ways: dict[str, Callable[[int], object]] = {}
 
     def __call__(self, name: str) -> Callable[[], object]:
+        """The question of a name, on one thread."""
         shape, question = name.split(": ")
         if shape != self._shape:
             self._shape, self._ways = shape, single_questions() if shape == SINGLE else _ways(shape)
@@ -243,7 +244,7 @@ def _ways(shape: str) -> dict[str, Callable[[int], object]]:
     full, half = random_rows(graph, rows)
     expecter, weights = Expecter(graph), np.ones(rows)
     return questions(graph, full, half) | {
-        name: lambda threads, hard=name == "hard counts": expecter.expectations(  # type: ignore[misc]
+        name: lambda threads, hard=name == "hard counts": expecter.expectations(
             graph, half, weights, hard=hard, threads=threads
         )
         for name in TRAINING

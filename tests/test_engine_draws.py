@@ -12,7 +12,7 @@ from scipy import stats
 
 import oracle
 import strategies
-from tractable.arrays import Floats, UInt32s, Words
+from tractable.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph
@@ -138,17 +138,17 @@ def test_a_seed_gives_the_same_draws_whatever_the_number_of_threads() -> None:
     assert not np.array_equal(one, samples(graph, everything, 301, 6))
 
 
-@given(st.sets(st.integers(0, 255)))
-def test_a_set_of_draws_is_listed_in_ascending_order(chosen: set[int]) -> None:
-    waiting, who = np.zeros((3, 4), np.uint64), np.zeros(256, np.uint32)
-    waiting[1] = draw._set_of(np.isin(np.arange(256), list(chosen)))
-    count = _list(waiting, who)
-    assert who[:count].tolist() == sorted(chosen)
-
-
-@njit
-def _list(waiting: Words, who: UInt32s) -> int:
-    return list_draws(waiting, 1, who)
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+def test_a_set_of_draws_is_listed_in_ascending_order(share: float) -> None:
+    compiled: Any = njit(lambda waiting, who: list_draws(waiting, 1, who))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        chosen = rng.random(256) < share
+        chosen[[0, 63, 64, 255]] = rng.random(4) < 0.5
+        waiting, who = np.zeros((3, 4), np.uint64), np.zeros(256, np.uint32)
+        waiting[1] = draw._set_of(chosen)
+        count = compiled(waiting, who)
+        assert who[:count].tolist() == np.flatnonzero(chosen).tolist()
 
 
 @pytest.mark.parametrize("size", [64, 128, 512])

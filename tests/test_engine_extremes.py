@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
@@ -15,6 +15,8 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.engine import backward, completions, log_values, posteriors, samples
+from tractable.engine.compile import compile_graph
+from tractable.engine.program import CARRIED, CHECKED
 
 SCHEMA = Schema(
     (
@@ -195,6 +197,79 @@ def test_a_deep_chain_of_tiny_values_agrees_with_logarithms(depth: int, light: f
         told[column] = 1
         wanted = math.exp(oracle.log_value(graph, told) - oracle.log_value(graph, rows[2]))
         assert close(answer[column, 1], wanted, 1e-8)
+
+
+@st.composite
+def narrow_chains(draw: st.DrawFn) -> Graph:
+    """Hidden chains whose values fall far below the range of doubles, with zeros among weights and leaves."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    depth, width, states = draw(st.integers(60, 120)), draw(st.integers(2, 3)), draw(st.integers(2, 3))
+    light = draw(st.sampled_from([3.0, 40.0, 150.0, 400.0]))
+    zeros = draw(st.sampled_from([0.0, 0.1, 0.4]))
+    builder = Builder(discrete_schema([states] * depth))
+    below: list[int] = []
+    for column in range(depth):
+        logs = -light * rng.random((width, states))
+        logs[rng.random(logs.shape) < zeros] = -math.inf
+        logs[np.arange(width), rng.integers(0, states, width)] = 0.0
+        leaves = [builder.leaf("categorical", column, x - np.logaddexp.reduce(x)) for x in logs]
+        tops = [builder.product([a, b]) for a, b in zip(leaves, below, strict=True)] if below else leaves
+        weights = np.log(rng.dirichlet(np.full(width, 0.3), width) + 1e-300)
+        weights[rng.random(weights.shape) < zeros] = -math.inf
+        below = [builder.sum(tops, w) for w in weights]
+    builder.sum(below, np.zeros(width))
+    return builder.freeze()
+
+
+@settings(max_examples=20)
+@given(narrow_chains(), st.integers(0, 2**32))
+def test_narrow_chains_with_zeros_agree_with_logarithms(graph: Graph, seed: int) -> None:
+    rng, states = np.random.default_rng(seed), graph.schema[0].cardinality
+    rows = rng.integers(0, states, (12, len(graph.schema))).astype(float)
+    rows[rng.random(rows.shape) < 0.5] = np.nan
+    rows[0] = np.nan
+    rows[1:9] = samples(graph, rows[0], 8, seed % 1000)  # complete rows that are possible, but for one cell
+    rows[1:9, 7] = np.nan
+    logs = oracle.log_values(graph, rows)
+    assert close(log_values(graph, rows), logs)
+    answers = posteriors(graph, rows).reshape(12, -1, states)
+    drawn, best = completions(graph, rows, seed % 1000), completions(graph, rows)
+    for row, log, answer in zip(rows, logs, answers, strict=True):
+        assert np.isnan(answer).all() if log == -math.inf else np.allclose(answer.sum(axis=1), 1.0, atol=1e-9)
+        if log == -math.inf or not np.isnan(row[7]):
+            continue
+        told = np.tile(row, (states, 1))
+        told[:, 7] = np.arange(states)
+        assert close(answer[7], np.exp(oracle.log_values(graph, told) - log), 1e-7)
+    possible = np.isfinite(logs)
+    for filled in (drawn[possible], best[possible]):
+        assert np.isfinite(oracle.log_values(graph, filled)).all()
+
+
+def test_few_operations_of_a_deep_chain_are_checked() -> None:
+    care = compile_graph(_chain(2000, -2.0)).program.care
+    assert (care == CHECKED).sum() < 0.05 * care.size
+    assert (care == CARRIED).sum() > 0.9 * care.size
+
+
+def test_a_sum_over_thousands_of_values_of_all_sizes_agrees_with_logarithms() -> None:
+    rng = np.random.default_rng(1)
+    builder = Builder(discrete_schema([2, 2]))
+    parts = [
+        builder.product(
+            [builder.leaf("bernoulli", 0, [a]), builder.leaf("bernoulli", 1, [b]), builder.constant(c)]
+        )
+        for a, b, c in zip(
+            rng.normal(0, 300, 3000), rng.normal(0, 2, 3000), rng.normal(0, 600, 3000), strict=True
+        )
+    ]
+    builder.sum(parts, rng.normal(0, 300, 3000))
+    graph = builder.freeze()
+    rows = np.array([*oracle.all_rows(graph.schema), [np.nan, 1.0], [0.0, np.nan], [np.nan, np.nan]])
+    assert close(log_values(graph, rows), oracle.log_values(graph, rows))
+    total = oracle.log_value(graph, rows[-1])
+    wanted = [math.exp(oracle.log_value(graph, [np.nan, k]) - total) for k in range(2)]
+    assert close(posteriors(graph, rows)[-1, 2:], np.array(wanted))
 
 
 def test_a_row_may_be_less_probable_than_exp_of_minus_100000() -> None:

@@ -93,7 +93,9 @@ def completions(
     words = np.zeros(len(rows), np.uint64) if seed is None else _words(seed, len(rows))
 
     def run(part: slice) -> Floats:
-        draws = _empty_draws(words[part], rows.shape[1], width, np.arange(width, dtype=np.uint32), seed is None)
+        draws = _empty_draws(
+            words[part], rows.shape[1], width, np.arange(width, dtype=np.uint32), seed is None
+        )
         inputs = batch(question, rows[part], width)
         with borrowed_tile(back.places, width) as tile:
             _trace_tiles(question, back, inputs, leaves, tile, draws)

@@ -1,6 +1,6 @@
 """Flows on their way down: what the two downward sweeps share. See down.py for what a flow is."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -121,13 +121,13 @@ def hand_down_line(
     o: int,
     own: int,
     has_leaves: bool,
-) -> int:
+) -> Any:
     """Give a sum's share the exponents of its value; the slot that holds the share for leaf edges.
 
     That is the last slot where the share has exponents. Leaves have none.
     """
     hold_line(flow_line, holders, unused, o, own)
-    s = o
+    s: Any = o
     if own >= 0 and has_leaves:
         s = np.uint32(flow.shape[0] - 1)
         for r in range(flow.shape[1]):
@@ -154,8 +154,8 @@ def pull_scaled(  # noqa: PLR0913, PLR0917
 ) -> None:
     """Set the flow of an operation from the sums above, where exponents count.
 
-    A term is brought within 2**+-128 before it is multiplied by the share of its sum. `own` is the line of the
-    operation. A tally, unless empty, gets the flow of each edge.
+    A term is brought within 2**+-128 before it is multiplied by the share of its sum. `own` is the line of
+    the operation. A tally, unless empty, gets the flow of each edge.
     """
     for r in range(flow.shape[1]):
         flow[o, r] = 0.0

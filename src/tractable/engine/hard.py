@@ -36,7 +36,7 @@ def _hand_down(  # noqa: C901
     (value, line, (exponent, _, _)), (edge, leaf_edge, entry, dense, _, _) = tile, tally
     t = base // flow.shape[1]
     for op in range(flow.shape[0] - 1, -1, -1):
-        kind = kinds[op]
+        kind, o = kinds[op], np.uint32(op)
         for r in range(flow.shape[1]):
             amount = flow[op, r]
             if amount == 0.0:
@@ -46,13 +46,13 @@ def _hand_down(  # noqa: C901
             leaf, leaf_last = leaf_start[op], leaf_start[op + 1]
             if kind == SUM and care[op] == PLAIN:
                 e = choose_edge(
-                    value, op, r, operand, weight, first, last, code, t, column, table, leaf, leaf_last, 0.5,
-                    best,
+                    value, o, np.uint32(r), operand, weight, first, last, code, t, column, table, leaf,
+                    leaf_last, 0.5, best,
                 )  # fmt: skip
             elif kind == SUM:
                 e = choose_scaled(
-                    value, exponent, line, op, r, operand, weight, weight_exponent, first, last, code, t,
-                    column, table, leaf, leaf_last, 0.5, best,
+                    value, exponent, line, o, np.uint32(r), operand, weight, weight_exponent, first, last,
+                    code, t, column, table, leaf, leaf_last, 0.5, best,
                 )  # fmt: skip
             if kind == SUM:
                 if e >= 0:

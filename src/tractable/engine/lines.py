@@ -1,8 +1,8 @@
 """Lines of exponents, one exponent for each row of a tile; several slots may share a line.
 
-Nothing but a carried-over value, a product with one such operand or a sum over operands with one line keeps
-the exponents as they are. Such slots share a line, so that exponents cost time only where they change. How
-many slots share a line is counted, and a line that nobody holds is used again.
+A product of which one operand has exponents keeps them as they are, and so does a sum over operands whose
+exponents are the same. Such operations share the line of their operands, so that exponents cost time only
+where they change. How many slots share a line is counted, and a line that nobody holds is used again.
 """
 
 from typing import NamedTuple
@@ -92,7 +92,7 @@ def common_line(
         found = MIXED
     for e in range(first + 1, last):
         other = line[operand[e]]
-        if found == MIXED or other == found:
+        if found == MIXED or other == found:  # noqa: PLR1714 (membership takes longer to compile)
             continue
         if found < 0 or other < 0:
             found = MIXED

@@ -24,14 +24,8 @@ merged = merged_with(CONTRACT)
 
 @inlined
 def power(steps: float) -> float:
-    """2**(256 * steps) for the few steps that matter; what is more than four steps smaller counts as nothing."""
+    """2**(256 * steps) for the few steps that matter; what is five steps smaller counts as nothing."""
     return POWERS[5 + int(min(max(steps, -5.0), 2.0))]
-
-
-@inlined
-def larger(x: float, y: float) -> float:
-    """The larger of two numbers."""
-    return x if x > y else y
 
 
 @inlined
@@ -140,19 +134,17 @@ def raise_terms(  # noqa: PLR0913, PLR0917
     leaf_last: int,
 ) -> None:
     """Set slot `o` to the largest term of a sum, of slots and of leaves; zero where there are none."""
-    for r in range(value.shape[1] if first == last else 0):
+    for r in range(value.shape[1]):
         value[o, r] = 0.0
-    for e in range(first, last, 4):  # where there are fewer than four, the first counts again
+    for e in range(first, last, 2):
         a, u = operand[e], weight[e]
         b, v = (operand[e + 1], weight[e + 1]) if e + 1 < last else (a, u)
-        c, w = (operand[e + 2], weight[e + 2]) if e + 2 < last else (a, u)
-        d, z = (operand[e + 3], weight[e + 3]) if e + 3 < last else (a, u)
         for r in range(value.shape[1]):
-            x, y = larger(u * value[a, r], v * value[b, r]), larger(w * value[c, r], z * value[d, r])
-            x = larger(x, y)
-            value[o, r] = x if e == first else larger(x, value[o, r])
+            x, y = u * value[a, r], v * value[b, r]
+            x = x if x > y else y
+            value[o, r] = x if x > value[o, r] else value[o, r]
     for e in range(leaf, leaf_last):
         f, c0, c1, c2 = column[e], table[e, 0], table[e, 1], table[e, 2]
         for r in range(value.shape[1]):
             x = c0 if code[t, f, r] == 0 else (c1 if code[t, f, r] == 1 else c2)
-            value[o, r] = larger(x, value[o, r])
+            value[o, r] = x if x > value[o, r] else value[o, r]

@@ -113,8 +113,8 @@ def bounds(
     `leaf_edges` is (start, low, high) of the edges to leaves, weights included. Of a product only what drives
     it one way counts, so that no partial product leaves the bounds either. Operations that read leaves are
     filled. `whole` are the (low, high) bounds of the values themselves. `held` are those of the doubles that
-    stand for them beside exponents: what leaves +-DRIFT is checked, and lies within +-SAFE afterwards. `reach`
-    is how far an operation's double can be off before it is checked.
+    stand for them beside exponents: what leaves +-DRIFT is checked, and lies within +-SAFE afterwards.
+    `reach` is how far an operation's double can be off before it is checked.
     """
     leaf_start, leaf_low, leaf_high = leaf_edges
     (low, high), (held_low, held_high) = whole, held

@@ -13,7 +13,9 @@ from tractable.engine import sweep
 from tractable.engine.inputs import Regions
 
 MANY_EDGES = 20_000  # of a circuit that is worth preparing for it
-EDGES_EACH = 100  # of a component: an exponential for each component takes as long as a sweep over sixty edges
+EDGES_EACH = (
+    100  # of a component: an exponential for each component takes as long as a sweep over sixty edges
+)
 
 
 def log_values(

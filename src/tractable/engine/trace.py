@@ -1,9 +1,9 @@
 """Top-down choices: an induced tree for each draw, at random or with the largest term of every sum.
 
 All draws of a tile go down together: each operation, parents before children, has the set of the draws that
-have come to it, so that its values are read for all of them while they are in the cache. The tile must hold the
-values of the operations of a stretch (see `backward.sweep_stretches`). The random numbers of a draw depend on
-the seed and the number of the draw alone, so that neither threads nor tiles change a sample.
+have come to it, so that its values are read for all of them while they are in the cache. The tile must hold
+the values of the operations of a stretch (see `backward.sweep_stretches`). The random numbers of a draw
+depend on the seed and the number of the draw alone, so that neither threads nor tiles change a sample.
 """
 
 from typing import NamedTuple
@@ -72,6 +72,15 @@ def list_draws(waiting: Words, op: int, who: UInt32s) -> int:
     return count
 
 
+@merged
+def send_draws(waiting: Words, op: int, operand: UInt32s, first: int, last: int) -> None:
+    """Send the draws of an operation on to all operands of some edges."""
+    for w in range(waiting.shape[1]):
+        for e in range(first, last):
+            waiting[operand[e], w] |= waiting[op, w]
+        waiting[op, w] = NONE
+
+
 @fused_kernel
 def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
@@ -88,8 +97,8 @@ def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
     """Fill the draws of a tile: from the root down, all children of a product and one of a sum.
 
     `place` is the number of the tile, that of the draws' tile, and the stretch of operations. `waiting`, of
-    shape (ops, words), are the sets of draws that have come to an operation. `lines` are those of the tile, or
-    None where no operation may need exponents. `who` is room for the numbers of the draws of a tile.
+    shape (ops, words), are the sets of draws that have come to an operation. `lines` are those of the tile,
+    or None where no operation may need exponents. `who` is room for the numbers of the draws of a tile.
     """
     # Arrays are taken out of their tuples once: to do so costs more than a choice.
     kind, care, start, operand, weight, weight_exponent, leaf_start = (
@@ -111,7 +120,13 @@ def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
         count = list_draws(waiting, op, who)
         if count == 0:
             continue
-        o, first, last, leaf, leaf_last = slot[op], start[op], start[op + 1], leaf_start[op], leaf_start[op + 1]
+        o, first, last, leaf, leaf_last = (
+            slot[op],
+            start[op],
+            start[op + 1],
+            leaf_start[op],
+            leaf_start[op + 1],
+        )
         if kind[op] == SUM:
             is_even = True
             if lines is not None:
@@ -135,9 +150,7 @@ def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
                     waiting[operand[e], draw >> SHIFT] |= ONE << (np.uint64(draw) & IN_SET)
                 elif e > NOWHERE:
                     fill_leaf(state, d, random, base, draw, lane, code, t, column, edge, binary, -1 - e, best)
-            for w in range(waiting.shape[1]):
-                waiting[op, w] = NONE
-            continue
+            first, leaf = last, leaf_last  # what comes next has been told already
         for i in range(count if kind[op] == LOOKUP or kind[op] == DENSE else 0):
             draw = who[i]
             if kind[op] == DENSE:
@@ -148,10 +161,7 @@ def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
             if x >= states[op]:
                 x = choose_state(lookup, offset[op], states[op], u, best)
             state[d, source[op], draw] = x
-        for w in range(waiting.shape[1]):
-            for e in range(first, last):
-                waiting[operand[e], w] |= waiting[op, w]
-            waiting[op, w] = NONE
+        send_draws(waiting, op, operand, first, last)
         for e in range(leaf, leaf_last):
             for i in range(count):
                 fill_leaf(state, d, random, base, who[i], lane, code, t, column, edge, binary, e, best)
@@ -195,8 +205,8 @@ def has_one_line(
 @merged
 def choose_edge(  # noqa: PLR0913, PLR0917
     value: Floats,
-    o: int,
-    lane: int,
+    o: np.uint32,
+    lane: np.uint32,
     operand: UInt32s,
     weight: Floats,
     first: int,
@@ -258,8 +268,8 @@ def choose_scaled(  # noqa: PLR0913, PLR0917
     value: Floats,
     exponent: Floats,
     line: Ints,
-    o: int,
-    lane: int,
+    o: np.uint32,
+    lane: np.uint32,
     operand: UInt32s,
     weight: Floats,
     weight_exponent: Floats,

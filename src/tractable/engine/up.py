@@ -1,9 +1,9 @@
 """The upward sweep over tiles of rows: every operation's value, children before parents.
 
 Most operations are PLAIN: their bounds, known when the circuit is compiled, show that no exponent is ever
-needed. The others compute with the same loops, and hand on the line of exponents that their operands share; of
-a CHECKED one the result is brought into range afterwards. Only sums over operands with different exponents, and
-products that might leave the range of doubles on their way, are computed with care.
+needed. The others compute with the same loops, and hand on the line of exponents that their operands share;
+of a CHECKED one the result is brought into range afterwards. Only sums over operands with different
+exponents, and products that might leave the range of doubles on their way, are computed with care.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from tractable.engine.careful import (
 )
 from tractable.engine.lines import MIXED, NO_LINE, Lines, common_line, hold_line
 from tractable.engine.program import CHECKED, DENSE, LOOKUP, PLAIN, STEPWISE, WIDE, Program, ValuePlaces
-from tractable.engine.rows import add_terms, multiply_leaves, multiply_slots, raise_terms
+from tractable.engine.rows import add_terms, inlined, multiply_leaves, multiply_slots, raise_terms
 
 
 class Inputs(NamedTuple):
@@ -77,8 +77,42 @@ def sweep_up(
     return root
 
 
+@inlined
+def compute_plainly(  # noqa: PLR0913, PLR0917
+    value: Floats,
+    o: int,
+    kind: int,
+    operand: UInt32s,
+    weight: Floats,
+    first: int,
+    last: int,
+    code: UInt16s,
+    t: int,
+    column: UInt32s,
+    table: Floats,
+    leaf: int,
+    leaf_last: int,
+    source: int,
+    entry: int,
+    lookup: Floats,
+    complete: bool,
+    maximise: bool,
+) -> None:
+    """Set slot `o` to the value of an operation, without a look at exponents."""
+    if kind == SUM and maximise:
+        raise_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
+    elif kind == SUM:
+        add_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
+    elif kind == LOOKUP:
+        for r in range(value.shape[1]):
+            value[o, r] = lookup[entry + code[t, source, r]]
+    else:  # ONE is a product of nothing
+        multiply_slots(value, o, operand, first, last)
+        multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
+
+
 @fused_kernel
-def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917
+def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
     places: ValuePlaces,
     inputs: Inputs,
@@ -139,19 +173,11 @@ def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917
                     hold_line(line, holders, unused, o, own)
                 else:
                     multiply_exponents(exponent, line, holders, unused, o, operand, first, last)
-            if op < done:
-                pass
-            elif kind[op] == SUM and maximise:
-                raise_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
-            elif kind[op] == SUM:
-                add_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
-            elif kind[op] == LOOKUP:
-                c, entry = source[op], offset[op]
-                for r in range(value.shape[1]):
-                    value[o, r] = lookup[entry + code[t, c, r]]
-            else:  # ONE is a product of nothing
-                multiply_slots(value, o, operand, first, last)
-                multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
+            if op >= done:
+                compute_plainly(
+                    value, o, kind[op], operand, weight, first, last, code, t, column, table, leaf, leaf_last,
+                    source[op], offset[op], lookup, complete, maximise,
+                )  # fmt: skip
             if lines is not None and care[op] == CHECKED:
                 settle(value, exponent, line, holders, unused, o)
         if end == kind.size:
