@@ -4,7 +4,7 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.combine import mixture, product
 from tractable.circuit.condition import condition, marginalise
 from tractable.circuit.convert import to_ac, to_spn
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import attach, remember
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
 from tractable.circuit.normalise import cardinality, normalise
@@ -39,6 +39,7 @@ __all__ = [
     "JointBlock",
     "LeafBlock",
     "Properties",
+    "attach",
     "cardinality",
     "condition",
     "depth",

@@ -1,4 +1,4 @@
-"""Facts that are computed once for a graph and kept with it."""
+"""Facts that are computed once for a graph, or known when it is made, and kept with it."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,3 +14,8 @@ def remember(graph: Graph, name: str, compute: Callable[[Graph], T]) -> T:
         graph.facts[name] = compute(graph)
     fact: T = graph.facts[name]
     return fact
+
+
+def attach(graph: Graph, name: str, fact: object) -> None:
+    """Keep a fact that is known of a graph when it is made, and that it could do without."""
+    graph.facts[name] = fact

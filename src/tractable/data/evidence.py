@@ -159,15 +159,14 @@ def join_evidence(first: Evidence, second: Evidence, schema: Schema) -> Evidence
     known: dict[int, Finding] = {}
     for column in sorted({*first.columns, *second.columns}):
         try:
-            known[column] = both(
-                schema[column], _finding_about(first, column), _finding_about(second, column)
-            )
+            known[column] = both(schema[column], finding_about(first, column), finding_about(second, column))
         except ValueError:
             return None
     return evidence_of(known, schema)
 
 
-def _finding_about(evidence: Evidence, column: int) -> Finding:
+def finding_about(evidence: Evidence, column: int) -> Finding:
+    """What evidence says about a column."""
     value = float(evidence.row[column])
     return evidence.regions.get(column) if isnan(value) else value
 

@@ -14,7 +14,13 @@ from tractable.queries.columns import (
 from tractable.queries.comparison import divergence
 from tractable.queries.densities import AnswerKind, answer_kind, density_columns, density_mask, has_density
 from tractable.queries.information import Estimate, entropy, mutual_information
-from tractable.queries.marginals import expected_cells, joint_marginal, joint_marginals, marginals
+from tractable.queries.marginals import (
+    expected_cells,
+    joint_marginal,
+    joint_marginals,
+    marginals,
+    some_marginals,
+)
 from tractable.queries.moments import Moments, moments
 from tractable.queries.mpe import Completion, most_probable
 from tractable.queries.probability import FAR_OUT, evidence_log_prob, log_conditional, log_prob
@@ -59,6 +65,7 @@ __all__ = [
     "require_valid",
     "sample",
     "sample_rows",
+    "some_marginals",
     "state_log_probs",
     "weighted_mean",
 ]

@@ -12,6 +12,7 @@ from tractable.data import Evidence, Interval, Region, Schema, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.certain import certain_posteriors
 from tractable.queries.requirements import require_possible, require_targets, require_valid
+from tractable.queries.single import column_posteriors
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
 TOGETHER = 1 << 17  # of them that are evaluated at once
@@ -49,6 +50,24 @@ def _require_numbers(schema: Schema, found: Sequence[Floats]) -> None:
         wrong = np.isnan(posterior).any(axis=1) & (variable.role == "target")
         for row in np.flatnonzero(wrong).tolist():
             raise ValueError(f"column '{variable.name}', row {row}: the mean or the variance is too large")
+
+
+def some_marginals(
+    graph: Graph, columns: Sequence[int], rows: Floats, regions: Regions | None = None
+) -> list[Floats]:
+    """The posteriors of some columns given each row: see `marginals`. A single row takes less than for all.
+
+    Raises:
+        ValueError: if a row has probability zero, or a column is one that the circuit is conditional on.
+    """
+    require_targets(graph, columns)
+    if len(rows) == 1:
+        require_valid(graph, np.flatnonzero(np.isnan(rows[0])).tolist())
+        found = column_posteriors(graph, columns, Evidence(rows[0], dict(regions or {})))
+        if found is not None:
+            return [posterior[None, :] for posterior in found]
+    every = marginals(graph, rows, regions)
+    return [every[c] for c in columns]
 
 
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:

@@ -8,7 +8,7 @@ from tractable.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence, Variable
 from tractable.leaves.moments import weighted_spread
-from tractable.queries.marginals import marginals
+from tractable.queries.marginals import some_marginals
 from tractable.queries.requirements import require_targets
 
 
@@ -33,7 +33,7 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
     """
     variable = graph.schema[column]
     require_targets(graph, [column])
-    posterior = marginals(graph, given.row[None, :], given.regions)[column][0]
+    posterior = some_marginals(graph, [column], given.row[None, :], given.regions)[0][0]
     if variable.is_categorical:
         states = _numbers(variable)
         likeliest = states[posterior.argmax()]  # distances from it keep their digits far from zero

@@ -9,12 +9,14 @@ from tractable.circuit import Graph, condition
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import join_evidence
 from tractable.engine import Regions, log_partition_function, log_values
+from tractable.networks.answering import network_answers
 from tractable.queries.requirements import (
     require_distribution,
     require_possible,
     require_targets,
     require_valid,
 )
+from tractable.queries.single import conditional_log_prob, row_log_value
 
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
 FAR_OUT = 1e6  # the logarithm of evidence from which differences of logarithms lose more than ten digits
@@ -37,6 +39,8 @@ def log_prob(
 
 def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: int | None) -> Floats:
     """The circuit's log-values, repeated rows evaluated once where that pays."""
+    if len(rows) == 1:
+        return np.array([row_log_value(graph, rows[0], regions, threads)])
     if len(rows) * graph.edges < WORTH_COLLAPSING or not _repeats(graph, rows):
         return log_values(graph, rows, regions, threads=threads)
     distinct, which = collapse(Table(graph.schema, rows))
@@ -89,6 +93,10 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
     """
     require_targets(graph, (c for c in query.columns if np.isnan(given.row[c])))
     both = join_evidence(query, given, graph.schema)
+    if both is not None:
+        found = conditional_log_prob(graph, both, given)
+        if found is not None:
+            return found
     below, above = _evidence_values(graph, given, both)
     require_possible(np.array([below]))
     if both is not None and abs(below) > FAR_OUT and not np.isnan(given.row).all():
@@ -121,11 +129,13 @@ def _evidence_values(graph: Graph, given: Evidence, both: Evidence | None) -> tu
     """The circuit's log-values given less and given more; one sweep where both have the same regions."""
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     if both is None:
-        return float(log_values(graph, given.row[None, :], given.regions)[0]), -np.inf
-    if all(_alike(region, given.regions.get(c)) for c, region in both.regions.items()):
+        return row_log_value(graph, given.row, given.regions), -np.inf
+    if network_answers(graph) is None and all(
+        _alike(region, given.regions.get(c)) for c, region in both.regions.items()
+    ):
         below, above = log_values(graph, np.stack([given.row, both.row]), given.regions)
     else:
-        below, above = (log_values(graph, e.row[None, :], e.regions)[0] for e in (given, both))
+        below, above = (row_log_value(graph, e.row, e.regions) for e in (given, both))
     return float(below), float(above)
 
 

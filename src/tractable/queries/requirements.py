@@ -24,9 +24,10 @@ def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
     if columns is None:
         fault = remember(graph, "validity", _fault)
     else:
-        summed = {int(c) for c in columns}
-        require_inputs(graph, summed)
-        fault = remember(graph, "validity", _fault) and _partial_fault(graph, summed)
+        if graph.schema.inputs.size:
+            columns = list(columns)
+            require_inputs(graph, columns)
+        fault = remember(graph, "validity", _fault) and _partial_fault(graph, {int(c) for c in columns})
     if fault is not None:
         raise ValueError(fault)
 

@@ -8,6 +8,7 @@ deterministic. What is zero is never multiplied further: impossible combinations
 
 import numpy as np
 
+from tractable.circuit.facts import attach
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 from tractable.networks.compiling.boxes import from_boxes
@@ -20,11 +21,14 @@ from tractable.networks.network import Factor, FeatureFactor, Network, TableFact
 from tractable.networks.rules import feature_box, tree_boxes
 from tractable.progress import Watch
 
+SOURCE = "network"  # the name of the fact which network a circuit was compiled from
 DEFAULT_LIMIT = 50_000_000  # entries; a minute of work and four gigabytes, if nothing can be shared
 
 
 def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch | None = None) -> Graph:
     """A circuit of the same distribution; one of features only keeps its feature table.
+
+    The network stays with the circuit, for questions that need a small part of it only.
 
     A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
 
@@ -42,7 +46,9 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch |
             f"compiling the network takes an estimated {plan.total:.3g} table entries,"
             f" above the limit of {limit:,}"
         )
-    return _Elimination(network, plan, CompileLimit(None if is_dense else limit, watch)).graph()
+    graph = _Elimination(network, plan, CompileLimit(None if is_dense else limit, watch)).graph()
+    attach(graph, SOURCE, network)
+    return graph
 
 
 class _Elimination:

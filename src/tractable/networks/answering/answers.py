@@ -1,0 +1,85 @@
+"""Answers of a Bayesian network to single questions, each in the part of the network that it needs."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit.facts import remember
+from tractable.circuit.graph import Graph
+from tractable.data.regions import Region, States
+from tractable.networks.answering.tables import Tables, flat_tables
+from tractable.networks.compiling import SOURCE
+
+
+class Posterior(NamedTuple):
+    """The distribution of a column given what is known."""
+
+    probabilities: Floats  # (states,)
+    possible: bool  # whether what is known is; if not, the probabilities mean nothing
+    spent: float  # how many numbers the tables had that were made for it
+
+
+class NetworkAnswers:
+    """A Bayesian network that answers questions by variable elimination on tables.
+
+    It keeps nothing of a question, so any number of threads may ask at the same time.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        from tractable.networks.answering.factors import Known
+
+        self._tables = tables
+        columns, states = tables.states.size, int(tables.states.sum())
+        self._first = np.cumsum([0, *tables.states[:-1].tolist()])
+        self._nothing = Known(
+            np.full(columns, -1, dtype=np.int64),
+            np.zeros(columns, dtype=np.bool_),
+            self._first,
+            np.ones(states),
+        )
+
+    def posterior(
+        self, target: int, row: Floats, regions: Mapping[int, Region], most: float
+    ) -> Posterior | None:
+        """The distribution of a column, of which the row says nothing.
+
+        There is none where it would take more than `most` numbers, or some might be too small.
+        """
+        posterior = np.empty(self._tables.states[target])
+        log_total, spent = self._ask(target, row, regions, most, posterior)
+        return None if np.isnan(log_total) else Posterior(posterior, log_total > -np.inf, spent)
+
+    def log_prob(self, row: Floats, regions: Mapping[int, Region], most: float) -> float | None:
+        """The logarithm of the probability of what is known; None as in `posterior`."""
+        found = self._ask(-1, row, regions, most, np.empty(0))[0]
+        return None if np.isnan(found) else found
+
+    def _ask(
+        self, target: int, row: Floats, regions: Mapping[int, Region], most: float, posterior: Floats
+    ) -> tuple[float, float]:
+        from tractable.networks.answering.elimination import answer
+
+        known = self._nothing._replace(state=np.where(np.isnan(row), -1.0, row).astype(np.int64))
+        if regions:
+            limited, possible = known.limited.copy(), known.possible.copy()
+            for column, region in regions.items():
+                assert isinstance(region, States)  # the columns of a network are categorical
+                limited[column] = True
+                first = self._first[column]
+                possible[first : first + region.allowed.size] = region.allowed
+            known = known._replace(limited=limited, possible=possible)
+        found: tuple[float, float] = answer(self._tables, known, target, most, posterior)
+        return found
+
+
+def network_answers(graph: Graph) -> NetworkAnswers | None:
+    """What answers in the place of a circuit; None unless it was compiled from a Bayesian network."""
+    return remember(graph, "network answers", _network_answers)
+
+
+def _network_answers(graph: Graph) -> NetworkAnswers | None:
+    network = graph.facts.get(SOURCE)
+    tables = None if network is None else flat_tables(network)
+    return None if tables is None else NetworkAnswers(tables)

@@ -1,0 +1,262 @@
+"""Variable elimination on tables: one question to a Bayesian network is one call.
+
+No number of a factor exceeds one, and the logarithm of the smallest that is not zero is known. So it is known
+beforehand whether a product might be too small for a number; then there is no answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints, Words
+from tractable.compiled import njit
+from tractable.networks.answering.factors import (
+    Factors,
+    Known,
+    list_factors,
+    needed_variables,
+    relevant_columns,
+)
+from tractable.networks.answering.order import eliminate_greedily, link_scopes, members
+from tractable.networks.answering.tables import Tables
+
+TOO_SMALL = -600.0  # the logarithm of a product that is still far from the smallest number
+
+
+class Arena(NamedTuple):
+    """Functions in the bucket of the first of their variables to go, with room for the messages."""
+
+    states: Ints  # (variables,)
+    place: Ints  # (variables,) in the order of elimination; that of the target is the last one
+    head: Ints  # (variables + 1,) a function of the bucket, or -1; the last bucket is for mere numbers
+    following: Ints  # (functions,) the next function of the bucket, or -1
+    first: Ints  # (functions + 1,) the axes of function f are first[f]:first[f + 1]
+    axis: Ints  # (axes,)
+    base: Ints  # (functions + 1,) the numbers of f are base[f]:base[f + 1], the last axis runs fastest
+    low: Floats  # (functions,) the logarithm of the smallest number that is not zero
+    number: Floats  # of all functions
+
+
+@njit(cache=True, nogil=True)
+def answer(tables: Tables, known: Known, target: int, most: float, posterior: Floats) -> tuple[float, float]:
+    """Fill in P(target | known); the logarithm of P(known), and the numbers that took.
+
+    With a target, which is not known, that logarithm only tells whether what is known is possible. Without
+    one, -1, nothing is filled in. There is no answer where the logarithm is NaN: tables would take more than
+    `most` numbers, or a number might be too small.
+    """
+    chosen = relevant_columns(tables.start, tables.scope, known, target)
+    factors = list_factors(tables, known, chosen)
+    goal = int(np.searchsorted(factors.column, target)) if target >= 0 else -1
+    needed = needed_variables(factors, goal)
+    states = tables.states[factors.column]
+    near = link_scopes(factors.first, factors.axis, states.size)
+    if goal >= 0:
+        needed[goal] = False
+    left = np.flatnonzero(needed)
+    if goal >= 0:
+        needed[goal] = True
+    order = np.empty(left.size, dtype=np.int64)
+    total = eliminate_greedily(near, np.log(states), left, order, most)
+    if total > most:
+        return np.nan, total
+    arena, count = _fill_arena(tables, known, factors, needed, near, order, states)
+    log_total = _run(arena, count, near, order)
+    if goal >= 0 and log_total > -np.inf:
+        log_total += _join_target(arena, goal, posterior)
+    return log_total, total
+
+
+@njit(cache=True, nogil=True)
+def _fill_arena(
+    tables: Tables, known: Known, factors: Factors, needed: Bools, near: Words, order: Ints, states: Ints
+) -> tuple[Arena, int]:
+    """The factors that are needed, copied out of the tables, and room for a message of each variable."""
+    around = np.empty(states.size, dtype=np.int64)
+    axes, numbers = factors.axis.size, 0
+    for v in order:
+        size = 1
+        for i in range(members(near[v], around)):
+            size *= states[around[i]]
+            axes += 1
+        numbers += size
+    for f in range(factors.base.size):
+        size = 1
+        for e in range(factors.first[f], factors.first[f + 1]):
+            size *= states[factors.axis[e]]
+        numbers += size
+    functions = factors.base.size + order.size
+    place = np.full(states.size, order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    arena = Arena(
+        states, place, np.full(states.size + 1, -1, dtype=np.int64), np.empty(functions, dtype=np.int64),
+        np.zeros(functions + 1, dtype=np.int64), np.empty(axes, dtype=np.int64),
+        np.zeros(functions + 1, dtype=np.int64), np.empty(functions), np.empty(numbers),
+    )  # fmt: skip
+    count = 0
+    for f in range(factors.base.size):
+        begin, end = factors.first[f], factors.first[f + 1]
+        if begin < end and not needed[factors.axis[begin]]:
+            continue
+        for e in range(begin, end):
+            arena.axis[arena.first[count] + e - begin] = factors.axis[e]
+        arena.first[count + 1] = arena.first[count] + end - begin
+        values = known.possible if factors.is_limit[f] else tables.value
+        _copy(arena, count, values, factors.base[f], factors.stride[begin:end])
+        _put(arena, count)
+        count += 1
+    return arena, count
+
+
+@njit(cache=True, nogil=True)
+def _copy(arena: Arena, f: int, values: Floats, base: int, stride: Ints) -> None:
+    """Copy the numbers of a function out of an array where its axes have the given strides."""
+    axis = arena.axis[arena.first[f] : arena.first[f + 1]]
+    state = np.zeros(axis.size, dtype=np.int64)
+    begin, source = arena.base[f], base
+    size = 1
+    for v in axis:
+        size *= arena.states[v]
+    lowest = 1.0
+    for i in range(begin, begin + size):
+        x = values[source]
+        arena.number[i] = x
+        if 0.0 < x < lowest:
+            lowest = x
+        for e in range(axis.size - 1, -1, -1):
+            state[e] += 1
+            source += stride[e]
+            if state[e] < arena.states[axis[e]]:
+                break
+            source -= state[e] * stride[e]
+            state[e] = 0
+    arena.base[f + 1] = begin + size
+    arena.low[f] = np.log(lowest)
+
+
+@njit(cache=True, nogil=True)
+def _put(arena: Arena, f: int) -> None:
+    """Put a function into the bucket of the first of its variables to go."""
+    earliest, bucket = arena.place.size + 1, arena.states.size
+    for e in range(arena.first[f], arena.first[f + 1]):
+        if arena.place[arena.axis[e]] < earliest:
+            earliest, bucket = arena.place[arena.axis[e]], arena.axis[e]
+    arena.following[f] = arena.head[bucket]
+    arena.head[bucket] = f
+
+
+@njit(cache=True, nogil=True)
+def _run(arena: Arena, count: int, near: Words, order: Ints) -> float:
+    """Sum all variables out but the target; the logarithm of the mere numbers that remain.
+
+    It is NaN where a number might be too small.
+    """
+    around = np.empty(arena.states.size, dtype=np.int64)
+    inside = np.empty(arena.head.size + arena.following.size, dtype=np.int64)
+    log_total = 0.0
+    for v in order:
+        f, functions, low = arena.head[v], 0, 0.0
+        while f >= 0:
+            inside[functions] = f
+            functions += 1
+            low += arena.low[f]
+            f = arena.following[f]
+        if low < TOO_SMALL:
+            return np.nan
+        axes = members(near[v], around)
+        for i in range(axes):
+            arena.axis[arena.first[count] + i] = around[i]
+        arena.first[count + 1] = arena.first[count] + axes
+        _sum_out(arena, v, inside[:functions], count)
+        log_top = _scale(arena, count)
+        if log_top == -np.inf:
+            return log_top
+        log_total += log_top
+        _put(arena, count)
+        count += 1
+    f = arena.head[-1]
+    while f >= 0:
+        x = arena.number[arena.base[f]]
+        if x == 0.0:
+            return -np.inf
+        log_total += np.log(x)
+        f = arena.following[f]
+    return log_total
+
+
+@njit(cache=True, nogil=True)
+def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:  # noqa: C901
+    """Fill the message: the product of the functions `inside`, summed over variable v."""
+    axis = arena.axis[arena.first[message] : arena.first[message + 1]]
+    step = np.zeros((axis.size + 1, inside.size), dtype=np.int64)  # of each function along each axis, v last
+    at = np.empty(inside.size, dtype=np.int64)
+    for i in range(inside.size):
+        stride = 1
+        for e in range(arena.first[inside[i] + 1] - 1, arena.first[inside[i]] - 1, -1):
+            u = arena.axis[e]
+            step[np.searchsorted(axis, u) if u != v else axis.size, i] = stride
+            stride *= arena.states[u]
+        at[i] = arena.base[inside[i]]
+    size = 1
+    for u in axis:
+        size *= arena.states[u]
+    state = np.zeros(axis.size, dtype=np.int64)
+    product = np.empty(arena.states[v])
+    number, begin = arena.number, arena.base[message]
+    for cell in range(begin, begin + size):
+        a, s = at[0], step[axis.size, 0]
+        for r in range(product.size):
+            product[r] = number[a + r * s]
+        for i in range(1, inside.size):
+            a, s = at[i], step[axis.size, i]
+            for r in range(product.size):
+                product[r] *= number[a + r * s]
+        total = 0.0
+        for r in range(product.size):
+            total += product[r]
+        number[cell] = total
+        for e in range(axis.size - 1, -1, -1):
+            state[e] += 1
+            if state[e] < arena.states[axis[e]]:
+                for i in range(inside.size):
+                    at[i] += step[e, i]
+                break
+            for i in range(inside.size):
+                at[i] -= (state[e] - 1) * step[e, i]
+            state[e] = 0
+    arena.base[message + 1] = begin + size
+
+
+@njit(cache=True, nogil=True)
+def _scale(arena: Arena, f: int) -> float:
+    """Divide a function by its largest number; the logarithm of that, -inf where all are zero."""
+    lowest, top = np.inf, 0.0
+    for i in range(arena.base[f], arena.base[f + 1]):
+        x = arena.number[i]
+        top = max(top, x)
+        if 0.0 < x < lowest:
+            lowest = x
+    if top == 0.0:
+        return -np.inf
+    for i in range(arena.base[f], arena.base[f + 1]):
+        arena.number[i] /= top
+    arena.low[f] = np.log(lowest) - np.log(top)
+    return np.log(top)
+
+
+@njit(cache=True, nogil=True)
+def _join_target(arena: Arena, target: int, posterior: Floats) -> float:
+    """Fill in the distribution of the target from the functions that remain; the logarithm of their sum."""
+    posterior[:] = 1.0
+    f, low = arena.head[target], 0.0
+    while f >= 0:
+        low += arena.low[f]
+        for r in range(posterior.size):
+            posterior[r] *= arena.number[arena.base[f] + r]
+        f = arena.following[f]
+    total = posterior.sum()
+    if low < TOO_SMALL:
+        return np.nan
+    if total > 0.0:
+        posterior /= total
+    return np.log(total) if total > 0.0 else -np.inf

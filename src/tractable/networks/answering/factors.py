@@ -1,0 +1,127 @@
+"""The factors that matter for a question: tables of the columns concerned, at the states that are known.
+
+A column that is no ancestor of what is known or asked sums to one and is left out. What is known cuts the
+rest into parts that are independent of each other. Where only the distribution of a target is asked for,
+another part counts as far as it may be impossible.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.compiled import njit
+from tractable.networks.answering.tables import Tables
+
+
+class Known(NamedTuple):
+    """What is known of the columns."""
+
+    state: Ints  # (columns,) -1 where it is not known
+    limited: Bools  # (columns,) whether some states are impossible
+    first: Ints  # (columns,) where the states of a column begin in `possible`
+    possible: Floats  # (states of all columns,) one where a state is possible, zero elsewhere
+
+
+class Factors(NamedTuple):
+    """Functions of the variables, which are the columns that matter and are not known."""
+
+    column: Ints  # (variables,) the column of each variable
+    first: Ints  # (factors + 1,) the axes of factor f are first[f]:first[f + 1]
+    axis: Ints  # (axes,) a variable ...
+    stride: Ints  # (axes,) ... and how far one state more goes
+    base: Ints  # (factors,) the place of the first number
+    is_limit: Bools  # (factors,) whether the numbers are in `possible` and not in a table
+    positive: Bools  # (factors,) whether none of them is zero
+
+
+@njit(cache=True, nogil=True)
+def relevant_columns(start: Ints, scope: Ints, known: Known, target: int) -> Bools:
+    """Which columns something is known of, are the target, or an ancestor of one of these. (columns,)."""
+    chosen = np.zeros(known.state.size, dtype=np.bool_)
+    waiting = np.empty(known.state.size, dtype=np.int64)
+    count = 0
+    for c in range(known.state.size):
+        if known.state[c] >= 0 or known.limited[c] or c == target:
+            chosen[c] = True
+            waiting[count] = c
+            count += 1
+    while count > 0:
+        count -= 1
+        c = waiting[count]
+        for e in range(start[c] + 1, start[c + 1]):
+            if not chosen[scope[e]]:
+                chosen[scope[e]] = True
+                waiting[count] = scope[e]
+                count += 1
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def list_factors(tables: Tables, known: Known, chosen: Bools) -> Factors:
+    """The tables of the chosen columns, and the limits to their states."""
+    columns, variables, factors, axes = known.state.size, 0, 0, 0
+    variable = np.full(columns, -1, dtype=np.int64)
+    for c in range(columns):
+        if chosen[c]:
+            factors += 1
+            axes += tables.start[c + 1] - tables.start[c]
+            if known.state[c] < 0:
+                variable[c] = variables
+                variables += 1
+                factors += known.limited[c]
+                axes += known.limited[c]
+    column = np.flatnonzero(variable >= 0)
+    first, base = np.zeros(factors + 1, dtype=np.int64), np.empty(factors, dtype=np.int64)
+    axis, stride = np.empty(axes, dtype=np.int64), np.empty(axes, dtype=np.int64)
+    is_limit, positive = np.zeros(factors, dtype=np.bool_), np.zeros(factors, dtype=np.bool_)
+    f, a = 0, 0
+    for c in range(columns):
+        if not chosen[c]:
+            continue
+        base[f], positive[f] = tables.offset[c], tables.positive[c]
+        for e in range(tables.start[c], tables.start[c + 1]):
+            o = tables.scope[e]
+            if known.state[o] >= 0:
+                base[f] += known.state[o] * tables.stride[e]
+            else:
+                axis[a], stride[a] = variable[o], tables.stride[e]
+                a += 1
+        f += 1
+        first[f] = a
+        if known.limited[c] and known.state[c] < 0:
+            base[f], is_limit[f], axis[a], stride[a] = known.first[c], True, variable[c], 1
+            a += 1
+            f += 1
+            first[f] = a
+    return Factors(column, first, axis[:a], stride[:a], base, is_limit, positive)
+
+
+@njit(cache=True, nogil=True)
+def needed_variables(factors: Factors, target: int) -> Bools:
+    """The variables of the parts that matter: all of them if there is no target, which is -1 then.
+
+    With a target these are its own part, and those in which some number is zero. Shape (variables,).
+    """
+    part = np.arange(factors.column.size)
+    for f in range(factors.base.size):
+        for e in range(factors.first[f] + 1, factors.first[f + 1]):
+            part[_name(part, factors.axis[e])] = _name(part, factors.axis[e - 1])
+    needed = np.full(part.size, target < 0)
+    if target >= 0:
+        needed[_name(part, target)] = True
+    for f in range(factors.base.size):
+        if not factors.positive[f] and factors.first[f] < factors.first[f + 1]:
+            needed[_name(part, factors.axis[factors.first[f]])] = True
+    for v in range(part.size):
+        needed[v] = needed[_name(part, v)]
+    return needed
+
+
+@njit(cache=True, nogil=True)
+def _name(part: Ints, one: int) -> int:
+    """The variable that a part is called by; the way to it is made shorter."""
+    while part[one] != one:
+        part[one] = part[part[one]]
+        one = part[one]
+    return one

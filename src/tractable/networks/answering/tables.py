@@ -1,0 +1,64 @@
+"""The tables of a Bayesian network as flat arrays, for compiled loops over the part that a question needs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.arrays import Bools, Floats, Ints
+from tractable.networks.network import Network, TableFactor, TreeFactor
+from tractable.networks.tables import tree_table
+
+MOST_ENTRIES = 1 << 20  # of the table of a tree that is written out
+TOLERANCE = 1e-12  # by which the probabilities of a distribution may miss one
+
+
+class Tables(NamedTuple):
+    """The distribution of each column given its parents, one after another."""
+
+    states: Ints  # (columns,)
+    start: Ints  # (columns + 1,) the scope of column c is start[c]:start[c + 1], itself first
+    scope: Ints  # (scopes,) a column ...
+    stride: Ints  # (scopes,) ... and how far one state more goes in `value`
+    offset: Ints  # (columns,) where the table of a column begins
+    value: Floats  # the probabilities of all tables
+    low: Floats  # (columns,) the logarithm of the smallest probability that is not zero
+    positive: Bools  # (columns,) whether no probability is zero
+
+
+def flat_tables(network: Network) -> Tables | None:
+    """The tables of a network; None if it is no Bayesian one, or its distributions do not sum to one.
+
+    Trees are written out as tables. A tree whose table would be large is another reason for None.
+    """
+    if network.kind != "bayes":
+        return None
+    tables = [_table(network, factor) for factor in network.factors]
+    if any(table is None for table in tables):
+        return None
+    own = sorted((t for t in tables if t is not None), key=lambda table: table.columns[0])
+    values = [np.exp(table.log_values) for table in own]
+    if any((np.abs(v.sum(axis=0) - 1) > TOLERANCE).any() for v in values):
+        return None
+    sizes = [len(table.columns) for table in own]
+    return Tables(
+        network.schema.cardinalities.astype(np.int64),
+        np.cumsum([0, *sizes]).astype(np.int64),
+        np.array([c for table in own for c in table.columns], dtype=np.int64),
+        np.concatenate([_strides(v.shape) for v in values]),
+        np.cumsum([0, *(v.size for v in values[:-1])]).astype(np.int64),
+        np.concatenate([v.ravel() for v in values]),
+        np.array([np.log(v[v > 0].min()) for v in values]),
+        np.array([(v > 0).all() for v in values]),
+    )
+
+
+def _table(network: Network, factor: object) -> TableFactor | None:
+    if isinstance(factor, TableFactor):
+        return factor
+    assert isinstance(factor, TreeFactor)  # a Bayesian network has no features
+    size = np.prod(network.schema.cardinalities[list(factor.scope)].astype(np.float64))
+    return tree_table(factor, network.schema) if size <= MOST_ENTRIES else None
+
+
+def _strides(shape: tuple[int, ...]) -> Ints:
+    return np.cumprod([1, *reversed(shape[1:])])[::-1].astype(np.int64)

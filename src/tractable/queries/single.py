@@ -1,0 +1,122 @@
+"""Single questions: about one row, or about the distribution of a few columns given one row.
+
+A circuit that was compiled from a Bayesian network keeps the network, and what needs only a part of the
+network is answered there. In other circuits the states of the columns asked about are the rows of one sweep
+upwards, which takes a fraction of the sweeps for all columns.
+"""
+
+from collections.abc import Sequence
+from math import inf, log
+
+import numpy as np
+
+from tractable.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Evidence
+from tractable.data.evidence import finding_about, mask
+from tractable.engine import Regions, log_values
+from tractable.networks.answering import network_answers
+from tractable.queries.requirements import require_possible
+
+NUMBERS_PER_EDGE = (
+    4  # that an answer of the network may take: as long, and as much memory, as a sweep at most
+)
+FEW_NUMBERS = 1 << 16  # which are worth it in any case
+FEW_COLUMNS = 8  # whose probabilities are multiplied one after another
+FEW_STATES = 32  # that are asked about in one sweep; it still takes less than the sweeps for all columns
+LARGE_LOG = 1e4  # the logarithm of evidence from which differences of logarithms lose too many digits
+
+
+def row_log_value(graph: Graph, row: Floats, regions: Regions | None, threads: int | None = None) -> float:
+    """The logarithm of the circuit's value for one row; a NaN is summed out, within its region if any."""
+    answers = network_answers(graph)
+    found = None if answers is None else answers.log_prob(row, regions or {}, _most_numbers(graph))
+    return float(log_values(graph, row[None, :], regions, threads=threads)[0]) if found is None else found
+
+
+def column_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
+    """The distributions of a few columns given evidence; None where those of all are found as quickly.
+
+    Raises:
+        ValueError: if the evidence has probability zero.
+    """
+    found = _network_posteriors(graph, columns, given)
+    return _swept_posteriors(graph, columns, given) if found is None else found
+
+
+def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float | None:
+    """log P(both | given), where `both` says more than `given`; None where sweeps are the way to find it.
+
+    It is the product of the probabilities of one column after another, each given those before it.
+
+    Raises:
+        ValueError: if what is given has probability zero.
+    """
+    answers = network_answers(graph)
+    asked = [c for c in both.columns if np.isnan(given.row[c])]
+    if answers is None or not 0 < len(asked) <= FEW_COLUMNS:
+        return None
+    row, regions, total = given.row.copy(), dict(given.regions), 0.0
+    for column in asked:
+        found = answers.posterior(column, row, regions, _most_numbers(graph))
+        if found is None:
+            return None
+        _require(found.possible)
+        share = float(found.probabilities @ mask(graph.schema[column], finding_about(both, column)))
+        if share == 0.0:
+            return -inf
+        total += log(share)
+        row[column] = both.row[column]
+        regions.pop(column, None)
+        regions.update({column: both.regions[column]} if column in both.regions else {})
+    return total
+
+
+def _network_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
+    """The distributions by the network; None if there is none, or if they would take too much."""
+    answers, left = network_answers(graph), _most_numbers(graph)
+    if answers is None:
+        return None
+    known = [c for c in columns if not np.isnan(given.row[c])]
+    if len(known) == len(columns):  # then nothing below looks whether the evidence is possible
+        _require(row_log_value(graph, given.row, given.regions) > -inf)
+    found = {c: mask(graph.schema[c], float(given.row[c])).astype(np.float64) for c in known}
+    for column in columns:
+        if column not in found:
+            one = answers.posterior(column, given.row, given.regions, left)
+            if one is None:
+                return None
+            _require(one.possible)
+            found[column], left = one.probabilities, left - one.spent
+    return [found[column] for column in columns]
+
+
+def _swept_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
+    """The distributions by one sweep, a row a state; None if there are many, or a column of numbers."""
+    states = graph.schema.cardinalities[list(columns)].tolist()
+    if not (columns and all(states) and sum(states) <= FEW_STATES):
+        return None
+    rows = np.repeat(given.row[None, :], sum(states), axis=0)
+    ends = np.cumsum(states).tolist()
+    for column, end, size in zip(columns, ends, states, strict=True):
+        rows[end - size : end, column] = np.arange(size)
+    found = []
+    for column, logs in zip(
+        columns, np.split(log_values(graph, rows, given.regions), ends[:-1]), strict=True
+    ):
+        possible = np.where(mask(graph.schema[column], finding_about(given, column)), logs, -inf)
+        top = possible.max()
+        _require(top > -inf)
+        if abs(top) > LARGE_LOG:
+            return None
+        shares = np.exp(possible - top)
+        found.append(shares / shares.sum())
+    return found
+
+
+def _require(possible: bool) -> None:
+    require_possible(np.array([0.0 if possible else -inf]))
+
+
+def _most_numbers(graph: Graph) -> float:
+    return max(NUMBERS_PER_EDGE * graph.edges, FEW_NUMBERS)
