@@ -21,6 +21,7 @@ from tractable.circuit import Graph
 from tractable.cli import run
 from tractable.data import Evidence, Region, States
 from tractable.data.schema import Schema, discrete_schema
+from tractable.formats.source_network import attach_source, source_tensors
 from tractable.networks import Network, TableFactor, TreeFactor, compile_network
 from tractable.networks.answering import network_answers
 from tractable.networks.answering.order import eliminate_greedily, link_scopes, members
@@ -281,3 +282,36 @@ def test_some_columns_are_asked_about_in_python_and_on_the_command_line(
     assert told["smoker"]["probabilities"] == pytest.approx(list(every["smoker"].values()))
     assert run([*command[:-1], "smokes"]) == 2
     assert "there is no column 'smokes'" in capsys.readouterr().err
+
+
+def test_a_file_keeps_the_network_beside_the_circuit(tmp_path: Path, no_sweep: None) -> None:
+    circuit = tr.Circuit(compile_network(random_network(30, 4, 3, 0.4, 9)))
+    path = tmp_path / "network.tract"
+    circuit.save(path)
+    again = tr.load(path)
+    assert again.marginals(columns=["x29", "x3"]) == circuit.marginals(columns=["x29", "x3"])
+    again.save(tmp_path / "again.tract")
+    assert (tmp_path / "again.tract").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("scope", lambda a: a + 1, "scopes .* out of range"),
+        ("start", lambda a: a[:-1], "scopes .* out of range"),
+        ("log_value", lambda a: a[:-1], "another size"),
+        ("log_value", lambda a: a + 1, "do not sum to 1"),
+        ("log_value", lambda a: a * np.nan, "log value nan"),
+        ("log_value", lambda a: a.astype(np.float32), "not a line of float64"),
+        ("log_value", None, "'source.log_value' is missing"),
+        ("more", lambda _: np.zeros(1), "'source.more' does not belong here"),
+    ],
+)
+def test_a_network_that_does_not_fit_its_circuit_is_refused(name: str, change: Any, words: str) -> None:
+    graph = compile_network(random_network(6, 3, 2, 0.0, 2))
+    tensors = source_tensors(graph)
+    changed = None if change is None else change(tensors.get(f"source.{name}"))
+    tensors = {n: a for n, a in tensors.items() if n != f"source.{name}"}
+    tensors |= {} if changed is None else {f"source.{name}": changed}
+    with pytest.raises(ValueError, match=words):
+        attach_source(pickle.loads(pickle.dumps(graph)), tensors)

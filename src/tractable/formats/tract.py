@@ -21,12 +21,14 @@ from tractable.formats.graph_tensors import graph_from_tensors, graph_tensors, p
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.formats.networks_inside import network_tensors, plain_networks, read_networks
 from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
+from tractable.formats.source_network import attach_source, source_tensors, without_source
 
 
 def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
     check_magnitudes(document.graph)  # what is written can be read
-    tensors = graph_tensors(document.graph) | network_tensors(document.graph)
+    graph = document.graph
+    tensors = graph_tensors(graph) | network_tensors(graph) | source_tensors(graph)
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header = to_json(
         {
@@ -51,8 +53,9 @@ def read_tract(path: Path) -> Document:
     """
     tensors, metadata = open_tensors(path)
     schema, about, entries = read_header(metadata.get("circuit", "{}"))
-    graph = _read_graph(tensors, schema, entries)
+    graph = _read_graph(without_source(tensors), schema, entries)
     check_circuit(graph)
+    attach_source(graph, tensors)
     if metadata.get("digest") != digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
     return Document(graph, about)

@@ -9,14 +9,13 @@ from tractable.circuit import Graph, condition
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import join_evidence
 from tractable.engine import Regions, log_partition_function, log_values
-from tractable.networks.answering import network_answers
 from tractable.queries.requirements import (
     require_distribution,
     require_possible,
     require_targets,
     require_valid,
 )
-from tractable.queries.single import conditional_log_prob, row_log_value
+from tractable.queries.single import answers_of, conditional_log_prob, row_log_value
 
 WORTH_COLLAPSING = 10**8  # edges times rows from which looking for repeated rows pays
 FAR_OUT = 1e6  # the logarithm of evidence from which differences of logarithms lose more than ten digits
@@ -130,7 +129,7 @@ def _evidence_values(graph: Graph, given: Evidence, both: Evidence | None) -> tu
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     if both is None:
         return row_log_value(graph, given.row, given.regions), -np.inf
-    if network_answers(graph) is None and all(
+    if answers_of(graph) is None and all(
         _alike(region, given.regions.get(c)) for c, region in both.regions.items()
     ):
         below, above = log_values(graph, np.stack([given.row, both.row]), given.regions)

@@ -7,16 +7,20 @@ upwards, which takes a fraction of the sweeps for all columns.
 
 from collections.abc import Sequence
 from math import inf, log
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tractable.arrays import Floats
 from tractable.circuit import Graph
+from tractable.circuit.facts import NETWORK
 from tractable.data import Evidence
 from tractable.data.evidence import finding_about, mask
 from tractable.engine import Regions, log_values
-from tractable.networks.answering import network_answers
 from tractable.queries.requirements import require_possible
+
+if TYPE_CHECKING:
+    from tractable.networks.answering import NetworkAnswers
 
 NUMBERS_PER_EDGE = (
     4  # that an answer of the network may take: as long, and as much memory, as a sweep at most
@@ -27,9 +31,18 @@ FEW_STATES = 32  # that are asked about in one sweep; it still takes less than t
 LARGE_LOG = 1e4  # the logarithm of evidence from which differences of logarithms lose too many digits
 
 
+def answers_of(graph: Graph) -> "NetworkAnswers | None":
+    """What answers in the place of a circuit; None unless it was compiled from a Bayesian network."""
+    if NETWORK not in graph.facts:
+        return None
+    from tractable.networks.answering import network_answers  # most circuits do without it
+
+    return network_answers(graph)
+
+
 def row_log_value(graph: Graph, row: Floats, regions: Regions | None, threads: int | None = None) -> float:
     """The logarithm of the circuit's value for one row; a NaN is summed out, within its region if any."""
-    answers = network_answers(graph)
+    answers = answers_of(graph)
     found = None if answers is None else answers.log_prob(row, regions or {}, _most_numbers(graph))
     return float(log_values(graph, row[None, :], regions, threads=threads)[0]) if found is None else found
 
@@ -52,7 +65,7 @@ def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float
     Raises:
         ValueError: if what is given has probability zero.
     """
-    answers = network_answers(graph)
+    answers = answers_of(graph)
     asked = [c for c in both.columns if np.isnan(given.row[c])]
     if answers is None or not 0 < len(asked) <= FEW_COLUMNS:
         return None
@@ -74,7 +87,7 @@ def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float
 
 def _network_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
     """The distributions by the network; None if there is none, or if they would take too much."""
-    answers, left = network_answers(graph), _most_numbers(graph)
+    answers, left = answers_of(graph), _most_numbers(graph)
     if answers is None:
         return None
     known = [c for c in columns if not np.isnan(given.row[c])]

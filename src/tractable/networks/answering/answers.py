@@ -6,11 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Floats
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import NETWORK, remember
 from tractable.circuit.graph import Graph
 from tractable.data.regions import Region, States
 from tractable.networks.answering.tables import Tables, flat_tables
-from tractable.networks.compiling import SOURCE
 
 
 class Posterior(NamedTuple):
@@ -30,7 +29,7 @@ class NetworkAnswers:
     def __init__(self, tables: Tables) -> None:
         from tractable.networks.answering.factors import Known
 
-        self._tables = tables
+        self.tables = tables
         columns, states = tables.states.size, int(tables.states.sum())
         self._first = np.cumsum([0, *tables.states[:-1].tolist()])
         self._nothing = Known(
@@ -47,7 +46,7 @@ class NetworkAnswers:
 
         There is none where it would take more than `most` numbers, or some might be too small.
         """
-        posterior = np.empty(self._tables.states[target])
+        posterior = np.empty(self.tables.states[target])
         log_total, spent = self._ask(target, row, regions, most, posterior)
         return None if np.isnan(log_total) else Posterior(posterior, log_total > -np.inf, spent)
 
@@ -70,7 +69,7 @@ class NetworkAnswers:
                 first = self._first[column]
                 possible[first : first + region.allowed.size] = region.allowed
             known = known._replace(limited=limited, possible=possible)
-        found: tuple[float, float] = answer(self._tables, known, target, most, posterior)
+        found: tuple[float, float] = answer(self.tables, known, target, most, posterior)
         return found
 
 
@@ -80,6 +79,6 @@ def network_answers(graph: Graph) -> NetworkAnswers | None:
 
 
 def _network_answers(graph: Graph) -> NetworkAnswers | None:
-    network = graph.facts.get(SOURCE)
+    network = graph.facts.get(NETWORK)
     tables = None if network is None else flat_tables(network)
     return None if tables is None else NetworkAnswers(tables)

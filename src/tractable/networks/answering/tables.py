@@ -21,35 +21,40 @@ class Tables(NamedTuple):
     stride: Ints  # (scopes,) ... and how far one state more goes in `value`
     offset: Ints  # (columns,) where the table of a column begins
     value: Floats  # the probabilities of all tables
-    low: Floats  # (columns,) the logarithm of the smallest probability that is not zero
     positive: Bools  # (columns,) whether no probability is zero
 
 
 def flat_tables(network: Network) -> Tables | None:
-    """The tables of a network; None if it is no Bayesian one, or its distributions do not sum to one.
-
-    Trees are written out as tables. A tree whose table would be large is another reason for None.
-    """
-    if network.kind != "bayes":
+    """The tables of a network; None if it has no `distributions`."""
+    own = distributions(network)
+    if own is None:
         return None
-    tables = [_table(network, factor) for factor in network.factors]
-    if any(table is None for table in tables):
-        return None
-    own = sorted((t for t in tables if t is not None), key=lambda table: table.columns[0])
     values = [np.exp(table.log_values) for table in own]
-    if any((np.abs(v.sum(axis=0) - 1) > TOLERANCE).any() for v in values):
-        return None
-    sizes = [len(table.columns) for table in own]
     return Tables(
         network.schema.cardinalities.astype(np.int64),
-        np.cumsum([0, *sizes]).astype(np.int64),
+        np.cumsum([0, *(len(table.columns) for table in own)]).astype(np.int64),
         np.array([c for table in own for c in table.columns], dtype=np.int64),
         np.concatenate([_strides(v.shape) for v in values]),
         np.cumsum([0, *(v.size for v in values[:-1])]).astype(np.int64),
         np.concatenate([v.ravel() for v in values]),
-        np.array([np.log(v[v > 0].min()) for v in values]),
         np.array([(v > 0).all() for v in values]),
     )
+
+
+def distributions(network: Network) -> list[TableFactor] | None:
+    """The distribution of each column given its parents, in the order of the columns; trees are written out.
+
+    None if it is no Bayesian network, its distributions do not sum to one, or the table of a tree is large.
+    """
+    if network.kind != "bayes":
+        return None
+    tables = [_table(network, factor) for factor in network.factors]
+    own = [table for table in tables if table is not None]
+    if len(own) < len(tables) or any(
+        (np.abs(np.exp(table.log_values).sum(axis=0) - 1) > TOLERANCE).any() for table in own
+    ):
+        return None
+    return sorted(own, key=lambda table: table.columns[0])
 
 
 def _table(network: Network, factor: object) -> TableFactor | None:

@@ -1,6 +1,6 @@
 """From a network to a circuit: variable elimination on decision diagrams."""
 
-from tractable.networks.compiling.elimination import DEFAULT_LIMIT, SOURCE, compile_network
+from tractable.networks.compiling.elimination import DEFAULT_LIMIT, compile_network
 from tractable.networks.compiling.limit import TooLargeError
 
-__all__ = ["DEFAULT_LIMIT", "SOURCE", "TooLargeError", "compile_network"]
+__all__ = ["DEFAULT_LIMIT", "TooLargeError", "compile_network"]

@@ -8,7 +8,7 @@ deterministic. What is zero is never multiplied further: impossible combinations
 
 import numpy as np
 
-from tractable.circuit.facts import attach
+from tractable.circuit.facts import NETWORK, attach
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
 from tractable.networks.compiling.boxes import from_boxes
@@ -21,7 +21,6 @@ from tractable.networks.network import Factor, FeatureFactor, Network, TableFact
 from tractable.networks.rules import feature_box, tree_boxes
 from tractable.progress import Watch
 
-SOURCE = "network"  # the name of the fact which network a circuit was compiled from
 DEFAULT_LIMIT = 50_000_000  # entries; a minute of work and four gigabytes, if nothing can be shared
 
 
@@ -47,7 +46,7 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch |
             f" above the limit of {limit:,}"
         )
     graph = _Elimination(network, plan, CompileLimit(None if is_dense else limit, watch)).graph()
-    attach(graph, SOURCE, network)
+    attach(graph, NETWORK, network)
     return graph
 
 
