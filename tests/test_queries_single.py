@@ -24,7 +24,7 @@ from tractable.data.schema import Schema, discrete_schema
 from tractable.formats.source_network import attach_source, source_tensors
 from tractable.networks import Network, TableFactor, TreeFactor, compile_network
 from tractable.networks.answering import network_answers
-from tractable.networks.answering.order import eliminate_greedily, link_scopes, members
+from tractable.networks.answering.order import eliminate_greedily, eliminate_in_order, link_scopes, members
 
 EVERYTHING = 1e9  # numbers that an answer may take
 
@@ -96,6 +96,14 @@ def test_the_network_answers_as_enumeration_does(seed: int, zeros: float, data: 
         log_prob = answers.log_prob(evidence.row, evidence.regions, EVERYTHING)
         with np.errstate(divide="ignore"):
             assert log_prob == pytest.approx(np.log(table.sum()), rel=1e-11, abs=1e-11)
+        every = answers.posteriors(evidence.row, evidence.regions, EVERYTHING)
+        assert every is not None
+        for c, one in enumerate(every):
+            if table.sum() == 0:
+                assert np.isnan(one).all()
+                continue
+            expected = table.sum(axis=tuple(a for a in range(6) if a != c)) / table.sum()
+            np.testing.assert_allclose(one, expected, rtol=1e-10, atol=1e-300)
         for c in np.flatnonzero(np.isnan(evidence.row)).tolist():
             found = answers.posterior(c, evidence.row, evidence.regions, EVERYTHING)
             assert found is not None
@@ -117,6 +125,7 @@ def test_a_question_has_the_same_answer_with_and_without_the_network(
     some, query = draw_evidence(data, graph.schema), draw_evidence(data, graph.schema)
     columns = data.draw(st.lists(st.integers(0, 19), min_size=1, max_size=4, unique=True))
     assert_same(lambda g: queries.some_marginals(g, columns, some.row[None, :], some.regions), graph, alone)
+    assert_same(lambda g: queries.marginals(g, some.row[None, :], some.regions), graph, alone)
     assert_same(lambda g: [np.array([queries.evidence_log_prob(g, query, some)])], graph, alone)
     assert_same(lambda g: [queries.log_prob(g, some.row[None, :], some.regions)], graph, alone)
 
@@ -154,6 +163,7 @@ def test_some_marginals_are_those_of_all(graph: Graph, data: st.DataObject) -> N
 def test_a_single_question_to_a_network_needs_no_sweep(no_sweep: None) -> None:
     circuit = tr.Circuit(compile_network(random_network(40, 4, 3, 0.0, 7)))
     circuit.marginals(columns=["x0", "x39"])
+    circuit.marginals({"x3": 0})
     circuit.prob({"x3": 0}, given={"x1": {0, 1}})
     circuit.log_prob_of({"x3": 0, "x5": 0})
     circuit.expectation("x39")
@@ -188,7 +198,10 @@ def test_evidence_that_is_too_small_for_a_number_is_answered_by_the_circuit() ->
     assert circuit.log_prob_of({"x0": 0}, given=rows) == pytest.approx(logs[0] - logs[1], rel=1e-12)
     answers = network_answers(circuit.graph)
     assert answers is not None
-    assert answers.log_prob(np.array([np.nan] + [0.0] * children), {}, EVERYTHING) is None
+    row = np.array([np.nan] + [0.0] * children)
+    assert answers.log_prob(row, {}, EVERYTHING) is None
+    assert answers.posteriors(row, {}, EVERYTHING) is None
+    assert circuit.marginals(rows)["x0"] == {0: 0.0, 1: 1.0}
 
 
 def test_a_question_that_would_take_too_many_numbers_is_answered_by_the_circuit() -> None:
@@ -200,6 +213,7 @@ def test_a_question_that_would_take_too_many_numbers_is_answered_by_the_circuit(
     assert full is not None
     assert answers.posterior(29, nothing, {}, full.spent - 1) is None
     assert answers.posterior(29, nothing, {}, full.spent) is not None
+    assert answers.posteriors(nothing, {}, full.spent - 1) is None
 
 
 def test_a_network_that_is_not_made_of_distributions_is_not_asked() -> None:
@@ -252,6 +266,9 @@ def test_a_greedy_order_links_what_elimination_links(columns: int, seed: int) ->
     order = np.empty(columns, dtype=np.int64)
     total = eliminate_greedily(near, np.log(np.full(columns, 2)), np.arange(columns), order, np.inf)
     assert sorted(order.tolist()) == list(range(columns))
+    again = link_scopes(first, axis, columns)
+    assert eliminate_in_order(again, np.log(np.full(columns, 2)), order, np.inf) == total
+    np.testing.assert_array_equal(again, near)
     around = np.empty(columns, dtype=np.int64)
     links = [set(s) for s in scopes]
     size = 0
@@ -304,6 +321,7 @@ def test_a_file_keeps_the_network_beside_the_circuit(tmp_path: Path, no_sweep: N
         ("log_value", lambda a: a * np.nan, "log value nan"),
         ("log_value", lambda a: a.astype(np.float32), "not a line of float64"),
         ("log_value", None, "'source.log_value' is missing"),
+        ("order", lambda a: a * 0, "does not name each column once"),
         ("more", lambda _: np.zeros(1), "'source.more' does not belong here"),
     ],
 )

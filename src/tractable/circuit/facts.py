@@ -6,7 +6,7 @@ from typing import TypeVar
 from tractable.circuit.graph import Graph
 
 T = TypeVar("T")
-NETWORK = "network"  # the name of the fact which Bayesian or Markov network a circuit was compiled from
+NETWORK = "network"  # the name of the fact from which Bayesian or Markov network a circuit was compiled
 
 
 def remember(graph: Graph, name: str, compute: Callable[[Graph], T]) -> T:

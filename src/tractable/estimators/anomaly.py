@@ -84,8 +84,9 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
     ) -> Self:
         """Learn a joint model of the columns of X, and which scores are low; `y` is ignored.
 
-        Columns in `drop` are left out. A `watch` follows the learning and ends it early, with the best model so
-        far. Its time budget, or that of the learner, is for the choice of a learner and all learning together.
+        Columns in `drop` are left out. A `watch` follows the learning and ends it early, with the best model
+        so far. Its time budget, or that of the learner, is for the choice of a learner and all learning
+        together.
         """
         if self.contamination != "auto" and not 0.0 < self.contamination <= 0.5:
             raise ValueError(f"contamination is 'auto' or in (0, 0.5], not {self.contamination!r}")

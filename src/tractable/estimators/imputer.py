@@ -63,8 +63,8 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
     ) -> Self:
         """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored.
 
-        Columns in `drop` are left out. A `watch` follows the work and ends it early, with the best model so far.
-        Its time budget, or that of the learner, is for everything together.
+        Columns in `drop` are left out. A `watch` follows the work and ends it early, with the best model so
+        far. Its time budget, or that of the learner, is for everything together.
         """
         require_known(self.method, Filling)
         self._fit_joint(self._training_table(X, sample_weight, schema, drop=drop), X, watch)

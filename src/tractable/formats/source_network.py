@@ -2,6 +2,7 @@
 
 Its tables are stored end to end, in the order of the columns that they are distributions of. `source.start`
 says where the scope of each begins in `source.scope`; `source.log_value` has the logarithms of probabilities.
+`source.order` is the order in which the columns were summed out.
 """
 
 from itertools import pairwise
@@ -15,7 +16,7 @@ from tractable.circuit.graph import Graph
 from tractable.formats.sealed import Tensors, below
 
 PREFIX = "source."
-_DTYPES: dict[str, Any] = {"start": np.int64, "scope": np.int64, "log_value": np.float64}
+_DTYPES: dict[str, Any] = {"start": np.int64, "scope": np.int64, "log_value": np.float64, "order": np.int64}
 
 
 def source_tensors(graph: Graph) -> Tensors:
@@ -24,13 +25,14 @@ def source_tensors(graph: Graph) -> Tensors:
         return {}
     from tractable.networks.answering import distributions
 
-    tables = distributions(graph.facts[NETWORK])
+    tables = distributions(graph.facts[NETWORK].network)
     if tables is None:
         return {}
     arrays = (
         np.cumsum([0, *(len(table.columns) for table in tables)]).astype(np.int64),
         np.array([c for table in tables for c in table.columns], dtype=np.int64),
         np.concatenate([table.log_values.ravel() for table in tables]),
+        graph.facts[NETWORK].order,
     )
     return {PREFIX + name: array for name, array in zip(_DTYPES, arrays, strict=True)}
 
@@ -49,7 +51,7 @@ def attach_source(graph: Graph, tensors: Tensors) -> None:
     own = below(tensors, PREFIX)
     if not own:
         return
-    from tractable.networks import Network, TableFactor
+    from tractable.networks.network import Network, Source, TableFactor
 
     for name in sorted({*own} ^ {*_DTYPES}):
         here = "is missing" if name in _DTYPES else "does not belong here"
@@ -62,7 +64,7 @@ def attach_source(graph: Graph, tensors: Tensors) -> None:
     logs = np.split(own["log_value"], ends[:-1])
     factors = (TableFactor(s, log.reshape(shape)) for s, log, shape in zip(scopes, logs, shapes, strict=True))
     try:
-        attach(graph, NETWORK, Network(graph.schema, tuple(factors), "bayes"))
+        attach(graph, NETWORK, Source(Network(graph.schema, tuple(factors), "bayes"), own["order"]))
     except ValueError as fault:
         raise ValueError(f"the network beside the circuit: {fault}") from None
 

@@ -96,6 +96,18 @@ class Network:
             _check_children(self)
 
 
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What is kept of the network that a circuit was compiled from."""
+
+    network: Network
+    order: Ints  # (columns,) the order in which columns were summed out
+
+    def __post_init__(self) -> None:
+        if not np.array_equal(np.sort(self.order), np.arange(len(self.network.schema))):
+            raise ValueError("the order of elimination does not name each column once")
+
+
 def _check_factor(schema: Schema, factor: Factor, name: str) -> None:
     for column in factor.scope:
         if not 0 <= column < len(schema):

@@ -12,7 +12,7 @@ from tractable.data import Evidence, Interval, Region, Schema, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.certain import certain_posteriors
 from tractable.queries.requirements import require_possible, require_targets, require_valid
-from tractable.queries.single import column_posteriors
+from tractable.queries.single import all_posteriors, column_posteriors
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
 TOGETHER = 1 << 17  # of them that are evaluated at once
@@ -30,6 +30,10 @@ def marginals(
         ValueError: if a row has probability zero, or a mean or a variance is too large for a number.
     """
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
+    if len(rows) == 1:
+        single = all_posteriors(graph, Evidence(rows[0], dict(regions or {})))
+        if single is not None:
+            return [posterior[None, :] for posterior in single]
     with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused below
         statistics = posteriors(graph, rows, regions, threads=threads)
     if not statistics.shape[1] or np.isnan(statistics[:, 0]).any():  # as in every row that is impossible

@@ -26,7 +26,7 @@ NUMBERS_PER_EDGE = (
     4  # that an answer of the network may take: as long, and as much memory, as a sweep at most
 )
 FEW_NUMBERS = 1 << 16  # which are worth it in any case
-FEW_COLUMNS = 8  # whose probabilities are multiplied one after another
+FEW_COLUMNS = 8  # that the network is asked about one after another
 FEW_STATES = 32  # that are asked about in one sweep; it still takes less than the sweeps for all columns
 LARGE_LOG = 1e4  # the logarithm of evidence from which differences of logarithms lose too many digits
 
@@ -55,6 +55,18 @@ def column_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> 
     """
     found = _network_posteriors(graph, columns, given)
     return _swept_posteriors(graph, columns, given) if found is None else found
+
+
+def all_posteriors(graph: Graph, given: Evidence) -> list[Floats] | None:
+    """The distributions of all columns given evidence; None where a sweep is the way to find them.
+
+    Raises:
+        ValueError: if the evidence has probability zero.
+    """
+    answers = answers_of(graph)
+    found = None if answers is None else answers.posteriors(given.row, given.regions, _most_numbers(graph))
+    _require(not found or not np.isnan(found[0]).any())
+    return found
 
 
 def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float | None:
@@ -90,6 +102,9 @@ def _network_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -
     answers, left = answers_of(graph), _most_numbers(graph)
     if answers is None:
         return None
+    if len(columns) > FEW_COLUMNS:
+        every = all_posteriors(graph, given)
+        return None if every is None else [every[c] for c in columns]
     known = [c for c in columns if not np.isnan(given.row[c])]
     if len(known) == len(columns):  # then nothing below looks whether the evidence is possible
         _require(row_log_value(graph, given.row, given.regions) > -inf)

@@ -1,7 +1,7 @@
 """Answers of a Bayesian network to single questions, each in the part of the network that it needs."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from tractable.circuit.facts import NETWORK, remember
 from tractable.circuit.graph import Graph
 from tractable.data.regions import Region, States
 from tractable.networks.answering.tables import Tables, flat_tables
+
+if TYPE_CHECKING:
+    from tractable.networks.answering.factors import Known
 
 
 class Posterior(NamedTuple):
@@ -50,6 +53,19 @@ class NetworkAnswers:
         log_total, spent = self._ask(target, row, regions, most, posterior)
         return None if np.isnan(log_total) else Posterior(posterior, log_total > -np.inf, spent)
 
+    def posteriors(self, row: Floats, regions: Mapping[int, Region], most: float) -> list[Floats] | None:
+        """The distributions of all columns; NaN where what is known is impossible. None as in `posterior`."""
+        from tractable.networks.answering.propagation import answer_all
+
+        known = self._known(row, regions)
+        every = np.zeros(known.possible.size)
+        log_total = answer_all(self.tables, known, most, every)
+        if np.isnan(log_total):
+            return None
+        seen = np.flatnonzero(known.state >= 0)
+        every[self._first[seen] + known.state[seen]] = 1.0
+        return np.split(every if log_total > -np.inf else np.full(every.size, np.nan), self._first[1:])
+
     def log_prob(self, row: Floats, regions: Mapping[int, Region], most: float) -> float | None:
         """The logarithm of the probability of what is known; None as in `posterior`."""
         found = self._ask(-1, row, regions, most, np.empty(0))[0]
@@ -60,17 +76,20 @@ class NetworkAnswers:
     ) -> tuple[float, float]:
         from tractable.networks.answering.elimination import answer
 
-        known = self._nothing._replace(state=np.where(np.isnan(row), -1.0, row).astype(np.int64))
-        if regions:
-            limited, possible = known.limited.copy(), known.possible.copy()
-            for column, region in regions.items():
-                assert isinstance(region, States)  # the columns of a network are categorical
-                limited[column] = True
-                first = self._first[column]
-                possible[first : first + region.allowed.size] = region.allowed
-            known = known._replace(limited=limited, possible=possible)
-        found: tuple[float, float] = answer(self.tables, known, target, most, posterior)
+        found: tuple[float, float] = answer(self.tables, self._known(row, regions), target, most, posterior)
         return found
+
+    def _known(self, row: Floats, regions: Mapping[int, Region]) -> "Known":
+        known = self._nothing._replace(state=np.where(np.isnan(row), -1.0, row).astype(np.int64))
+        if not regions:
+            return known
+        limited, possible = known.limited.copy(), known.possible.copy()
+        for column, region in regions.items():
+            assert isinstance(region, States)  # the columns of a network are categorical
+            limited[column] = True
+            first = self._first[column]
+            possible[first : first + region.allowed.size] = region.allowed
+        return known._replace(limited=limited, possible=possible)
 
 
 def network_answers(graph: Graph) -> NetworkAnswers | None:
@@ -79,6 +98,6 @@ def network_answers(graph: Graph) -> NetworkAnswers | None:
 
 
 def _network_answers(graph: Graph) -> NetworkAnswers | None:
-    network = graph.facts.get(NETWORK)
-    tables = None if network is None else flat_tables(network)
+    source = graph.facts.get(NETWORK)
+    tables = None if source is None else flat_tables(source)
     return None if tables is None else NetworkAnswers(tables)

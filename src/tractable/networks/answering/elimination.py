@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints, Words
-from tractable.compiled import njit
+from tractable.compiled import merged_with, njit
 from tractable.networks.answering.factors import (
     Factors,
     Known,
@@ -17,9 +17,16 @@ from tractable.networks.answering.factors import (
     needed_variables,
     relevant_columns,
 )
-from tractable.networks.answering.order import eliminate_greedily, link_scopes, members
+from tractable.networks.answering.order import (
+    eliminate_greedily,
+    eliminate_in_order,
+    link_scopes,
+    members,
+)
 from tractable.networks.answering.tables import Tables
 
+merged = merged_with({"contract"})
+MANY_NUMBERS = 10_000  # from which on it pays to look at a second order
 TOO_SMALL = -600.0  # the logarithm of a product that is still far from the smallest number
 
 
@@ -34,6 +41,7 @@ class Arena(NamedTuple):
     axis: Ints  # (axes,)
     base: Ints  # (functions + 1,) the numbers of f are base[f]:base[f + 1], the last axis runs fastest
     low: Floats  # (functions,) the logarithm of the smallest number that is not zero
+    top: Floats  # (functions,) what a message was divided by
     number: Floats  # of all functions
 
 
@@ -50,25 +58,41 @@ def answer(tables: Tables, known: Known, target: int, most: float, posterior: Fl
     goal = int(np.searchsorted(factors.column, target)) if target >= 0 else -1
     needed = needed_variables(factors, goal)
     states = tables.states[factors.column]
-    near = link_scopes(factors.first, factors.axis, states.size)
-    if goal >= 0:
-        needed[goal] = False
-    left = np.flatnonzero(needed)
-    if goal >= 0:
-        needed[goal] = True
-    order = np.empty(left.size, dtype=np.int64)
-    total = eliminate_greedily(near, np.log(states), left, order, most)
+    near, order, total = plan_order(factors, states, needed, goal, tables.rank, most)
     if total > most:
         return np.nan, total
-    arena, count = _fill_arena(tables, known, factors, needed, near, order, states)
-    log_total = _run(arena, count, near, order)
+    arena, count = fill_arena(tables, known, factors, needed, near, order, states)
+    log_total = send_messages(arena, count, near, order)
     if goal >= 0 and log_total > -np.inf:
         log_total += _join_target(arena, goal, posterior)
     return log_total, total
 
 
 @njit(cache=True, nogil=True)
-def _fill_arena(
+def plan_order(
+    factors: Factors, states: Ints, needed: Bools, goal: int, rank: Ints, most: float
+) -> tuple[Words, Ints, float]:
+    """An order of all needed variables but the goal, the neighbours of each by then, the size of tables.
+
+    The order of the whole network, by the `rank` of columns, is taken where the greedy one is worse.
+    """
+    left = np.flatnonzero(needed)
+    if goal >= 0:
+        left = left[left != goal]
+    log_states = np.log(states)
+    linked = link_scopes(factors.first, factors.axis, states.size)
+    near, order = linked.copy(), np.empty(left.size, dtype=np.int64)
+    total = eliminate_greedily(near, log_states, left.copy(), order, most)
+    if total > MANY_NUMBERS:
+        other = left[np.argsort(rank[factors.column[left]])]
+        rival = eliminate_in_order(linked, log_states, other, total)
+        if rival < total:
+            return linked, other, rival
+    return near, order, total
+
+
+@njit(cache=True, nogil=True)
+def fill_arena(
     tables: Tables, known: Known, factors: Factors, needed: Bools, near: Words, order: Ints, states: Ints
 ) -> tuple[Arena, int]:
     """The factors that are needed, copied out of the tables, and room for a message of each variable."""
@@ -91,7 +115,7 @@ def _fill_arena(
     arena = Arena(
         states, place, np.full(states.size + 1, -1, dtype=np.int64), np.empty(functions, dtype=np.int64),
         np.zeros(functions + 1, dtype=np.int64), np.empty(axes, dtype=np.int64),
-        np.zeros(functions + 1, dtype=np.int64), np.empty(functions), np.empty(numbers),
+        np.zeros(functions + 1, dtype=np.int64), np.empty(functions), np.ones(functions), np.empty(numbers),
     )  # fmt: skip
     count = 0
     for f in range(factors.base.size):
@@ -146,21 +170,30 @@ def _put(arena: Arena, f: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _run(arena: Arena, count: int, near: Words, order: Ints) -> float:
+def list_bucket(arena: Arena, v: int, inside: Ints) -> int:
+    """Fill in the functions of a bucket; how many they are."""
+    f, functions = arena.head[v], 0
+    while f >= 0:
+        inside[functions] = f
+        functions += 1
+        f = arena.following[f]
+    return functions
+
+
+@njit(cache=True, nogil=True)
+def send_messages(arena: Arena, count: int, near: Words, order: Ints) -> float:
     """Sum all variables out but the target; the logarithm of the mere numbers that remain.
 
-    It is NaN where a number might be too small.
+    It is NaN where a number might be too small. The messages follow the `count` factors, in the order.
     """
     around = np.empty(arena.states.size, dtype=np.int64)
-    inside = np.empty(arena.head.size + arena.following.size, dtype=np.int64)
+    inside = np.empty(arena.following.size, dtype=np.int64)
     log_total = 0.0
     for v in order:
-        f, functions, low = arena.head[v], 0, 0.0
-        while f >= 0:
-            inside[functions] = f
-            functions += 1
+        functions = list_bucket(arena, v, inside)
+        low = 0.0
+        for f in inside[:functions]:
             low += arena.low[f]
-            f = arena.following[f]
         if low < TOO_SMALL:
             return np.nan
         axes = members(near[v], around)
@@ -185,18 +218,38 @@ def _run(arena: Arena, count: int, near: Words, order: Ints) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:  # noqa: C901
-    """Fill the message: the product of the functions `inside`, summed over variable v."""
-    axis = arena.axis[arena.first[message] : arena.first[message + 1]]
-    step = np.zeros((axis.size + 1, inside.size), dtype=np.int64)  # of each function along each axis, v last
-    at = np.empty(inside.size, dtype=np.int64)
+def find_steps(arena: Arena, v: int, axis: Ints, inside: Ints) -> Ints:
+    """How far each function goes with one state more of each axis, of v at last. (axes + 1, functions)."""
+    step = np.zeros((axis.size + 1, inside.size), dtype=np.int64)
     for i in range(inside.size):
         stride = 1
         for e in range(arena.first[inside[i] + 1] - 1, arena.first[inside[i]] - 1, -1):
             u = arena.axis[e]
             step[np.searchsorted(axis, u) if u != v else axis.size, i] = stride
             stride *= arena.states[u]
-        at[i] = arena.base[inside[i]]
+    return step
+
+
+@merged
+def advance(states: Ints, axis: Ints, state: Ints, at: Ints, step: Ints) -> None:
+    """Go on to the next cell: the states of the axes, the last of which runs fastest, and the places."""
+    for e in range(axis.size - 1, -1, -1):
+        state[e] += 1
+        if state[e] < states[axis[e]]:
+            for i in range(at.size):
+                at[i] += step[e, i]
+            return
+        for i in range(at.size):
+            at[i] -= (state[e] - 1) * step[e, i]
+        state[e] = 0
+
+
+@njit(cache=True, nogil=True)
+def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:
+    """Fill the message: the product of the functions `inside`, summed over variable v."""
+    axis = arena.axis[arena.first[message] : arena.first[message + 1]]
+    at = arena.base[inside]
+    step = find_steps(arena, v, axis, inside)
     size = 1
     for u in axis:
         size *= arena.states[u]
@@ -215,15 +268,7 @@ def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:  # noqa:
         for r in range(product.size):
             total += product[r]
         number[cell] = total
-        for e in range(axis.size - 1, -1, -1):
-            state[e] += 1
-            if state[e] < arena.states[axis[e]]:
-                for i in range(inside.size):
-                    at[i] += step[e, i]
-                break
-            for i in range(inside.size):
-                at[i] -= (state[e] - 1) * step[e, i]
-            state[e] = 0
+        advance(arena.states, axis, state, at, step)
     arena.base[message + 1] = begin + size
 
 
@@ -241,6 +286,7 @@ def _scale(arena: Arena, f: int) -> float:
     for i in range(arena.base[f], arena.base[f + 1]):
         arena.number[i] /= top
     arena.low[f] = np.log(lowest) - np.log(top)
+    arena.top[f] = top
     return np.log(top)
 
 

@@ -46,6 +46,33 @@ def members(bits: Words, found: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
+def eliminate_in_order(near: Words, log_states: Floats, order: Ints, most: float) -> float:
+    """The size of all tables in a given order; see `eliminate_greedily`."""
+    around = np.empty(log_states.size, dtype=np.int64)
+    size = _table_sizes(near, log_states, order)
+    total = 0.0
+    for v in order:
+        total += np.exp(size[v])
+        if total > most:
+            break
+        neighbours = members(near[v], around)
+        _link_neighbours(near, log_states, size, v, around[:neighbours])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _table_sizes(near: Words, log_states: Floats, left: Ints) -> Floats:
+    """The logarithms of the sizes of the tables of variables that are left. Shape (variables,)."""
+    around = np.empty(log_states.size, dtype=np.int64)
+    size = np.zeros(log_states.size)
+    for v in left:
+        size[v] = log_states[v]
+        for i in range(members(near[v], around)):
+            size[v] += log_states[around[i]]
+    return size
+
+
+@njit(cache=True, nogil=True)
 def eliminate_greedily(near: Words, log_states: Floats, left: Ints, order: Ints, most: float) -> float:
     """Fill in an order in which to eliminate the variables `left`; the size of all tables.
 
@@ -54,11 +81,7 @@ def eliminate_greedily(near: Words, log_states: Floats, left: Ints, order: Ints,
     `most`.
     """
     around = np.empty(log_states.size, dtype=np.int64)
-    size = np.zeros(log_states.size)
-    for v in left:
-        size[v] = log_states[v]
-        for i in range(members(near[v], around)):
-            size[v] += log_states[around[i]]
+    size = _table_sizes(near, log_states, left)
     total, count = 0.0, left.size
     for step in range(left.size):
         best = 0

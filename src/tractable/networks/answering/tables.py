@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.arrays import Bools, Floats, Ints
-from tractable.networks.network import Network, TableFactor, TreeFactor
+from tractable.networks.network import Network, Source, TableFactor, TreeFactor
 from tractable.networks.tables import tree_table
 
 MOST_ENTRIES = 1 << 20  # of the table of a tree that is written out
@@ -22,10 +22,12 @@ class Tables(NamedTuple):
     offset: Ints  # (columns,) where the table of a column begins
     value: Floats  # the probabilities of all tables
     positive: Bools  # (columns,) whether no probability is zero
+    rank: Ints  # (columns,) the place of each column in a good order of elimination of all
 
 
-def flat_tables(network: Network) -> Tables | None:
+def flat_tables(source: Source) -> Tables | None:
     """The tables of a network; None if it has no `distributions`."""
+    network = source.network
     own = distributions(network)
     if own is None:
         return None
@@ -38,6 +40,7 @@ def flat_tables(network: Network) -> Tables | None:
         np.cumsum([0, *(v.size for v in values[:-1])]).astype(np.int64),
         np.concatenate([v.ravel() for v in values]),
         np.array([(v > 0).all() for v in values]),
+        np.argsort(source.order),
     )
 
 

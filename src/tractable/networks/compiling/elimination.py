@@ -17,7 +17,7 @@ from tractable.networks.compiling.layers import CircuitLayers
 from tractable.networks.compiling.limit import CompileLimit, TooLargeError
 from tractable.networks.compiling.order_search import Plan, plan_elimination
 from tractable.networks.compiling.terms import NO_NODE, Terms, distinct_numbers, numbers
-from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
+from tractable.networks.network import Factor, FeatureFactor, Network, Source, TableFactor, TreeFactor
 from tractable.networks.rules import feature_box, tree_boxes
 from tractable.progress import Watch
 
@@ -46,7 +46,7 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch |
             f" above the limit of {limit:,}"
         )
     graph = _Elimination(network, plan, CompileLimit(None if is_dense else limit, watch)).graph()
-    attach(graph, NETWORK, network)
+    attach(graph, NETWORK, Source(network, np.array(plan.order, dtype=np.int64)))
     return graph
 
 
