@@ -16,7 +16,7 @@ from tractable.engine.shape_terms import shape_program
 from tractable.formats import FORMATS
 from tractable.learners import LEARNERS
 from tractable.model import Circuit, load
-from tractable.networks import log_prob_of_rows
+from tractable.networks import Network, TableFactor, compile_network, log_prob_of_rows
 from tractable.parameters import METHODS
 from tractable.progress import Watch
 from tractable.queries.gibbs import Sampling, draw_rows, estimate_marginals, estimate_probability
@@ -63,6 +63,15 @@ def _learn_conditional(name: str) -> None:
 def _ask(name: str, table: Callable[[], Table]) -> None:
     rows = table()
     ask_everything(_learn(name, rows), rows)
+
+
+def _ask_network() -> None:
+    """Ask a circuit that was compiled from a Bayesian network, a chain of columns."""
+    table = tables.categorical()
+    states = table.schema.cardinalities.tolist()
+    scopes = [(c, c - 1)[: c + 1] for c in range(len(states))]
+    factors = (TableFactor(s, np.full([states[c] for c in s], -np.log(states[s[0]]))) for s in scopes)
+    ask_everything(Circuit(compile_network(Network(table.schema, tuple(factors), "bayes"))), table)
 
 
 def _score_components() -> None:
@@ -118,6 +127,7 @@ def _all_parts() -> Iterator[Part]:
     for name in ASKED:
         yield Part("questions", name, partial(_ask, name, tables.categorical))
     yield Part("questions", "numeric columns", partial(_ask, "naive-bayes", tables.mixed))
+    yield Part("questions", "compiled network", _ask_network)
     yield Part("questions", "components of one shape", _score_components)
     yield Part("questions", "many columns", partial(_ask, "independent", tables.wide))
     for name in LEARNERS:

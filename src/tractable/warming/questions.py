@@ -28,7 +28,11 @@ QUESTIONS: dict[str, Ask] = {
     "log_conditional": lambda c, rows, given: c.log_conditional(rows, given=[_first(c)]),
     "score": lambda c, rows, given: c.score(rows),
     "column_scores": lambda c, rows, given: c.column_scores(rows),
-    "marginals": lambda c, rows, given: (c.marginals(given=given), c.marginals(rows=rows)),
+    "marginals": lambda c, rows, given: (
+        c.marginals(given=given),
+        c.marginals(given=given, columns=_others(c)),
+        c.marginals(rows=rows),
+    ),
     "joint_marginal": lambda c, rows, given: c.joint_marginal(_others(c), given),
     "mpe": lambda c, rows, given: [
         (c.mpe(given=given, method=method), c.mpe(rows=rows, method=method))

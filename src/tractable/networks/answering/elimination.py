@@ -55,10 +55,10 @@ def answer(tables: Tables, known: Known, target: int, most: float, posterior: Fl
     """
     chosen = relevant_columns(tables.start, tables.scope, known, target)
     factors = list_factors(tables, known, chosen)
-    goal = int(np.searchsorted(factors.column, target)) if target >= 0 else -1
+    goal = variable_of(factors.column, target)
     needed = needed_variables(factors, goal)
-    states = tables.states[factors.column]
-    near, order, total = plan_order(factors, states, needed, goal, tables.rank, most)
+    states = take(tables.states, factors.column)
+    near, order, total = plan_order(factors, states, needed, goal, tables.sequence, most)
     if total > most:
         return np.nan, total
     arena, count = fill_arena(tables, known, factors, needed, near, order, states)
@@ -69,25 +69,57 @@ def answer(tables: Tables, known: Known, target: int, most: float, posterior: Fl
 
 
 @njit(cache=True, nogil=True)
+def take(values: Ints, places: Ints) -> Ints:
+    """The values at some places: less to compile than indexing."""
+    found = np.empty(places.size, dtype=np.int64)
+    for i in range(places.size):
+        found[i] = values[places[i]]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def variable_of(columns: Ints, column: int) -> int:
+    """The variable of a column, found by halving; -1 if there is none."""
+    low, high = 0, columns.size
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < columns.size and columns[low] == column else -1
+
+
+@njit(cache=True, nogil=True)
 def plan_order(
-    factors: Factors, states: Ints, needed: Bools, goal: int, rank: Ints, most: float
+    factors: Factors, states: Ints, needed: Bools, goal: int, sequence: Ints, most: float
 ) -> tuple[Words, Ints, float]:
     """An order of all needed variables but the goal, the neighbours of each by then, the size of tables.
 
-    The order of the whole network, by the `rank` of columns, is taken where the greedy one is worse.
+    The `sequence` of the columns of the whole network is followed where the greedy order is worse.
     """
-    left = np.flatnonzero(needed)
-    if goal >= 0:
-        left = left[left != goal]
-    log_states = np.log(states)
-    linked = link_scopes(factors.first, factors.axis, states.size)
-    near, order = linked.copy(), np.empty(left.size, dtype=np.int64)
-    total = eliminate_greedily(near, log_states, left.copy(), order, most)
+    left = np.empty(states.size, dtype=np.int64)
+    log_states = np.empty(states.size)
+    count = 0
+    for v in range(states.size):
+        log_states[v] = np.log(states[v])
+        if needed[v] and v != goal:
+            left[count] = v
+            count += 1
+    near = link_scopes(factors.first, factors.axis, states.size)
+    order = np.empty(count, dtype=np.int64)
+    total = eliminate_greedily(near, log_states, left[:count], order, most)
     if total > MANY_NUMBERS:
-        other = left[np.argsort(rank[factors.column[left]])]
-        rival = eliminate_in_order(linked, log_states, other, total)
+        linked = link_scopes(factors.first, factors.axis, states.size)
+        count = 0
+        for c in sequence:
+            v = variable_of(factors.column, c)
+            if v >= 0 and needed[v] and v != goal:
+                left[count] = v
+                count += 1
+        rival = eliminate_in_order(linked, log_states, left[:count], total)
         if rival < total:
-            return linked, other, rival
+            return linked, left[:count], rival
     return near, order, total
 
 
@@ -111,7 +143,8 @@ def fill_arena(
         numbers += size
     functions = factors.base.size + order.size
     place = np.full(states.size, order.size, dtype=np.int64)
-    place[order] = np.arange(order.size)
+    for i in range(order.size):
+        place[order[i]] = i
     arena = Arena(
         states, place, np.full(states.size + 1, -1, dtype=np.int64), np.empty(functions, dtype=np.int64),
         np.zeros(functions + 1, dtype=np.int64), np.empty(axes, dtype=np.int64),
@@ -125,16 +158,18 @@ def fill_arena(
         for e in range(begin, end):
             arena.axis[arena.first[count] + e - begin] = factors.axis[e]
         arena.first[count + 1] = arena.first[count] + end - begin
-        values = known.possible if factors.is_limit[f] else tables.value
-        _copy(arena, count, values, factors.base[f], factors.stride[begin:end])
+        if factors.is_limit[f]:
+            _copy(arena, count, known.possible, factors.base[f], factors.stride, begin)
+        else:
+            _copy(arena, count, tables.value, factors.base[f], factors.stride, begin)
         _put(arena, count)
         count += 1
     return arena, count
 
 
 @njit(cache=True, nogil=True)
-def _copy(arena: Arena, f: int, values: Floats, base: int, stride: Ints) -> None:
-    """Copy the numbers of a function out of an array where its axes have the given strides."""
+def _copy(arena: Arena, f: int, values: Floats, base: int, stride: Ints, stride_begin: int) -> None:
+    """Copy the numbers of a function out of an array; the strides of its axes begin at `stride_begin`."""
     axis = arena.axis[arena.first[f] : arena.first[f + 1]]
     state = np.zeros(axis.size, dtype=np.int64)
     begin, source = arena.base[f], base
@@ -149,10 +184,10 @@ def _copy(arena: Arena, f: int, values: Floats, base: int, stride: Ints) -> None
             lowest = x
         for e in range(axis.size - 1, -1, -1):
             state[e] += 1
-            source += stride[e]
+            source += stride[stride_begin + e]
             if state[e] < arena.states[axis[e]]:
                 break
-            source -= state[e] * stride[e]
+            source -= state[e] * stride[stride_begin + e]
             state[e] = 0
     arena.base[f + 1] = begin + size
     arena.low[f] = np.log(lowest)
@@ -192,8 +227,8 @@ def send_messages(arena: Arena, count: int, near: Words, order: Ints) -> float:
     for v in order:
         functions = list_bucket(arena, v, inside)
         low = 0.0
-        for f in inside[:functions]:
-            low += arena.low[f]
+        for i in range(functions):
+            low += arena.low[inside[i]]
         if low < TOO_SMALL:
             return np.nan
         axes = members(near[v], around)
@@ -248,7 +283,7 @@ def advance(states: Ints, axis: Ints, state: Ints, at: Ints, step: Ints) -> None
 def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:
     """Fill the message: the product of the functions `inside`, summed over variable v."""
     axis = arena.axis[arena.first[message] : arena.first[message + 1]]
-    at = arena.base[inside]
+    at = take(arena.base, inside)
     step = find_steps(arena, v, axis, inside)
     size = 1
     for u in axis:
@@ -293,16 +328,20 @@ def _scale(arena: Arena, f: int) -> float:
 @njit(cache=True, nogil=True)
 def _join_target(arena: Arena, target: int, posterior: Floats) -> float:
     """Fill in the distribution of the target from the functions that remain; the logarithm of their sum."""
-    posterior[:] = 1.0
-    f, low = arena.head[target], 0.0
+    f, low, total = arena.head[target], 0.0, 0.0
+    for r in range(posterior.size):
+        posterior[r] = 1.0
     while f >= 0:
         low += arena.low[f]
         for r in range(posterior.size):
             posterior[r] *= arena.number[arena.base[f] + r]
         f = arena.following[f]
-    total = posterior.sum()
     if low < TOO_SMALL:
         return np.nan
-    if total > 0.0:
-        posterior /= total
-    return np.log(total) if total > 0.0 else -np.inf
+    for r in range(posterior.size):
+        total += posterior[r]
+    if total == 0.0:
+        return -np.inf
+    for r in range(posterior.size):
+        posterior[r] /= total
+    return np.log(total)

@@ -58,7 +58,7 @@ def relevant_columns(start: Ints, scope: Ints, known: Known, target: int) -> Boo
 
 
 @njit(cache=True, nogil=True)
-def list_factors(tables: Tables, known: Known, chosen: Bools) -> Factors:
+def list_factors(tables: Tables, known: Known, chosen: Bools) -> Factors:  # noqa: C901
     """The tables of the chosen columns, and the limits to their states."""
     columns, variables, factors, axes = known.state.size, 0, 0, 0
     variable = np.full(columns, -1, dtype=np.int64)
@@ -71,7 +71,10 @@ def list_factors(tables: Tables, known: Known, chosen: Bools) -> Factors:
                 variables += 1
                 factors += known.limited[c]
                 axes += known.limited[c]
-    column = np.flatnonzero(variable >= 0)
+    column = np.empty(variables, dtype=np.int64)
+    for c in range(columns):
+        if variable[c] >= 0:
+            column[variable[c]] = c
     first, base = np.zeros(factors + 1, dtype=np.int64), np.empty(factors, dtype=np.int64)
     axis, stride = np.empty(axes, dtype=np.int64), np.empty(axes, dtype=np.int64)
     is_limit, positive = np.zeros(factors, dtype=np.bool_), np.zeros(factors, dtype=np.bool_)

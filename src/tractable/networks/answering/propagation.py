@@ -17,6 +17,7 @@ from tractable.networks.answering.elimination import (
     list_bucket,
     plan_order,
     send_messages,
+    take,
 )
 from tractable.networks.answering.factors import Known, list_factors
 from tractable.networks.answering.tables import Tables
@@ -29,15 +30,15 @@ def answer_all(tables: Tables, known: Known, most: float, posterior: Floats) -> 
     There is no answer where that is NaN: as in `answer`.
     """
     factors = list_factors(tables, known, np.ones(known.state.size, dtype=np.bool_))
-    states = tables.states[factors.column]
+    states = take(tables.states, factors.column)
     needed = np.ones(states.size, dtype=np.bool_)
-    near, order, total = plan_order(factors, states, needed, -1, tables.rank, most)
+    near, order, total = plan_order(factors, states, needed, -1, tables.sequence, most)
     if total > most:
         return np.nan
     arena, count = fill_arena(tables, known, factors, needed, near, order, states)
     log_total = send_messages(arena, count, near, order)
     if log_total > -np.inf:
-        first = known.first[factors.column]
+        first = take(known.first, factors.column)
         inside = np.empty(arena.following.size, dtype=np.int64)
         joint = np.zeros(arena.number.size)  # of the variables of each message, where its numbers are
         for i in range(order.size - 1, -1, -1):
@@ -49,7 +50,7 @@ def answer_all(tables: Tables, known: Known, most: float, posterior: Floats) -> 
 
 
 @njit(cache=True, nogil=True)
-def _spread(
+def _spread(  # noqa: C901
     arena: Arena, v: int, inside: Ints, messages: tuple[int, int], joint: Floats, own: Floats
 ) -> None:
     """Fill in the distribution of a variable, and the joints of the messages of its bucket.
@@ -62,14 +63,16 @@ def _spread(
     if axis.size == 0:
         joint[begin] = 1.0
     step = find_steps(arena, v, axis, inside)
-    at, state = arena.base[inside], np.zeros(axis.size, dtype=np.int64)
+    at, state = take(arena.base, inside), np.zeros(axis.size, dtype=np.int64)
     product = np.empty(own.size)
-    own[:] = 0.0
+    for r in range(own.size):
+        own[r] = 0.0
     number = arena.number
     for cell in range(begin, end):
         if joint[cell] > 0.0:
             share = joint[cell] / number[cell]
-            product[:] = 1.0 / arena.top[message]
+            for r in range(own.size):
+                product[r] = 1.0 / arena.top[message]
             for i in range(inside.size):
                 a, s = at[i], step[axis.size, i]
                 for r in range(own.size):

@@ -22,7 +22,7 @@ class Tables(NamedTuple):
     offset: Ints  # (columns,) where the table of a column begins
     value: Floats  # the probabilities of all tables
     positive: Bools  # (columns,) whether no probability is zero
-    rank: Ints  # (columns,) the place of each column in a good order of elimination of all
+    sequence: Ints  # (columns,) a good order of elimination of all columns
 
 
 def flat_tables(source: Source) -> Tables | None:
@@ -40,7 +40,7 @@ def flat_tables(source: Source) -> Tables | None:
         np.cumsum([0, *(v.size for v in values[:-1])]).astype(np.int64),
         np.concatenate([v.ravel() for v in values]),
         np.array([(v > 0).all() for v in values]),
-        np.argsort(source.order),
+        source.order,
     )
 
 
