@@ -189,9 +189,7 @@ class Circuit:
         else:
             chosen = self._columns(columns)
             posteriors = queries.some_marginals(self.graph, chosen, values, regions)
-        found = {
-            self.schema[c]: posterior for c, posterior in zip(chosen, posteriors, strict=True)
-        }
+        found = {self.schema[c]: posterior for c, posterior in zip(chosen, posteriors, strict=True)}
         if rows is not None:
             return {variable.heading: posterior for variable, posterior in found.items()}
         return {
