@@ -5,13 +5,13 @@ from datetime import datetime
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.arrays import AnyArray, Floats
 from tractable.data import Schema, Table, Variable, as_table
 
 ROWS = 30
 
 
-def _numbers(*columns: Floats, kinds: str = "real") -> Table:
+def _numbers(*columns: AnyArray, kinds: str = "real") -> Table:
     """A table of numeric columns of one kind, or of the kinds that words name, and a column of two states."""
     named = kinds.split()
     named = named * len(columns) if len(named) == 1 else named

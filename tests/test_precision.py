@@ -2,7 +2,7 @@
 
 from math import inf, log
 
-import mpmath as mp
+import mpmath as mp  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tractable import queries
 from tractable.arrays import Floats
 from tractable.circuit import Builder, Graph
-from tractable.data import Evidence, Interval, Schema, Variable
+from tractable.data import Evidence, Interval, Region, Schema, Variable
 from tractable.engine import log_values
 from tractable.leaves import FAMILIES
 from tractable.leaves.multivariate.boxes import box_nodes
@@ -82,7 +82,9 @@ def test_the_spread_of_many_close_components_far_from_zero(ends: tuple[float, fl
     graphs = [told_by_a_state([(at + s, 6e-6) for s in steps.tolist()], shares) for at in (0.0, 2.0**30)]
     found = []
     for at, graph in zip((0.0, 2.0**30), graphs, strict=True):
-        region = {} if ends is None else {0: Interval(*(at + np.round(np.array(ends) * 2**22) / 2**22))}
+        region: dict[int, Region] = (
+            {} if ends is None else {0: Interval(*(at + np.round(np.array(ends) * 2**22) / 2**22))}
+        )
         found.append(queries.moments(graph, 0, Evidence(np.full(2, np.nan), region)))
     assert found[1].std == pytest.approx(found[0].std, rel=1e-9)
     assert found[1].mean - 2.0**30 == pytest.approx(found[0].mean, abs=2e-7)
