@@ -40,8 +40,8 @@ docs: $(STAMPS)/docs  ## the documentation as pages in ./build/site
 	$(BIN)/mkdocs build --strict --quiet
 
 reference: $(STAMPS)/test  ## write docs/learners.md and the stub of the estimators anew from what the learners declare
-	$(BIN)/python -m tractable.reports.learners > docs/learners.md
-	$(BIN)/python -m tractable.reports.stubs > src/tractable/estimators/generated.pyi
+	$(BIN)/python -m tractable.cli.reports.learners > docs/learners.md
+	$(BIN)/python -m tractable.cli.reports.stubs > src/tractable/estimators/generated.pyi
 
 figures: $(STAMPS)/test  ## draw the circuits of docs/selective.md anew
 	$(BIN)/python benchmarks/selective_figures.py

@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.threads import use_threads
 from tractable.circuit.random import random_graph
-from tractable.conditional.daclearn.expectations import RowEvaluator
-from tractable.conditional.daclearn.rows import ConditionalRows
-from tractable.conditional.daclearn.structure import ConditionalStructure
 from tractable.engine import posteriors
-from tractable.threads import use_threads
+from tractable.learning.conditional.daclearn.expectations import RowEvaluator
+from tractable.learning.conditional.daclearn.rows import ConditionalRows
+from tractable.learning.conditional.daclearn.structure import ConditionalStructure
 
 SIZES = (1_000, 10_000, 60_000)  # edges
 TARGETS, INPUTS, ROWS = 50, 50, 3000

@@ -27,11 +27,11 @@ import numpy as np
 from density_baseline import background, baseline, kernel_density
 from density_tables import TABLES, MissingPackageError, Numbers, numbers
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.data import Table
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.progress import Watch
+from tractable.learning.joint import LEARNERS
 
 LEARNERS_SHOWN = "gaussian-mixture,naive-bayes,hidden-chow-liu,learnspn"
 WITH_BACKGROUND = ("diamonds",)  # tables on which everybody has a background

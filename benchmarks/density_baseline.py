@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data import Table
 
 SIZES = range(1, 7)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data import Schema, Table, Variable
 
 DIGITS = 9  # two values that agree in so many digits of their column's sd are one value, written twice

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tractable as tr
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.data import Table
 from tractable.engine import log_values
 from tractable.engine.feature_circuits import feature_schema
-from tractable.learners.rank_one.learner import SPNSVDLearner
+from tractable.learning.joint.rank_one.learner import SPNSVDLearner
 
 GAMMA = 4.0  # of circuits over pixels
 PRINTED: dict[str, dict[str, Any]] = {

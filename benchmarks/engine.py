@@ -24,7 +24,7 @@ from beside import ratios, serve
 from numba import njit
 from shapes import chain, wide_sum
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.circuit.graph import PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.engine import completions, log_values, posteriors, samples

@@ -22,12 +22,12 @@ from training import data_folder, data_options, learned_structure, training_tabl
 
 from tractable.circuit import Graph
 from tractable.data import Table
+from tractable.learning.parameters import Method, fit, randomise
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.parameters.eg import EG
+from tractable.learning.parameters.pgd import PGD
+from tractable.learning.parameters.sma import SMA
 from tractable.model import load
-from tractable.parameters import Method, fit, randomise
-from tractable.parameters.cccp import CCCP
-from tractable.parameters.eg import EG
-from tractable.parameters.pgd import PGD
-from tractable.parameters.sma import SMA
 
 COLOURS = {"pgd": "#4c78a8", "eg": "#f58518", "sma": "#54a24b", "cccp": "#c44e52"}
 DATASETS = "nltcs,plants,baudio,jester"

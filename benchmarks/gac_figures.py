@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tractable.conditional.gaclearn.learner import GACLearnLearner
+from tractable.base.progress import Progress, Watch
 from tractable.data import Table, discrete_schema
-from tractable.progress import Progress, Watch
+from tractable.learning.conditional.gaclearn.learner import GACLearnLearner
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 

@@ -22,13 +22,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from training import data_folder, data_options, training_table
 
-from tractable.arrays import Floats, Ints
-from tractable.compiled import compile_at_once
+from tractable.base.arrays import Floats, Ints
+from tractable.base.compiled import compile_at_once
+from tractable.base.progress import Watch
+from tractable.base.threads import use_threads
 from tractable.data import Table, discrete_schema
-from tractable.growing import Evaluator, FeatureStructure, GrowingCircuit, JointLikelihood, Objective
-from tractable.learners import LEARNERS
-from tractable.progress import Watch
-from tractable.threads import use_threads
+from tractable.learning.growing import Evaluator, FeatureStructure, GrowingCircuit, JointLikelihood, Objective
+from tractable.learning.joint import LEARNERS
 
 SIZES = (10_000, 100_000, 1_000_000)  # edges
 COLUMNS = 100

@@ -85,7 +85,10 @@ def estimator(learner: str) -> Any:
         return getattr(tr, (names | named)[learner])
     from importlib import import_module
 
-    for home in ("tractable.learning.joint", "tractable.learners"):  # where the table is, now and before
+    for home in (
+        "tractable.learning.joint",
+        "tractable.learning.joint",
+    ):  # where the table is, now and before
         try:
             return getattr(tr, import_module(home).LEARNERS.estimator_of(learner))
         except ModuleNotFoundError:

@@ -19,11 +19,11 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tractable.arrays import Floats
-from tractable.conditional import CONDITIONAL
+from tractable.base.arrays import Floats
+from tractable.base.settings import settings_from_text
+from tractable.cli.reports import label_metrics, prediction_metrics
 from tractable.data import Schema, Table, Variable
-from tractable.reports import label_metrics, prediction_metrics
-from tractable.settings import settings_from_text
+from tractable.learning.conditional import CONDITIONAL
 
 LABELS = {"yeast": 14, "scene": 6}
 SUFFIX = {"yeast": "arff", "scene": "csv"}

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_wine
 
+from tractable.base.settings import settings_from_text
 from tractable.estimators import TableEstimator, estimator_class
-from tractable.learners import LEARNERS
-from tractable.settings import settings_from_text
+from tractable.learning.joint import LEARNERS
 
 
 class OrdinaryTable(NamedTuple):

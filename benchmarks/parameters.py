@@ -19,12 +19,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from training import data_folder, data_options, learned_structure, training_table
 
+from tractable.base.threads import use_threads
 from tractable.circuit import Graph, random_graph
 from tractable.data import Table, collapse
 from tractable.engine import log_values
-from tractable.parameters import METHODS, randomise
-from tractable.parameters.method import WeightedRows
-from tractable.threads import use_threads
+from tractable.learning.parameters import METHODS, randomise
+from tractable.learning.parameters.method import WeightedRows
 
 SCORE = "score"
 VARIABLES, EDGES, ROWS = 200, 100_000, 3000  # of the random circuit

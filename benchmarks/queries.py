@@ -23,17 +23,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from training import data_folder, data_options
 
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.approximate.cmll import conditional_marginal_log_likelihood
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import Table, read
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.learners.bayesian.network import learn_network
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.bayesian.network import learn_network
+from tractable.learning.networks import NETWORK_LEARNERS
+from tractable.learning.networks.cmll import conditional_marginal_log_likelihood
 from tractable.networks import Network
 from tractable.networks.gibbs.sampler import GibbsSampler
-from tractable.progress import Watch
 
 METHODS = "latent-tree,learnspn,acmn,l1-markov,gssl"
 BAYES_GIBBS = "bayes-gibbs"  # a Bayesian network that is sampled instead of compiled

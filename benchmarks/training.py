@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.circuit import Graph
 from tractable.data import Schema, Table, read
-from tractable.learners import LEARNERS
+from tractable.learning.joint import LEARNERS
 
 
 def data_options(description: str | None) -> argparse.ArgumentParser:

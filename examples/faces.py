@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import tractable as tr
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
+from tractable.cli.reports.images import complete_images, completion_sheet, save_sheet
 from tractable.data import Schema, Table, Variable, with_grid
-from tractable.reports.images import complete_images, completion_sheet, save_sheet
 
 TEST_PEOPLE = 5  # the last ones
 EACH = 10  # images of a person, which follow each other

@@ -38,7 +38,7 @@ def auto_tries_little(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     What it tries is tested in `test_auto.py`.
     """
     if names_in(request.node) & AUTO:
-        from tractable.learners.auto import candidates, search
+        from tractable.learning.ensembles.auto import candidates, search
 
         monkeypatch.setattr(search, "kinds_for", lambda facts: candidates.kinds_for(facts)[:2])
         monkeypatch.setattr(

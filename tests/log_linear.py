@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.data import Table, discrete_schema
-from tractable.growing import Conditions
+from tractable.learning.growing import Conditions
 
 
 def all_rows(states: Ints) -> Ints:

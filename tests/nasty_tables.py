@@ -5,7 +5,7 @@ from datetime import datetime
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
 from tractable.data import Schema, Table, Variable, as_table
 
 ROWS = 30

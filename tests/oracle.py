@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.graph import LEAF, PRODUCT, GateBlock, Graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from tractable.arrays import Ints
-from tractable.growing import Conditions, GrowingCircuit
+from tractable.base.arrays import Ints
+from tractable.learning.growing import Conditions, GrowingCircuit
 
 
 def singles(states: Ints) -> list[Conditions]:

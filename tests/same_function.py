@@ -3,7 +3,7 @@
 import numpy as np
 
 import oracle
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 
 

@@ -7,15 +7,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Ints
+from tractable.base.arrays import Ints
 from tractable.data import Table, discrete_schema
-from tractable.learners.selective.candidates import Candidates
-from tractable.learners.selective.corrections import decision_correction, marginal_correction
-from tractable.learners.selective.kernels import Slots
-from tractable.learners.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach
-from tractable.learners.selective.rows import CodedRows, coded_rows
-from tractable.learners.selective.smoothing import all_ways
-from tractable.learners.selective.tree import SelectiveTree, states_below
+from tractable.learning.joint.selective.candidates import Candidates
+from tractable.learning.joint.selective.corrections import decision_correction, marginal_correction
+from tractable.learning.joint.selective.kernels import Slots
+from tractable.learning.joint.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach
+from tractable.learning.joint.selective.rows import CodedRows, coded_rows
+from tractable.learning.joint.selective.smoothing import all_ways
+from tractable.learning.joint.selective.tree import SelectiveTree, states_below
 
 Form: TypeAlias = tuple[Any, ...]  # the structure of a tree: equal forms are equal trees
 

@@ -13,12 +13,12 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable
-from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
 
 # The first example of a test may have to wait for a kernel to compile.
 settings.register_profile(

@@ -13,25 +13,30 @@ from sklearn.linear_model import LogisticRegression
 from oracle import all_rows
 from test_networks import enumerated
 from test_networks_gibbs import exact_marginals, pairs_network, table_network, tree_network
-from tractable.approximate import NETWORK_LEARNERS, NetworkLearner
-from tractable.approximate.cmll import conditional_marginal_log_likelihood
-from tractable.approximate.gssl.kernels import generalise, supports
-from tractable.approximate.gssl.learner import GSSLLearner
-from tractable.approximate.indicators import state_indicators
-from tractable.approximate.l1.learner import L1MarkovLearner
-from tractable.approximate.l1.regression import regress
-from tractable.approximate.pseudo_likelihood.objective import PseudoLikelihood
-from tractable.approximate.pseudo_likelihood.scores import (
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
+from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.learning.networks import NETWORK_LEARNERS, NetworkLearner
+from tractable.learning.networks.cmll import conditional_marginal_log_likelihood
+from tractable.learning.networks.gssl.kernels import generalise, supports
+from tractable.learning.networks.gssl.learner import GSSLLearner
+from tractable.learning.networks.indicators import state_indicators
+from tractable.learning.networks.l1.learner import L1MarkovLearner
+from tractable.learning.networks.l1.regression import regress
+from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
+from tractable.learning.networks.pseudo_likelihood.scores import (
     log_pseudo_likelihoods,
     mean_log_pseudo_likelihood,
 )
-from tractable.approximate.pseudo_likelihood.weights import l1_penalties, log_weights, maximise, reweight
-from tractable.arrays import Floats
-from tractable.data import Schema, Table, Variable, discrete_schema
+from tractable.learning.networks.pseudo_likelihood.weights import (
+    l1_penalties,
+    log_weights,
+    maximise,
+    reweight,
+)
 from tractable.networks import FeatureFactor, Network, TableFactor, log_prob_of_rows
 from tractable.networks.as_features import feature_factors
 from tractable.networks.gibbs.sampler import GibbsSampler
-from tractable.progress import Progress, Watch
 
 every_learner = pytest.mark.parametrize("learner", NETWORK_LEARNERS)
 
@@ -345,10 +350,8 @@ def test_a_setting_out_of_range_is_refused_by_name(learner: str) -> None:
 
 def test_naming_a_network_learner_does_not_import_it() -> None:
     assert list(NETWORK_LEARNERS) == ["l1-markov", "gssl"]
-    code = (
-        "import sys; from tractable.approximate import NETWORK_LEARNERS; assert 'gssl' in NETWORK_LEARNERS;"
-    )
-    code += " assert not [m for m in sys.modules if m.startswith('tractable.approximate.gssl')]"
+    code = "import sys; from tractable.learning.networks import NETWORK_LEARNERS; assert 'gssl' in NETWORK_LEARNERS;"
+    code += " assert not [m for m in sys.modules if m.startswith('tractable.learning.networks.gssl')]"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -16,20 +16,27 @@ from hypothesis import strategies as st
 
 import tractable as tr
 from test_learners import assert_same, categorical_table, mixed_table
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import InnerWatch, MemoryCheckpoints, Progress, Watch
 from tractable.cli.app import run
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS, Learned, Learner
-from tractable.learners.auto import search as auto_search
-from tractable.learners.auto.candidates import FLOOR, TINY, VARIANTS, Candidate, candidates_for, kinds_for
-from tractable.learners.auto.facts import TableFacts, describe
-from tractable.learners.auto.folds import FOLDS, divide_weights, make_folds
-from tractable.learners.auto.learner import AutoLearner
-from tractable.learners.auto.members import Member
-from tractable.learners.auto.mixing import LEAST_LOSS, MixingSettings, mix
-from tractable.learners.auto.search import MemberSearch
-from tractable.progress import InnerWatch, MemoryCheckpoints, Progress, Watch
+from tractable.learning.ensembles.auto import search as auto_search
+from tractable.learning.ensembles.auto.candidates import (
+    FLOOR,
+    TINY,
+    VARIANTS,
+    Candidate,
+    candidates_for,
+    kinds_for,
+)
+from tractable.learning.ensembles.auto.facts import TableFacts, describe
+from tractable.learning.ensembles.auto.folds import FOLDS, divide_weights, make_folds
+from tractable.learning.ensembles.auto.learner import AutoLearner
+from tractable.learning.ensembles.auto.members import Member
+from tractable.learning.ensembles.auto.mixing import LEAST_LOSS, MixingSettings, mix
+from tractable.learning.ensembles.auto.search import MemberSearch
+from tractable.learning.joint import LEARNERS, Learned, Learner
 
 HOW = MixingSettings(pseudo_count=1.0, max_edges=10**6, least_weight=0.02)
 LARGE = TableFacts(rows=1e5, distinct=10**5, columns=50, numeric=0, density=0.2, ordered=False)

@@ -5,16 +5,16 @@ import time
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import clinic
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.learners.auto import members
-from tractable.learners.auto.candidates import Candidate
-from tractable.learners.auto.folds import Fold
-from tractable.learners.auto.members import Task, row_scores
-from tractable.progress import Watch
+from tractable.learning.ensembles.auto import members
+from tractable.learning.ensembles.auto.candidates import Candidate
+from tractable.learning.ensembles.auto.folds import Fold
+from tractable.learning.ensembles.auto.members import Task, row_scores
+from tractable.learning.joint import LEARNERS
 
 
 def slow_rows(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import is_deterministic
 from tractable.data import Schema, Table, Variable, discrete_schema, read
 from tractable.engine import log_values
-from tractable.learners.bayesian.network import BayesianNetworkLearner, learn_network
-from tractable.learners.bayesian.search import TreeSearch
+from tractable.learning.joint.bayesian.network import BayesianNetworkLearner, learn_network
+from tractable.learning.joint.bayesian.search import TreeSearch
 from tractable.networks import Network, TreeFactor, compile_network, log_prob_of_rows
-from tractable.progress import Progress, Watch
 
 SHARED = Path(os.environ.get("TRACTABLE_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
 

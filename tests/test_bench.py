@@ -16,34 +16,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-from tractable import benchmark
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.approximate.cmll import conditional_marginal_log_likelihood
-from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
-from tractable.benchmark import DataSet, Job, Run, append_result, compare, find, read_results, run_all
-from tractable.benchmark import published as papers
-from tractable.benchmark.answer_tables import answers_grid, times_grid
-from tractable.benchmark.child import outcome
-from tractable.benchmark.children import COMMAND, Children
-from tractable.benchmark.contestants import contestant, contestants, published_names
-from tractable.benchmark.curve import ScoreCurve
-from tractable.benchmark.datasets import Tables
-from tractable.benchmark.grid import Grid
-from tractable.benchmark.likelihood_tables import likelihood_grid, wins_grid
-from tractable.benchmark.measure import measure, new_rows
-from tractable.benchmark.memory import peak_memory
-from tractable.benchmark.picture import picture
-from tractable.benchmark.questions import PERCENTAGES, Answers, answer, choose, sampled_answer
-from tractable.benchmark.run_table import runs_grid, settings_text
-from tractable.benchmark.runs import Measured
-from tractable.benchmark.significance import paired_p_value, verdict
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import Builder, Graph
-from tractable.cli import run
+from tractable.cli import benchmark, run
+from tractable.cli.benchmark import DataSet, Job, Run, append_result, compare, find, read_results, run_all
+from tractable.cli.benchmark import published as papers
+from tractable.cli.benchmark.answer_tables import answers_grid, times_grid
+from tractable.cli.benchmark.child import outcome
+from tractable.cli.benchmark.children import COMMAND, Children
+from tractable.cli.benchmark.contestants import contestant, contestants, published_names
+from tractable.cli.benchmark.curve import ScoreCurve
+from tractable.cli.benchmark.datasets import Tables
+from tractable.cli.benchmark.grid import Grid
+from tractable.cli.benchmark.likelihood_tables import likelihood_grid, wins_grid
+from tractable.cli.benchmark.measure import measure, new_rows
+from tractable.cli.benchmark.memory import peak_memory
+from tractable.cli.benchmark.picture import picture
+from tractable.cli.benchmark.questions import PERCENTAGES, Answers, answer, choose, sampled_answer
+from tractable.cli.benchmark.run_table import runs_grid, settings_text
+from tractable.cli.benchmark.runs import Measured
+from tractable.cli.benchmark.significance import paired_p_value, verdict
 from tractable.data import Table, clinic, discrete_schema
-from tractable.learners import LEARNERS
+from tractable.learning.joint import LEARNERS
+from tractable.learning.networks import NETWORK_LEARNERS
+from tractable.learning.networks.cmll import conditional_marginal_log_likelihood
+from tractable.learning.networks.pseudo_likelihood.scores import mean_log_pseudo_likelihood
 from tractable.networks import Network, compile_network
 from tractable.networks.gibbs.sampler import GibbsSampler
-from tractable.progress import Progress, Watch
 from tractable.queries import log_conditional, log_prob
 
 Shell = pytest.CaptureFixture[str]

@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tractable import benchmark, read
-from tractable.benchmark import DataSet, Job, Run, compare, conditional_grids, find, run_all
-from tractable.benchmark import published as papers
-from tractable.benchmark.child import outcome
-from tractable.benchmark.conditional_measure import conditional_logs
-from tractable.benchmark.contestants import (
+from tractable import read
+from tractable.base.progress import Watch
+from tractable.circuit import Graph
+from tractable.cli import benchmark, run
+from tractable.cli.benchmark import DataSet, Job, Run, compare, conditional_grids, find, run_all
+from tractable.cli.benchmark import published as papers
+from tractable.cli.benchmark.child import outcome
+from tractable.cli.benchmark.conditional_measure import conditional_logs
+from tractable.cli.benchmark.contestants import (
     conditional_contestant,
     conditional_contestants,
     published_conditional_names,
 )
-from tractable.benchmark.inputs import input_columns, with_inputs
-from tractable.benchmark.logistic import STRENGTHS, LogisticContestant
-from tractable.benchmark.measure import measure
-from tractable.circuit import Graph
-from tractable.cli import run
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.progress import Watch
+from tractable.cli.benchmark.inputs import input_columns, with_inputs
+from tractable.cli.benchmark.logistic import STRENGTHS, LogisticContestant
+from tractable.cli.benchmark.measure import measure
+from tractable.cli.reports import prediction_metrics
+from tractable.learning.joint.chow_liu import ChowLiuLearner
 from tractable.queries import log_conditional, log_prob
-from tractable.reports import prediction_metrics
 
 Shell = pytest.CaptureFixture[str]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fuzz.budgets import KINDS, categorical_table, learn, numeric_table, overshoot
-from tractable.progress import Watch
+from tractable.base.progress import Watch
 
 BUDGET, GRACE = 0.25, 2.5  # seconds; those beyond the budget are of CPU time
 SLOW_TO_START = {"gaclearn"}  # it imports PyTorch

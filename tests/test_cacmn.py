@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph
-from tractable.conditional.cacmn.learner import CACMNLearner
-from tractable.conditional.cacmn.network import conditional_network
-from tractable.conditional.cacmn.weights import NetworkLikelihood, fit_network
-from tractable.conditional.roles import as_joint_table, with_roles
 from tractable.data import Table, discrete_schema
-from tractable.growing import FitEffort, Priors
-from tractable.learners.markov.eacmn import EACMNLearner
-from tractable.progress import Watch
+from tractable.learning.conditional.cacmn.learner import CACMNLearner
+from tractable.learning.conditional.cacmn.network import conditional_network
+from tractable.learning.conditional.cacmn.weights import NetworkLikelihood, fit_network
+from tractable.learning.conditional.roles import as_joint_table, with_roles
+from tractable.learning.growing import FitEffort, Priors
+from tractable.learning.joint.markov.eacmn import EACMNLearner
 from tractable.queries import log_prob
 
 STATES = (2, 3, 2, 2, 3, 2, 2)

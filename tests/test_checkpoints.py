@@ -19,20 +19,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from test_learners import categorical_table, is_normalised, mixed_table
-from tractable.approximate import NETWORK_LEARNERS
+from tractable.base.compiled import Trial
+from tractable.base.compiling import on_compile
+from tractable.base.interrupts import note_interrupts, raise_if_interrupted
+from tractable.base.progress import PLAIN, StoredCheckpoints, Watch, generator_state, restore_generator, share
+from tractable.base.progress.states import copy_state, state_from_bytes, state_to_bytes
+from tractable.base.threads import use_threads
 from tractable.circuit import Graph
 from tractable.circuit.states import graph_from_state, graph_state
-from tractable.compiled import Trial
-from tractable.compiling import on_compile
-from tractable.conditional import CONDITIONAL
 from tractable.data import Table, discrete_schema
-from tractable.interrupts import note_interrupts, raise_if_interrupted
-from tractable.learners import LEARNERS
-from tractable.learners.idspn.learner import IDSPNLearner
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.idspn.learner import IDSPNLearner
+from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.networks import Network
-from tractable.progress import PLAIN, StoredCheckpoints, Watch, generator_state, restore_generator, share
-from tractable.progress.states import copy_state, state_from_bytes, state_to_bytes
-from tractable.threads import use_threads
 
 QUICK = {"independent", "chow-liu"}  # learners that go through the rows once and need no checkpoints
 SMALLER: dict[str, dict[str, Any]] = {  # settings of learners that would take long

@@ -11,10 +11,10 @@ from scipy.sparse import csgraph
 from tractable.circuit import Graph, depth, is_deterministic
 from tractable.data import Schema, Table, Variable, discrete_schema, read
 from tractable.engine import log_values
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.statistics.encoding import encode
-from tractable.statistics.forests import Forest, best_forest, chow_liu_forest, maximum_spanning_links
-from tractable.statistics.link_gains import link_gains
+from tractable.learning.joint.chow_liu import ChowLiuLearner
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.forests import Forest, best_forest, chow_liu_forest, maximum_spanning_links
+from tractable.learning.statistics.link_gains import link_gains
 
 SHARED = Path(os.environ.get("TRACTABLE_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.arrays import AnyArray
+from tractable.base.arrays import AnyArray
 from tractable.circuit import Graph, properties, random_graph
 from tractable.circuit.check import check_graph
 from tractable.engine import log_values, posteriors

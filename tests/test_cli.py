@@ -18,9 +18,9 @@ from tractable.cli.options import duration, names
 from tractable.data import Schema, Variable, clinic, to_frame
 from tractable.formats import FORMATS
 from tractable.formats.features import feature_table
-from tractable.learners import LEARNERS
+from tractable.learning.joint import LEARNERS
+from tractable.learning.parameters import METHODS, Fitted
 from tractable.model import Circuit
-from tractable.parameters import METHODS, Fitted
 
 Shell = pytest.CaptureFixture[str]
 

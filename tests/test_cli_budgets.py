@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.cli import run
+from tractable.cli.reports import estimate_mean
 from tractable.data import Schema, Table, Variable, clinic, to_frame
-from tractable.growing.search import SplitSearch
+from tractable.learning.growing.search import SplitSearch
 from tractable.model import Circuit
-from tractable.progress import Watch
-from tractable.reports import estimate_mean
 
 Shell = pytest.CaptureFixture[str]
 ROWS = 3000
@@ -156,7 +156,7 @@ def test_other_summaries_end_soon_too(command: str, monkeypatch: pytest.MonkeyPa
 def test_a_checkpoint_goes_away_with_the_last_model(
     ends_by: str, options: list[str], stays: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tractable.progress.checkpoints.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("tractable.base.progress.checkpoints.CHECKPOINT_SECONDS", 0.0)
     advance, left = SplitSearch.advance, [4]
 
     def stopping(search: SplitSearch) -> bool:

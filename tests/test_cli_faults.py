@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import tractable as tr
+from tractable.base.progress import Watch
+from tractable.base.settings import Home, setting
 from tractable.circuit import Builder
 from tractable.cli import run
 from tractable.cli.faults import TRACEBACK
 from tractable.data import Schema, Table, Variable, clinic, to_frame
-from tractable.learners import LEARNERS, Learned, Learner
+from tractable.learning.joint import LEARNERS, Learned, Learner
 from tractable.model import Circuit
-from tractable.progress import Watch
-from tractable.settings import Home, setting
 
 Shell = pytest.CaptureFixture[str]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import tractable as tr
-from tractable.approximate import NETWORK_LEARNERS
 from tractable.cli import run
+from tractable.cli.reports.learners import reference_page
 from tractable.data import clinic, to_frame
+from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.networks import TooLargeError
-from tractable.reports.learners import reference_page
 
 Shell = pytest.CaptureFixture[str]
 QUICK = {"l1-markov": [], "gssl": ["--set", "candidates=500"]}

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import tractable as tr
+from tractable.base.progress import StoredCheckpoints, Watch
+from tractable.base.progress.states import state_to_bytes
 from tractable.circuit.states import graph_state
 from tractable.cli import run
 from tractable.data import clinic, to_frame
-from tractable.growing.search import SplitSearch
-from tractable.learners import LEARNERS
-from tractable.progress import StoredCheckpoints, Watch
-from tractable.progress.states import state_to_bytes
-from tractable.training import CheckpointFile, CheckpointWarning
+from tractable.learning.growing.search import SplitSearch
+from tractable.learning.joint import LEARNERS
+from tractable.learning.training import CheckpointFile, CheckpointWarning
 
 ABOUT: dict[str, Any] = {
     "learner": "acmn",
@@ -67,7 +67,7 @@ def test_a_full_disk_is_told_once_and_learning_goes_on(
     def fail(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("tractable.training.checkpoint.write_bytes", fail)
+    monkeypatch.setattr("tractable.learning.training.checkpoint.write_bytes", fail)
     checkpoints = CheckpointFile(tmp_path / "m.tract", ABOUT)
     watch = Watch(checkpoints=StoredCheckpoints(checkpoints, 0.0))
     with pytest.warns(CheckpointWarning, match=r"No space left on device\); learning goes on") as told:
@@ -79,7 +79,7 @@ def test_a_full_disk_is_told_once_and_learning_goes_on(
 def test_what_a_checkpoint_holds_is_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tractable.progress.checkpoints.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("tractable.base.progress.checkpoints.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.chdir(tmp_path)
     to_frame(clinic(400, 0), like="pandas").to_csv("train.csv", index=False)
     call = ["learn", "acmn", "train.csv", "-o", "m.tract", "--resume", "--json", "--quiet"]
@@ -124,9 +124,9 @@ def test_checkpoints_of_another_call_and_damaged_ones_are_refused_in_one_line(
 
 KILLED = """
 import os, sys
-import tractable.progress.checkpoints as checkpoints
+import tractable.base.progress.checkpoints as checkpoints
 from tractable.cli import run
-from tractable.training import CheckpointFile
+from tractable.learning.training import CheckpointFile
 
 checkpoints.CHECKPOINT_SECONDS = 0.0
 write, left = CheckpointFile.write, int(sys.argv.pop(1))

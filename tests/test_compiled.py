@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tractable.compiled import njit
+from tractable.base.compiled import njit
 
 SOURCE = """
 from typing import NamedTuple
-from tractable.compiled import njit
+from tractable.base.compiled import njit
 
 class {name}(NamedTuple):
     value: int

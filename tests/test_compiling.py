@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tractable.base.compiled import Trial, inner, kernel
+from tractable.base.compiling import announce, on_compile
 from tractable.cli import compiling
-from tractable.compiled import Trial, inner, kernel
-from tractable.compiling import announce, on_compile
 
 
 class Terminal(io.StringIO):

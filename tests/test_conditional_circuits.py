@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import oracle
 from strategies import conditional_circuits
 from tractable import Circuit, load, mixture, queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph, is_decomposable, is_smooth, is_valid_over
 from tractable.data import Schema, TableWarning, Variable
 from tractable.formats import Document, read_circuit, write_circuit

@@ -16,13 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import tractable as tr
-from tractable.arrays import Floats
-from tractable.conditional import CONDITIONAL
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
+from tractable.base.settings import settings_of
 from tractable.data import Schema, Table, Variable
 from tractable.estimators import ConditionalEstimator
 from tractable.estimators.decisions import UnprovenWarning, _best_sets, decide
-from tractable.progress import Progress, Watch
-from tractable.settings import settings_of
+from tractable.learning.conditional import CONDITIONAL
 
 ESTIMATORS: list[type[ConditionalEstimator]] = [getattr(tr, name) for name in CONDITIONAL.estimators]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)

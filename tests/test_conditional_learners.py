@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
+from tractable.base.settings import search_space, settings_of
 from tractable.circuit import Graph, is_valid_over
 from tractable.cli import run
-from tractable.conditional import CONDITIONAL
 from tractable.data import Schema, Table, TableWarning, Variable
-from tractable.progress import Progress, Watch
+from tractable.learning.conditional import CONDITIONAL
 from tractable.queries import log_prob, marginals
-from tractable.settings import search_space, settings_of
 
 every_learner = pytest.mark.parametrize("name", list(CONDITIONAL))
 

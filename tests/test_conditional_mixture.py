@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph, explain_validity
-from tractable.conditional.daclearn.learner import DACLearnLearner
-from tractable.conditional.daclearn.rows import conditional_rows, input_cuts
-from tractable.conditional.daclearn.structure import ConditionalStructure
-from tractable.conditional.mixture.division import _divide, divisions
-from tractable.conditional.mixture.fit import MixtureFit, Sample
-from tractable.conditional.mixture.freeze import freeze_mixture
-from tractable.conditional.mixture.learner import ConditionalMixtureLearner
-from tractable.conditional.mixture.likelihood import MixtureLikelihood
-from tractable.conditional.mixture.model import Component, FieldMixture, MixturePriors, mixture_form
-from tractable.conditional.mixture.rows import GatedRows, gated_rows
+from tractable.circuit.leaves.logistic import InputFeatures, input_features
 from tractable.data import Schema, Table, Variable
-from tractable.growing import FitEffort
-from tractable.growing.quasi_newton import L1Prior, QuasiNewton
-from tractable.leaves.logistic import InputFeatures, input_features
-from tractable.progress import Watch
+from tractable.learning.conditional.daclearn.learner import DACLearnLearner
+from tractable.learning.conditional.daclearn.rows import conditional_rows, input_cuts
+from tractable.learning.conditional.daclearn.structure import ConditionalStructure
+from tractable.learning.conditional.mixture.division import _divide, divisions
+from tractable.learning.conditional.mixture.fit import MixtureFit, Sample
+from tractable.learning.conditional.mixture.freeze import freeze_mixture
+from tractable.learning.conditional.mixture.learner import ConditionalMixtureLearner
+from tractable.learning.conditional.mixture.likelihood import MixtureLikelihood
+from tractable.learning.conditional.mixture.model import Component, FieldMixture, MixturePriors, mixture_form
+from tractable.learning.conditional.mixture.rows import GatedRows, gated_rows
+from tractable.learning.growing import FitEffort
+from tractable.learning.growing.quasi_newton import L1Prior, QuasiNewton
 from tractable.queries import log_prob, marginals
 
 SCHEMA = Schema(

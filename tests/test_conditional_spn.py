@@ -8,22 +8,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tractable.arrays import Floats, Ints
-from tractable.conditional.mctbn.learner import MCTBNLearner
-from tractable.conditional.spn import growth as growing
-from tractable.conditional.spn.freeze import freeze_part
-from tractable.conditional.spn.generative import generative_weights
-from tractable.conditional.spn.growth import Growth, Sample, connected, grow, learn_leaf, restrict
-from tractable.conditional.spn.learner import ConditionalSPNLearner
-from tractable.conditional.spn.parts import GatedSum, Leaf, Part, Product, extrapolate, improve, leaves, score
-from tractable.conditional.spn.sparse import sparse_regressions
-from tractable.conditional.spn.states import LEAF, SUM
-from tractable.conditional.trees.regression import Effort, Penalty, fit_regression
-from tractable.conditional.trees.rows import RegressionRows, regression_rows
-from tractable.conditional.trees.tree import ConditionalTree, roots_alone, zero_prior
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Watch
+from tractable.circuit.leaves.logistic import input_features
 from tractable.data import Schema, Table, Variable
-from tractable.leaves.logistic import input_features
-from tractable.progress import Watch
+from tractable.learning.conditional.mctbn.learner import MCTBNLearner
+from tractable.learning.conditional.spn import growth as growing
+from tractable.learning.conditional.spn.freeze import freeze_part
+from tractable.learning.conditional.spn.generative import generative_weights
+from tractable.learning.conditional.spn.growth import Growth, Sample, connected, grow, learn_leaf, restrict
+from tractable.learning.conditional.spn.learner import ConditionalSPNLearner
+from tractable.learning.conditional.spn.parts import (
+    GatedSum,
+    Leaf,
+    Part,
+    Product,
+    extrapolate,
+    improve,
+    leaves,
+    score,
+)
+from tractable.learning.conditional.spn.sparse import sparse_regressions
+from tractable.learning.conditional.spn.states import LEAF, SUM
+from tractable.learning.conditional.trees.regression import Effort, Penalty, fit_regression
+from tractable.learning.conditional.trees.rows import RegressionRows, regression_rows
+from tractable.learning.conditional.trees.tree import ConditionalTree, roots_alone, zero_prior
 from tractable.queries import log_prob
 
 TIGHT = Effort(50, 1e-14)

@@ -9,33 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
+from tractable.base.progress import InnerWatch, MemoryCheckpoints, Watch
+from tractable.base.threads import use_threads
 from tractable.circuit.shapes import shared_shape
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.learners.continuous import training
-from tractable.learners.continuous.adam import Adam
-from tractable.learners.continuous.circuit import mixture_circuit
-from tractable.learners.continuous.components import Components
-from tractable.learners.continuous.course import Course, Schedule
-from tractable.learners.continuous.decoder import Decoder, initial_decoder
-from tractable.learners.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
-from tractable.learners.continuous.learner import ContinuousMixtureLearner
-from tractable.learners.continuous.likelihood import mean_score, row_logs
-from tractable.learners.continuous.members import best_members, mixed_trees, train_members
-from tractable.learners.continuous.points import golden_ratio, latent_points
-from tractable.learners.continuous.rows import TreeRows, tree_rows
-from tractable.learners.continuous.shape import TreeShape, tree_shape
-from tractable.learners.continuous.side_by_side import side_by_side
-from tractable.learners.continuous.start import tree_outputs
-from tractable.learners.continuous.states import frequent_first
-from tractable.learners.continuous.training import STRENGTHS, Trained, TrainingData
-from tractable.learners.continuous.trees import Trees
-from tractable.progress import InnerWatch, MemoryCheckpoints, Watch
-from tractable.statistics.encoding import Encoding, encode
-from tractable.statistics.forests import chow_liu_forest
-from tractable.threads import use_threads
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.continuous import training
+from tractable.learning.joint.continuous.adam import Adam
+from tractable.learning.joint.continuous.circuit import mixture_circuit
+from tractable.learning.joint.continuous.components import Components
+from tractable.learning.joint.continuous.course import Course, Schedule
+from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder
+from tractable.learning.joint.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
+from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner
+from tractable.learning.joint.continuous.likelihood import mean_score, row_logs
+from tractable.learning.joint.continuous.members import best_members, mixed_trees, train_members
+from tractable.learning.joint.continuous.points import golden_ratio, latent_points
+from tractable.learning.joint.continuous.rows import TreeRows, tree_rows
+from tractable.learning.joint.continuous.shape import TreeShape, tree_shape
+from tractable.learning.joint.continuous.side_by_side import side_by_side
+from tractable.learning.joint.continuous.start import tree_outputs
+from tractable.learning.joint.continuous.states import frequent_first
+from tractable.learning.joint.continuous.training import STRENGTHS, Trained, TrainingData
+from tractable.learning.joint.continuous.trees import Trees
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.forests import chow_liu_forest
 
 STATES = (2, 3, 2, 4, 1, 2)
 

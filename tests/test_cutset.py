@@ -12,14 +12,15 @@ from joblib import parallel_config
 from oracle import all_rows, entropy
 from oracle import is_deterministic as slowly_deterministic
 from strategies import schemas
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph, is_decomposable, is_deterministic, is_smooth
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.cutset.circuit import count_edges, cutset_circuit
-from tractable.learners.cutset.growth import Growth, grow_network
-from tractable.learners.cutset.learner import CutsetLearner
-from tractable.learners.cutset.mixtures import (
+from tractable.learning.joint.cutset.circuit import count_edges, cutset_circuit
+from tractable.learning.joint.cutset.growth import Growth, grow_network
+from tractable.learning.joint.cutset.learner import CutsetLearner
+from tractable.learning.joint.cutset.mixtures import (
     CutsetMixture,
     Member,
     best_step,
@@ -29,9 +30,9 @@ from tractable.learners.cutset.mixtures import (
     iterate_em,
     mix_evenly,
 )
-from tractable.learners.cutset.network import CutsetTree, prune
-from tractable.learners.cutset.rows import CountedRows, code_table, count_rows
-from tractable.learners.cutset.splits import (
+from tractable.learning.joint.cutset.network import CutsetTree, prune
+from tractable.learning.joint.cutset.rows import CountedRows, code_table, count_rows
+from tractable.learning.joint.cutset.splits import (
     Block,
     Splitting,
     bayesian_gains,
@@ -39,11 +40,10 @@ from tractable.learners.cutset.splits import (
     information_gains,
     split_block,
 )
-from tractable.learners.cutset.tree import spanning_tree
+from tractable.learning.joint.cutset.tree import spanning_tree
+from tractable.learning.statistics.forests import best_forest
+from tractable.learning.statistics.link_gains import link_gains
 from tractable.model import Circuit
-from tractable.progress import Watch
-from tractable.statistics.forests import best_forest
-from tractable.statistics.link_gains import link_gains
 
 STATES = (2, 3, 2, 4, 2)
 

@@ -8,27 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import explain_validity
-from tractable.conditional.daclearn.freeze import freeze_conditional
-from tractable.conditional.daclearn.initial import (
+from tractable.data import Schema, Table, Variable
+from tractable.engine import log_values
+from tractable.learning.conditional.daclearn.freeze import freeze_conditional
+from tractable.learning.conditional.daclearn.initial import (
     chosen_inputs,
     mutual_information,
     plant_inputs,
     plant_tree,
     residual_forest,
 )
-from tractable.conditional.daclearn.objective import ConditionalLikelihood
-from tractable.conditional.daclearn.priors import choose_priors
-from tractable.conditional.daclearn.products import FeaturePlaces, ZeroOneMatrix
-from tractable.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
-from tractable.conditional.daclearn.sample import Sample
-from tractable.conditional.daclearn.structure import ConditionalStructure
-from tractable.data import Schema, Table, Variable
-from tractable.engine import log_values
-from tractable.growing import FitEffort, Priors, SplitCosts
-from tractable.growing.search import SplitSearch
-from tractable.progress import Watch
+from tractable.learning.conditional.daclearn.objective import ConditionalLikelihood
+from tractable.learning.conditional.daclearn.priors import choose_priors
+from tractable.learning.conditional.daclearn.products import FeaturePlaces, ZeroOneMatrix
+from tractable.learning.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
+from tractable.learning.conditional.daclearn.sample import Sample
+from tractable.learning.conditional.daclearn.structure import ConditionalStructure
+from tractable.learning.growing import FitEffort, Priors, SplitCosts
+from tractable.learning.growing.search import SplitSearch
 
 TARGETS, INPUTS = (2, 3, 2), (2, 3)
 NO_CUTS = [np.zeros(0), np.zeros(0)]  # both inputs are categorical

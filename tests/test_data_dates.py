@@ -119,7 +119,7 @@ def test_answers_are_dates(circuit: tr.Circuit) -> None:
 
 
 def test_a_file_keeps_dates_and_json_has_iso_texts(circuit: tr.Circuit, tmp_path: Path) -> None:
-    from tractable.reports.json_text import to_json
+    from tractable.cli.reports.json_text import to_json
 
     circuit.save(tmp_path / "m.tract")
     row = tr.load(tmp_path / "m.tract").mpe().row

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
+from tractable.learning.joint import LEARNERS
 
 ROWS = 200
 

@@ -7,13 +7,13 @@ import pytest
 
 import tractable as tr
 from test_layers import ROOMS
+from tractable.circuit.leaves import FAMILIES
 from tractable.cli.app import COMMANDS
+from tractable.cli.reports.learners import reference_page
+from tractable.cli.reports.stubs import stub_text
 from tractable.formats import FORMATS
-from tractable.learners import LEARNERS
-from tractable.leaves import FAMILIES
-from tractable.parameters import METHODS
-from tractable.reports.learners import reference_page
-from tractable.reports.stubs import stub_text
+from tractable.learning.joint import LEARNERS
+from tractable.learning.parameters import METHODS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -11,21 +11,21 @@ from scipy.stats import norm
 from sklearn.datasets import load_iris
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
+from tractable.base.progress.states import state_from_bytes, state_to_bytes
 from tractable.circuit import Builder, Graph, is_deterministic, is_valid_over
+from tractable.circuit.leaves.perceptron import Layer, Perceptron, evaluate_layers
 from tractable.circuit.states import graph_from_state, graph_state
 from tractable.cli import run
-from tractable.conditional.dspn_svd.freeze import freeze_classes, input_layers
-from tractable.conditional.dspn_svd.learner import DSPNSVDLearner
-from tractable.conditional.inputs import plain_inputs
 from tractable.data import Schema, Table, Variable
 from tractable.engine.feature_circuits import FeatureCircuits, feature_schema
 from tractable.formats import FORMATS
-from tractable.leaves.perceptron import Layer, Perceptron, evaluate_layers
-from tractable.progress import Progress, Watch
-from tractable.progress.states import state_from_bytes, state_to_bytes
+from tractable.learning.conditional.dspn_svd.freeze import freeze_classes, input_layers
+from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, find_projection
+from tractable.learning.conditional.dspn_svd.learner import DSPNSVDLearner
+from tractable.learning.conditional.inputs import plain_inputs
 from tractable.queries import log_prob, marginals
-from tractable.statistics.hsic import FeatureSettings, find_projection
 
 SCHEMA = Schema(
     (

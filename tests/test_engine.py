@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oracle
 import strategies
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.circuit.random import random_graph
@@ -29,7 +29,7 @@ from tractable.engine import (
 )
 from tractable.engine.inputs import ask
 from tractable.engine.scaling import split, split_in_place
-from tractable.learners.chow_liu import ChowLiuLearner
+from tractable.learning.joint.chow_liu import ChowLiuLearner
 
 KINDS: list[dict[str, Any]] = [
     {},

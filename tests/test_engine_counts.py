@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from test_engine import close
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.graph import PRODUCT, Graph
 from tractable.circuit.random import random_graph
 from tractable.engine import backward, log_values

@@ -12,7 +12,7 @@ from scipy import stats
 
 import oracle
 import strategies
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph

@@ -5,7 +5,7 @@ import pytest
 
 import oracle
 from test_engine import close
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.data.schema import discrete_schema

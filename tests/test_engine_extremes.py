@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracle
 import strategies  # noqa: F401 (loads the Hypothesis profile)
 from test_engine import close
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, Variable, discrete_schema

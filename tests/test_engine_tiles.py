@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from test_engine import close
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.circuit.random import random_graph

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import tractable as tr
+from tractable.base.progress import Progress, Watch
 from tractable.data import Schema, Table, Variable, clinic, to_frame
 from tractable.estimators import TableEstimator
-from tractable.learners import LEARNERS
-from tractable.progress import Progress, Watch
+from tractable.learning.joint import LEARNERS
 
 ESTIMATORS: list[type[TableEstimator]] = [getattr(tr, name) for name in LEARNERS.estimators]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)

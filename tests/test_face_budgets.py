@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import tractable as tr
+from tractable.base.progress import InnerWatch, Watch, seconds_in
+from tractable.base.settings import setting
 from tractable.data import Table, clinic
 from tractable.estimators import choice as choices
 from tractable.estimators.choice import choose, whole_watch
 from tractable.estimators.factory import estimator_class
-from tractable.learners import Learned, Learner
-from tractable.learners.independent import IndependentLearner
-from tractable.progress import InnerWatch, Watch, seconds_in
-from tractable.settings import setting
+from tractable.learning.joint import Learned, Learner
+from tractable.learning.joint.independent import IndependentLearner
 
 
 @dataclass(frozen=True, kw_only=True)

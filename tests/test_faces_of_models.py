@@ -14,7 +14,7 @@ import tractable as tr
 from tractable.cli import run
 from tractable.data import discrete_schema
 from tractable.estimators.seeds import seed_of
-from tractable.generalised_model import GeneralisedCircuit
+from tractable.model.generalised import GeneralisedCircuit
 
 
 def table() -> pd.DataFrame:

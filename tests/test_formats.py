@@ -18,11 +18,11 @@ from strategies import arithmetic_circuits, circuits
 from tractable.circuit.builder import Builder
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.random import random_graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import FORMATS, Document, read_circuit, write_circuit
 from tractable.formats.svg import svg_text
-from tractable.leaves import FAMILIES
 from tractable.networks import FeatureFactor, Network, compile_network
 from tractable.networks.writing import decimal
 

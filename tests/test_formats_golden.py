@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.graph import Graph
 from tractable.engine.sweep import log_values
 from tractable.formats import Document, read_circuit, write_circuit

@@ -11,14 +11,14 @@ from safetensors.numpy import load, save
 
 from fuzz.models import GENERALISED, graph, save_generalised, save_model
 from tractable.circuit import Builder
+from tractable.circuit.generalised import GeneralisedBuilder, GeneralisedGraph
+from tractable.circuit.generalised import log_prob as generalised_log_prob
+from tractable.circuit.generalised import marginals as generalised_marginals
+from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.data import Evidence, Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.formats.generalised import read_generalised
 from tractable.formats.sealed import digest
-from tractable.generalised import GeneralisedBuilder, GeneralisedGraph
-from tractable.generalised import log_prob as generalised_log_prob
-from tractable.generalised import marginals as generalised_marginals
-from tractable.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.queries import log_prob, marginals, most_probable, sample
 
 Tensors = dict[str, Any]

@@ -12,23 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress.states import state_from_bytes, state_to_bytes
 from tractable.circuit import Graph, is_deterministic, is_valid_over
+from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron, evaluate_layers
 from tractable.circuit.states import graph_from_state, graph_state
-from tractable.conditional import CONDITIONAL
-from tractable.conditional.daclearn.objective import ConditionalLikelihood
-from tractable.conditional.daclearn.rows import ConditionalRows
-from tractable.conditional.daclearn.structure import ConditionalStructure
-from tractable.conditional.gaclearn.freeze import freeze_generalised
-from tractable.conditional.gaclearn.learner import GACLearnLearner
-from tractable.conditional.gaclearn.sweep import TargetCircuit
-from tractable.conditional.inputs import scale_inputs
 from tractable.data import Schema, Table, Variable
 from tractable.formats import FORMATS
 from tractable.formats.networks_inside import networks_of
-from tractable.growing import Priors
-from tractable.leaves.perceptron import Committee, Layer, Perceptron, evaluate_layers
-from tractable.progress.states import state_from_bytes, state_to_bytes
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.conditional.daclearn.objective import ConditionalLikelihood
+from tractable.learning.conditional.daclearn.rows import ConditionalRows
+from tractable.learning.conditional.daclearn.structure import ConditionalStructure
+from tractable.learning.conditional.gaclearn.freeze import freeze_generalised
+from tractable.learning.conditional.gaclearn.learner import GACLearnLearner
+from tractable.learning.conditional.gaclearn.sweep import TargetCircuit
+from tractable.learning.conditional.inputs import scale_inputs
+from tractable.learning.growing import Priors
 from tractable.queries import log_prob, marginals
 
 STATES = np.array([2, 3, 2])
@@ -139,7 +139,7 @@ def test_files_keep_networks_and_no_answer_needs_torch(tmp_path: Path) -> None:
         "import sys, tractable as tr\n"
         f"m = tr.load({str(tmp_path / 'm.tract')!r})\n"
         "m.prob({'y0': 1}, given={'a': 0.5, 'b': 'x'})\nassert 'torch' not in sys.modules\n"
-        "from tractable.conditional import CONDITIONAL\nCONDITIONAL['gaclearn']()\n"
+        "from tractable.learning.conditional import CONDITIONAL\nCONDITIONAL['gaclearn']()\n"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -235,7 +235,7 @@ def test_the_search_sees_potentials(seed: int) -> None:
 @given(st.integers(0, 1000))
 def test_gradients_through_the_circuit_are_those_of_torch(seed: int) -> None:
     torch = pytest.importorskip("torch")
-    from tractable.conditional.gaclearn.autograd import log_partition
+    from tractable.learning.conditional.gaclearn.autograd import log_partition
 
     structure, rng = grown(seed), np.random.default_rng(seed)
     arrays = rng.normal(size=(4, 7)), rng.normal(size=structure.items)

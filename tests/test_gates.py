@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 import oracle
 from strategies import conditional_circuits, regressions
 from tractable import Circuit, load, queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph, condition, is_deterministic
 from tractable.circuit.combine import product
 from tractable.circuit.convert import to_ac
-from tractable.circuit.prune import prune
-from tractable.circuit.states import graph_form
-from tractable.data import Interval, Schema, Variable
-from tractable.formats import Document, read_circuit, write_circuit
-from tractable.leaves.logistic import (
+from tractable.circuit.leaves.logistic import (
     FARTHEST,
     InputFeatures,
     SoftmaxRegressions,
     input_features,
     log_softmax,
 )
+from tractable.circuit.prune import prune
+from tractable.circuit.states import graph_form
+from tractable.data import Interval, Schema, Variable
+from tractable.formats import Document, read_circuit, write_circuit
 
 SCHEMA = Schema(
     (

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.learners.gaussian_mixture.learner import extreme_columns, stack_circuit
-from tractable.learners.gaussian_mixture.members import EMSettings
-from tractable.learners.gaussian_mixture.selection import split_rows, stack_weights
-from tractable.learners.gaussian_mixture.stack import StackSettings, learn_stack
-from tractable.learners.gaussian_mixture.views import fit_view
-from tractable.progress import Watch
-from tractable.statistics.mixed_rows import mixed_rows
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.gaussian_mixture.learner import extreme_columns, stack_circuit
+from tractable.learning.joint.gaussian_mixture.members import EMSettings
+from tractable.learning.joint.gaussian_mixture.rows import mixed_rows
+from tractable.learning.joint.gaussian_mixture.selection import split_rows, stack_weights
+from tractable.learning.joint.gaussian_mixture.stack import StackSettings, learn_stack
+from tractable.learning.joint.gaussian_mixture.views import fit_view
 
 QUICK = {"components": (1, 3), "steps": 20}
 MIXED = Schema(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, poisson
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.data import Schema, Table, Variable
-from tractable.statistics.gaussian_mixtures import (
+from tractable.learning.joint.gaussian_mixture.em import (
     MixtureFit,
     Prior,
     em_rows,
@@ -16,15 +16,15 @@ from tractable.statistics.gaussian_mixtures import (
     responsibilities,
     start_from,
 )
-from tractable.statistics.gaussian_sums import (
+from tractable.learning.joint.gaussian_mixture.rows import mixed_rows
+from tractable.learning.joint.gaussian_mixture.sums import (
     Gaussians,
     conditionals,
     expected_sums,
     log_densities,
     sort_patterns,
 )
-from tractable.statistics.k_means import k_means
-from tractable.statistics.mixed_rows import mixed_rows
+from tractable.learning.statistics.k_means import k_means
 
 
 def random_gaussians(rng: np.random.Generator, size: int, columns: int) -> Gaussians:

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tractable as tr
-from tractable.arrays import Floats
-from tractable.data import Schema, Variable
-from tractable.generalised import (
+from tractable.base.arrays import Floats
+from tractable.circuit.generalised import (
     GeneralisedBuilder,
     GeneralisedGraph,
     Layer,
@@ -35,8 +34,9 @@ from tractable.generalised import (
     tractable_targets,
     two_target_example,
 )
-from tractable.generalised.graph import INDICATOR, INPUT, OPERATOR, PARAMETER, SUM
-from tractable.leaves.perceptron import OPERATORS
+from tractable.circuit.generalised.graph import INDICATOR, INPUT, OPERATOR, PARAMETER, SUM
+from tractable.circuit.leaves.perceptron import OPERATORS
+from tractable.data import Schema, Variable
 
 FUNCTIONS = {
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tractable as tr
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.networks import Network, TableFactor, read_bif
 
 DATA = Path(os.environ.get("TRACTABLE_DATA") or Path(__file__).parents[1].parent / "shared" / "data")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from log_linear import all_rows, holds, log_linear
 from random_splits import random_splits, singles
-from tractable.growing import Evaluator, GrowingCircuit
-from tractable.growing.plan import NEVER
+from tractable.learning.growing import Evaluator, GrowingCircuit
+from tractable.learning.growing.plan import NEVER
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 2**32))

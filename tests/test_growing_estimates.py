@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from random_splits import random_splits
 from tractable.circuit import PRODUCT
-from tractable.growing import GrowingCircuit
-from tractable.growing.store import INDICATOR
+from tractable.learning.growing import GrowingCircuit
+from tractable.learning.growing.store import INDICATOR
 
 
 class Slow:

@@ -5,16 +5,23 @@ import pytest
 from scipy.optimize import minimize
 
 from log_linear import all_rows, dependent_table, holds, log_linear
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import is_decomposable, is_deterministic, is_smooth
 from tractable.data import Table
 from tractable.engine import log_values
-from tractable.growing import FeatureStructure, FitEffort, JointLikelihood, Priors, SplitCosts, SplitSearch
-from tractable.learners import LEARNERS
-from tractable.learners.markov.eacmn import plant_tree
-from tractable.progress import Watch
+from tractable.learning.growing import (
+    FeatureStructure,
+    FitEffort,
+    JointLikelihood,
+    Priors,
+    SplitCosts,
+    SplitSearch,
+)
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.markov.eacmn import plant_tree
+from tractable.learning.statistics.forests import Forest
 from tractable.queries import most_probable
-from tractable.statistics.forests import Forest
 
 
 def joint_likelihood(train: Table, valid: Table | None, priors: Priors) -> JointLikelihood:

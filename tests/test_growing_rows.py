@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data import Table, discrete_schema
-from tractable.growing.bit_rows import BitRows
+from tractable.learning.growing.bit_rows import BitRows
 
 STATES = (2, 3, 1, 2)
 KINDS = {

@@ -7,10 +7,11 @@ import pytest
 from scipy.optimize import minimize
 
 from log_linear import all_rows, dependent_table, holds
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Progress, StoredCheckpoints, Watch
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
-from tractable.growing import (
+from tractable.learning.growing import (
     CandidateTable,
     FeatureStructure,
     FitEffort,
@@ -20,9 +21,8 @@ from tractable.growing import (
     SplitCosts,
     SplitSearch,
 )
-from tractable.learners.bayesian.acbn import TreeLikelihood, TreeStructure
-from tractable.learners.bayesian.search import TreeSearch
-from tractable.progress import Progress, StoredCheckpoints, Watch
+from tractable.learning.joint.bayesian.acbn import TreeLikelihood, TreeStructure
+from tractable.learning.joint.bayesian.search import TreeSearch
 
 COSTS = SplitCosts(split=1.0, edge=0.01, max_edges=2000)
 

@@ -7,12 +7,12 @@ import pytest
 
 from log_linear import all_rows, log_linear
 from random_splits import random_splits
-from tractable.compiled import Trial
+from tractable.base.compiled import Trial
 from tractable.data import discrete_schema
 from tractable.engine import log_values
-from tractable.growing import FeatureStructure, GrowingCircuit
-from tractable.growing.plan import NEVER, plan_split
-from tractable.growing.store import TRIAL
+from tractable.learning.growing import FeatureStructure, GrowingCircuit
+from tractable.learning.growing.plan import NEVER, plan_split
+from tractable.learning.growing.store import TRIAL
 
 STATES = np.array([2, 3, 2, 4])
 SPLITS = [(0, 1), (4, 0), (2, 3), (11, 2), (15, 3)]
@@ -82,7 +82,7 @@ class Count:
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch) -> Count:
     count = Count(plan_split)
-    monkeypatch.setattr("tractable.growing.circuit.plan_split", count)
+    monkeypatch.setattr("tractable.learning.growing.circuit.plan_split", count)
     return count
 
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 import oracle
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
-from tractable.learners import LEARNERS
-from tractable.learners.hidden_chow_liu import hidden_tree
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.hidden_chow_liu import hidden_tree
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.forests import chow_liu_forest
 from tractable.queries import log_prob
-from tractable.statistics.encoding import encode
-from tractable.statistics.forests import chow_liu_forest
 
 
 def chain(rows: int = 600, columns: int = 6, seed: int = 0) -> Table:

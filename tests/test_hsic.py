@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import tractable as tr
-from tractable.arrays import Floats, Ints
-from tractable.statistics.hsic import class_sums, fourier_map, hsic_directions, identity
+from tractable.base.arrays import Floats, Ints
+from tractable.learning.conditional.dspn_svd.hsic import class_sums, fourier_map, hsic_directions, identity
 
 NOT_CHECKED = {
     "check_array_api_input",  # needs an environment variable that is read when scipy is imported
@@ -67,7 +67,7 @@ def test_weights_stand_for_repeated_rows_and_chunks_do_not_matter(monkeypatch: p
     one = class_sums(
         np.repeat(x, times, axis=0), np.repeat(codes, times), np.ones(times.sum()), identity, True
     )
-    monkeypatch.setattr("tractable.statistics.hsic.CHUNK", 7)
+    monkeypatch.setattr("tractable.learning.conditional.dspn_svd.hsic.CHUNK", 7)
     other = class_sums(x, codes, times.astype(np.float64), identity, True)
     assert one.within is not None
     assert other.within is not None

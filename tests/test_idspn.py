@@ -12,24 +12,24 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import PRODUCT, Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS, Learned, Learner
-from tractable.learners.idspn.growth import ExtensionSearch, ExtensionSettings
-from tractable.learners.idspn.learner import ANCHORS, IDSPNLearner
-from tractable.learners.idspn.race import FAIR_CHANCE, RaceWatch
-from tractable.learners.idspn.tree import CircuitNode, Node, ProductNode, SumNode
-from tractable.learners.independent import IndependentLearner
-from tractable.learners.markov.acmn import ACMNLearner
-from tractable.learners.markov.eacmn import EACMNLearner
-from tractable.parameters import fit
-from tractable.parameters.cccp import CCCP
-from tractable.progress import Progress, Watch
-from tractable.statistics.clustering import Clustering
-from tractable.statistics.encoding import encode
-from tractable.statistics.scores import mean_log_prob
+from tractable.learning.joint import LEARNERS, Learned, Learner
+from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSettings
+from tractable.learning.joint.idspn.learner import ANCHORS, IDSPNLearner
+from tractable.learning.joint.idspn.race import FAIR_CHANCE, RaceWatch
+from tractable.learning.joint.idspn.tree import CircuitNode, Node, ProductNode, SumNode
+from tractable.learning.joint.independent import IndependentLearner
+from tractable.learning.joint.markov.acmn import ACMNLearner
+from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.statistics.clustering import Clustering
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.scores import mean_log_prob
 
 NO_SPLITS: dict[str, Any] = {"leaf": "acmn", "max_edges": 0, "min_max_edges": 0}
 
@@ -325,7 +325,7 @@ def test_processes_that_are_killed_are_a_want_of_memory_or_an_interrupt(
             watch.interrupted = interrupted
             raise BrokenProcessPool
 
-    monkeypatch.setattr("tractable.learners.idspn.growth.Parallel", Broken)
+    monkeypatch.setattr("tractable.learning.joint.idspn.growth.Parallel", Broken)
     how = ExtensionSettings(clustering=Clustering(), dependence=0.01, extensions=5, parent_rows=0.0, jobs=2)
     growth = ExtensionSearch(how, lambda share: Restless(), clustered(), None)
     if interrupted:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import tractable as tr
-from tractable.arrays import Bytes
+from tractable.base.arrays import Bytes
 from tractable.cli import run
+from tractable.cli.reports.images import UNKNOWN, complete_images, images_of, mean_images, save_sheet
 from tractable.data import Schema, Table, Variable, digits, grid_of, parse_grid, read_schema, with_grid
 from tractable.formats.png import png_bytes
-from tractable.reports.images import UNKNOWN, complete_images, images_of, mean_images, save_sheet
 
 
 def pixels_in(data: bytes) -> Bytes:

@@ -63,5 +63,5 @@ def test_learning_imports_neither_formats_nor_queries(room: str) -> None:
 
 
 def test_naming_a_learner_does_not_import_it() -> None:
-    code = "from tractable.learners import LEARNERS\nassert 'idspn' in LEARNERS and len(list(LEARNERS)) > 10"
-    assert "tractable.learners.idspn.learner" not in modules_after(code)
+    code = "from tractable.learning.joint import LEARNERS\nassert 'idspn' in LEARNERS and len(list(LEARNERS)) > 10"
+    assert "tractable.learning.joint.idspn.learner" not in modules_after(code)

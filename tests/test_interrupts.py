@@ -10,7 +10,7 @@ import pytest
 PRELUDE = """
 import os, signal, sys
 from tractable.cli.faults import run_guarded
-from tractable.interrupts import note_interrupts
+from tractable.base.interrupts import note_interrupts
 note_interrupts()
 def interrupted():
     try:

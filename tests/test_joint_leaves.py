@@ -12,11 +12,11 @@ from scipy.stats import multivariate_normal, norm
 import tractable as tr
 from tractable.circuit import Builder, Graph, condition, is_deterministic, marginalise, properties, to_ac
 from tractable.circuit.joint_evidence import joint_leaves
+from tractable.circuit.leaves.multivariate import JOINT_FAMILIES, Box, GaussianLeaf
+from tractable.circuit.leaves.multivariate.boxes import box_nodes
 from tractable.data.regions import Interval
 from tractable.data.schema import Schema, Variable
 from tractable.engine import completions, log_values, posteriors, samples
-from tractable.leaves.multivariate import JOINT_FAMILIES, Box, GaussianLeaf
-from tractable.leaves.multivariate.boxes import box_nodes
 from tractable.model import Circuit
 
 NAN = np.nan
@@ -279,8 +279,8 @@ def test_em_with_missing_cells_never_lowers_the_likelihood() -> None:
     data[rng.random(data.shape) < 0.25] = NAN
     graph = small_graph(37)
     from tractable.data.table import Table
-    from tractable.parameters import fit
-    from tractable.parameters.cccp import CCCP
+    from tractable.learning.parameters import fit
+    from tractable.learning.parameters.cccp import CCCP
 
     table = Table(REAL, data)
     before = log_values(graph, data).mean()
@@ -295,8 +295,8 @@ def test_em_with_missing_cells_never_lowers_the_likelihood() -> None:
 def test_one_leaf_fitted_by_em_has_the_moments_of_complete_rows() -> None:
     rng = np.random.default_rng(5)
     from tractable.data.table import Table
-    from tractable.parameters import fit
-    from tractable.parameters.cccp import CCCP
+    from tractable.learning.parameters import fit
+    from tractable.learning.parameters.cccp import CCCP
 
     schema = REAL.select([0, 1, 2])
     data = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)) + 5.0

@@ -18,8 +18,8 @@ from tractable.circuit import Builder
 from tractable.cli import run
 from tractable.data import Schema, Variable, parse_conditions, parse_question, read, read_schema
 from tractable.data.dates import moment_of
+from tractable.learning.tuning.journal import Journal
 from tractable.model import Circuit
-from tractable.tuning.journal import Journal
 
 ROWS = b"n,c\n" + b"".join(b"%d,%s\n" % (i * 7 % 40, b"ab"[i % 2 : i % 2 + 1]) for i in range(400))
 

@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import Graph, is_decomposable, is_smooth, parameter_count
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.latent_tree.circuit import tree_circuit
-from tractable.learners.latent_tree.distances import Pairs, information_distances, pair_counts
-from tractable.learners.latent_tree.grouping import recursive_grouping
-from tractable.learners.latent_tree.joining import neighbour_joining
-from tractable.learners.latent_tree.learner import LatentTreeLearner
-from tractable.learners.latent_tree.start import initial_tables, root_tree
-from tractable.learners.latent_tree.structure import Method, StructureSearch, latent_tree
-from tractable.learners.latent_tree.tree import Tree, merge_close_nodes, paths, root_at_centre, tree_of
-from tractable.parameters import fit
-from tractable.parameters.cccp import CCCP
-from tractable.progress import Progress, Watch
-from tractable.statistics.encoding import encode
+from tractable.learning.joint.chow_liu import ChowLiuLearner
+from tractable.learning.joint.latent_tree.circuit import tree_circuit
+from tractable.learning.joint.latent_tree.distances import Pairs, information_distances, pair_counts
+from tractable.learning.joint.latent_tree.grouping import recursive_grouping
+from tractable.learning.joint.latent_tree.joining import neighbour_joining
+from tractable.learning.joint.latent_tree.learner import LatentTreeLearner
+from tractable.learning.joint.latent_tree.start import initial_tables, root_tree
+from tractable.learning.joint.latent_tree.structure import Method, StructureSearch, latent_tree
+from tractable.learning.joint.latent_tree.tree import Tree, merge_close_nodes, paths, root_at_centre, tree_of
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.statistics.encoding import encode
 
 METHODS = get_args(Method)
 every_method = pytest.mark.parametrize("method", METHODS)

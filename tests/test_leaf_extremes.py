@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.circuit.leaves import FAMILIES
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Variable
-from tractable.leaves import FAMILIES
 
 BINARY = Variable("two states", states=("no", "yes"))
 FOUR_STATES = Variable("four states", states=("a", "b", "c", "d"))

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from tractable.arrays import Floats
-from tractable.leaves.maps import MAPS, MonotoneMap, PiecewiseLinearMap, YeoJohnsonMap
+from tractable.base.arrays import Floats
+from tractable.circuit.leaves.maps import MAPS, MonotoneMap, PiecewiseLinearMap, YeoJohnsonMap
 
 EXAMPLES: dict[str, Floats] = {
     "identity": np.zeros(0),

@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Watch
+from tractable.base.settings import OneOf, draw_settings, search_space, settings_from_text, settings_of
 from tractable.circuit import Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, TableWarning, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS, Learned, Learner
-from tractable.progress import Progress, Watch
-from tractable.settings import OneOf, draw_settings, search_space, settings_from_text, settings_of
+from tractable.learning.joint import LEARNERS, Learned, Learner
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 dependent_learner = pytest.mark.parametrize("name", [n for n in LEARNERS if n != "independent"])

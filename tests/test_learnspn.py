@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Watch
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.learnspn.learner import LearnSPNLearner
-from tractable.progress import Watch
-from tractable.statistics.clustering import Clustering, cluster_rows
-from tractable.statistics.dependence import dependent_groups, pair_gains
-from tractable.statistics.encoding import encode
-from tractable.statistics.scores import mean_log_prob
+from tractable.learning.joint.learnspn.learner import LearnSPNLearner
+from tractable.learning.statistics.clustering import Clustering, cluster_rows
+from tractable.learning.statistics.dependence import dependent_groups, pair_gains
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.scores import mean_log_prob
 
 
 def blocks(rows: int = 2000, seed: int = 2) -> Table:
@@ -97,7 +97,7 @@ def test_an_infinite_threshold_takes_all_columns_to_be_independent() -> None:
 def test_as_many_rows_as_there_are_is_a_single_tree() -> None:
     table = blocks()
     graph = learned(table, min_rows=10**6)
-    from tractable.learners.chow_liu import ChowLiuLearner
+    from tractable.learning.joint.chow_liu import ChowLiuLearner
 
     tree = ChowLiuLearner(smoothing=0.2, link_cost=0.0).learn(table, np.random.default_rng(0))
     np.testing.assert_allclose(log_values(graph, table.values), log_values(tree, table.values))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.circuit.leaves import FAMILIES, Family
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Variable
-from tractable.leaves import FAMILIES, Family
 
 COLUMNS = [
     Variable("two states", states=("no", "yes")),

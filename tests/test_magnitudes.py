@@ -8,11 +8,11 @@ import pytest
 
 from tractable.circuit import LEAF, Builder, Graph, LeafBlock
 from tractable.circuit.check import LARGEST_LOG
+from tractable.circuit.leaves import FAMILIES
 from tractable.cli import run
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.formats.network_files import read_network_document
-from tractable.leaves import FAMILIES
 from tractable.model import Circuit
 
 HUGE = [1e10, -1e10, 1e16, -1e16, 1e300, -1e300, 2 * LARGEST_LOG]

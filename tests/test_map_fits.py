@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tractable.arrays import Floats
-from tractable.leaves.maps import MAPS
-from tractable.statistics.map_fits import (
+from tractable.base.arrays import Floats
+from tractable.circuit.leaves.maps import MAPS
+from tractable.learning.joint.gaussian_mixture.map_fits import (
     centre_and_scale,
     fit_piecewise,
     fit_yeo_johnson,

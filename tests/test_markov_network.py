@@ -16,13 +16,13 @@ import tractable as tr
 from oracle import all_rows
 from test_networks import enumerated
 from test_networks_gibbs import exact_marginals, pairs_network, table_network
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.approximate.pseudo_likelihood.scores import mean_log_pseudo_likelihood
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.data import Schema, Table, Variable, clinic, to_frame
 from tractable.formats.network_files import NetworkDocument, write_network_document
+from tractable.learning.networks import NETWORK_LEARNERS
+from tractable.learning.networks.pseudo_likelihood.scores import mean_log_pseudo_likelihood
 from tractable.networks import Network, TableFactor
-from tractable.progress import Watch
 from tractable.queries import Estimate
 
 every_learner = pytest.mark.parametrize("learner", NETWORK_LEARNERS)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 import tractable as tr
 from test_gaclearn import SCHEMA as NETWORK_SCHEMA
 from test_gaclearn import network_graph, some_inputs
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.circuit.properties import is_deterministic
-from tractable.conditional import CONDITIONAL
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.parameters.loss_augmented import Loss, augment
-from tractable.parameters.max_margin import hinges
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.parameters.loss_augmented import Loss, augment
+from tractable.learning.parameters.max_margin import hinges
 from tractable.queries import most_probable
 
 
@@ -82,9 +82,9 @@ def test_the_worst_targets_are_those_of_enumeration_in_selective_circuits(loss: 
 @given(seed=st.integers(0, 500))
 def test_the_hinge_loss_of_networks_is_that_of_the_frozen_circuit(loss: Loss, seed: int) -> None:
     torch = pytest.importorskip("torch")
-    from tractable.conditional.gaclearn.committee import condition_matrix
-    from tractable.conditional.gaclearn.margins import hinge_loss
-    from tractable.conditional.gaclearn.training import Member, Rows, hold_features
+    from tractable.learning.conditional.gaclearn.committee import condition_matrix
+    from tractable.learning.conditional.gaclearn.margins import hinge_loss
+    from tractable.learning.conditional.gaclearn.training import Member, Rows, hold_features
 
     graph, structure, weights, network = network_graph(seed)
     rng = np.random.default_rng(seed)

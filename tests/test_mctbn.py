@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
-from tractable.arrays import Floats, Ints
-from tractable.conditional.mctbn.freeze import freeze_mixture
-from tractable.conditional.mctbn.learner import MCTBNLearner
-from tractable.conditional.mctbn.mixture import TreeMixture, improve, maximise, single, split_rows
-from tractable.conditional.trees import regression as newton
-from tractable.conditional.trees.branching import maximum_branching
-from tractable.conditional.trees.regression import Effort, Penalty, fit_regression, log_probs
-from tractable.conditional.trees.rows import RegressionRows, regression_rows
-from tractable.conditional.trees.tree import ConditionalTree, learn_edges, roots_alone, zero_prior
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Watch
+from tractable.circuit.leaves.logistic import input_features
 from tractable.data import Schema, Table, Variable
-from tractable.leaves.logistic import input_features
-from tractable.progress import Watch
+from tractable.learning.conditional.mctbn.freeze import freeze_mixture
+from tractable.learning.conditional.mctbn.learner import MCTBNLearner
+from tractable.learning.conditional.mctbn.mixture import TreeMixture, improve, maximise, single, split_rows
+from tractable.learning.conditional.trees import regression as newton
+from tractable.learning.conditional.trees.branching import maximum_branching
+from tractable.learning.conditional.trees.regression import Effort, Penalty, fit_regression, log_probs
+from tractable.learning.conditional.trees.rows import RegressionRows, regression_rows
+from tractable.learning.conditional.trees.tree import ConditionalTree, learn_edges, roots_alone, zero_prior
 from tractable.queries import log_prob
 
 TIGHT = Effort(50, 1e-14)

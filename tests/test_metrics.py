@@ -11,8 +11,8 @@ from sklearn import metrics
 
 import tractable as tr
 from tractable.cli import run
+from tractable.cli.reports import label_metrics, prediction_metrics
 from tractable.data import clinic, to_frame
-from tractable.reports import label_metrics, prediction_metrics
 
 
 @settings(max_examples=40, deadline=None)

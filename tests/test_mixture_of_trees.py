@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
+from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values, samples
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.learners.mixtures.mixture_of_trees import MixtureOfTreesLearner
-from tractable.learners.mixtures.tree_em import TreeEM, iterate_tree_em
-from tractable.progress import Watch
-from tractable.statistics.encoding import encode
-from tractable.statistics.forests import Forest, forest_node
+from tractable.learning.joint.chow_liu import ChowLiuLearner
+from tractable.learning.joint.mixtures.mixture_of_trees import MixtureOfTreesLearner
+from tractable.learning.joint.mixtures.tree_em import TreeEM, iterate_tree_em
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.forests import Forest, forest_node
 
 STATES = (2, 3, 2, 2, 3, 2)
 

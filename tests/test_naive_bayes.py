@@ -5,13 +5,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.mixtures.naive_bayes import NaiveBayesLearner
-from tractable.progress import Progress, Watch
-from tractable.statistics.encoding import encode
-from tractable.statistics.product_mixtures import (
+from tractable.learning.joint.mixtures.naive_bayes import NaiveBayesLearner
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.product_mixtures import (
     ProductEM,
     fit_mixture,
     initial_sums,

@@ -8,10 +8,10 @@ import pytest
 from nasty_tables import NASTY, conditional
 from tractable import queries
 from tractable.circuit import Graph
-from tractable.conditional import CONDITIONAL
 from tractable.data import Evidence, Table
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # learners say what they leave out
 

@@ -8,14 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.dispersion import (
+    CountGroups,
+    count_groups,
+    most_likely_excess,
+    preferred_counts,
+)
 from tractable.data import Schema, Table, Variable
 from tractable.data.regions import Interval
-from tractable.learners import LEARNERS
-from tractable.leaves import FAMILIES
-from tractable.leaves.dispersion import CountGroups, count_groups, most_likely_excess, preferred_counts
-from tractable.statistics.count_leaves import grouped_count_params, shared_count_params
-from tractable.statistics.scores import mean_log_prob
+from tractable.learning.joint import LEARNERS
+from tractable.learning.statistics.count_leaves import grouped_count_params, shared_count_params
+from tractable.learning.statistics.scores import mean_log_prob
 
 NEGATIVE_BINOMIAL, POISSON = FAMILIES["negative-binomial"], FAMILIES["poisson"]
 COUNT = Variable("count", "count")

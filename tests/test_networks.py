@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import all_rows, log_values
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.graph import Graph
 from tractable.circuit.properties import explain_decomposable, explain_deterministic, explain_smooth
 from tractable.data.schema import Schema, Variable, discrete_schema

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import tractable as tr
 from oracle import all_rows
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Progress, Stopped, Watch
 from tractable.cli import run
 from tractable.data.schema import discrete_schema
 from tractable.engine import log_values
@@ -20,7 +21,6 @@ from tractable.networks import Network, TableFactor, TooLargeError, compile_netw
 from tractable.networks.compiling.lines import FEW, group_by_dictionary, group_lines
 from tractable.networks.compiling.order import min_fill_order, peel_simplicial
 from tractable.networks.compiling.order_search import _Search, plan_elimination, plan_of
-from tractable.progress import Progress, Stopped, Watch
 
 
 def conditional(shape: tuple[int, ...], zeros: float, rng: np.random.Generator) -> Floats:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oracle import all_rows
 from test_networks import enumerated, networks
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data.schema import discrete_schema
 from tractable.networks import FeatureFactor, Network, TableFactor, TreeFactor, log_prob_of_rows
 from tractable.networks.gibbs.sampler import GibbsSampler

@@ -19,8 +19,8 @@ from tractable.formats.network_files import (
     read_network_document,
     write_network_document,
 )
-from tractable.learners.bayesian.network import learn_network
-from tractable.learners.chow_liu import ChowLiuLearner
+from tractable.learning.joint.bayesian.network import learn_network
+from tractable.learning.joint.chow_liu import ChowLiuLearner
 from tractable.networks import (
     WRITERS,
     FeatureFactor,

@@ -16,13 +16,13 @@ import pytest
 from sklearn.base import clone
 
 import tractable as tr
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, Home, setting
 from tractable.cli import run
+from tractable.cli.reports.learners import learner_list, reference_page
 from tractable.data import Table, clinic, to_frame
-from tractable.learners import LEARNERS, Learned, Learner
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.progress import Watch
-from tractable.reports.learners import learner_list, reference_page
-from tractable.settings import Between, Home, setting
+from tractable.learning.joint import LEARNERS, Learned, Learner
+from tractable.learning.joint.chow_liu import ChowLiuLearner
 
 TESTS = Path(__file__).parent
 
@@ -89,7 +89,7 @@ def test_the_tuner_searches_its_space() -> None:
 
 
 def test_the_benchmark_takes_it() -> None:
-    from tractable.benchmark import contestants
+    from tractable.cli.benchmark import contestants
 
     (one,) = contestants(["toy+cccp"], ["toy.smoothing=2"])
     assert one.settings["toy"] == {"smoothing": 2.0}
@@ -102,7 +102,7 @@ def test_the_reference_page_and_the_list_of_learners_tell_of_it() -> None:
 
 
 def test_the_contract_tests_pick_it_up(tmp_path: Path) -> None:
-    plugin = "from tractable.learners import LEARNERS\nfrom tractable.settings import Home\n"
+    plugin = "from tractable.learning.joint import LEARNERS\nfrom tractable.base.settings import Home\n"
     (tmp_path / "toy_plugin.py").write_text(f"{plugin}LEARNERS.register('toy', Home{tuple(HOME)!r})\n")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(TESTS), *sys.path])}
     command = [sys.executable, "-m", "pytest", "-p", "toy_plugin", "-p", "no:cacheprovider"]

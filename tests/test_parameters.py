@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 import oracle
 from strategies import circuits, deterministic_circuits, rows
+from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
 from tractable.data import Schema, Table, TableWarning, Variable, discrete_schema
 from tractable.engine import log_partition_function, log_values
 from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
-from tractable.parameters import METHODS, fit, randomise
-from tractable.parameters.cccp import CCCP
-from tractable.parameters.closed_form import ClosedForm
-from tractable.parameters.indicators import contract_states, expand_states
-from tractable.progress import Watch
+from tractable.learning.parameters import METHODS, fit, randomise
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.parameters.closed_form import ClosedForm
+from tractable.learning.parameters.indicators import contract_states, expand_states
 from tractable.queries import log_prob
 
 COLUMNS = 6

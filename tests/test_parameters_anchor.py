@@ -5,14 +5,14 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import SUM, Builder, Graph, normalise, random_graph
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_partition_function
-from tractable.parameters import fit
-from tractable.parameters.cccp import CCCP
-from tractable.parameters.hard_em import HardEM
-from tractable.parameters.method import WeightedRows
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.parameters.hard_em import HardEM
+from tractable.learning.parameters.method import WeightedRows
 
 COLUMNS = 5
 both_methods = pytest.mark.parametrize("method", [CCCP, HardEM])

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 import tractable as tr
 from strategies import circuits, conditional_circuits
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph, random_graph
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compile_graph
-from tractable.learners.markov.eacmn import EACMNLearner
-from tractable.parameters import fit
-from tractable.parameters.discriminative import Discriminative, without_targets
-from tractable.parameters.method import WeightedRows
-from tractable.parameters.openings import open_circuit
-from tractable.parameters.vector import ParameterVector
-from tractable.progress import Watch
+from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.discriminative import Discriminative, without_targets
+from tractable.learning.parameters.method import WeightedRows
+from tractable.learning.parameters.openings import open_circuit
+from tractable.learning.parameters.vector import ParameterVector
 from tractable.queries import log_conditional, log_prob
 
 COLUMNS = 6

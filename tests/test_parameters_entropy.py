@@ -14,19 +14,19 @@ from scipy.special import log_softmax, softmax, wrightomega, xlogy
 
 import oracle
 from strategies import circuits, deterministic_circuits, rows
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
 from tractable.circuit.graph import LEAF, SUM
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compile_graph
 from tractable.engine.expectations import Expecter
-from tractable.parameters import METHODS, fit
-from tractable.parameters.cccp import CCCP
-from tractable.parameters.entropy import first_omega, omega, spread_counts, spread_sums
-from tractable.parameters.method import WeightedRows
-from tractable.parameters.online_em import OnlineEM
-from tractable.parameters.updates import refit_leaves, smoothed_weights
+from tractable.learning.parameters import METHODS, fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.parameters.entropy import first_omega, omega, spread_counts, spread_sums
+from tractable.learning.parameters.method import WeightedRows
+from tractable.learning.parameters.online_em import OnlineEM
+from tractable.learning.parameters.updates import refit_leaves, smoothed_weights
 from tractable.queries import log_prob
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import oracle
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
-from tractable.parameters import METHODS, fit
-from tractable.parameters.cccp import CCCP
-from tractable.parameters.method import WeightedRows
-from tractable.parameters.online_em import OnlineEM
-from tractable.parameters.softening import soften
+from tractable.learning.parameters import METHODS, fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.parameters.method import WeightedRows
+from tractable.learning.parameters.online_em import OnlineEM
+from tractable.learning.parameters.softening import soften
 from tractable.queries import log_prob
 
 MIXED = Schema(

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import is_decomposable, is_deterministic, is_smooth, properties
+from tractable.circuit.leaves import FAMILIES
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values, samples
-from tractable.learners import LEARNERS
-from tractable.learners.chow_liu import ChowLiuLearner
-from tractable.leaves import FAMILIES
+from tractable.learning.joint import LEARNERS
+from tractable.learning.joint.chow_liu import ChowLiuLearner
+from tractable.learning.statistics.cuts import choose_edges, wanted_pieces
+from tractable.learning.statistics.pieces import learn_through_pieces, view_pieces
 from tractable.model import Circuit
-from tractable.statistics.cuts import choose_edges, wanted_pieces
-from tractable.statistics.pieces import learn_through_pieces, view_pieces
 
 SCHEMA = Schema(
     (

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 import tractable as tr
 from strategies import circuits, rows
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Graph, is_deterministic
 from tractable.data import Schema, Table, TableWarning, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.progress import Watch
-from tractable.statistics import link_gains as gains
-from tractable.statistics.dependence import pair_gains
-from tractable.statistics.encoding import encode
-from tractable.statistics.pooled_states import StatePools, pool_states
+from tractable.learning.joint import LEARNERS
+from tractable.learning.statistics import link_gains as gains
+from tractable.learning.statistics.dependence import pair_gains
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.pooled_states import StatePools, pool_states
 
 STATES = 9
 MEGABYTE = 1 << 20

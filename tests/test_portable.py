@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tractable.benchmark import memory
-from tractable.benchmark.children import _ending
+from tractable.cli.benchmark import memory
+from tractable.cli.benchmark.children import _ending
 
 SOURCES = Path(__file__).parents[1] / "src" / "tractable"
 POSIX = {"fcntl", "grp", "posix", "pwd", "resource", "termios"}  # modules that Windows does not have
@@ -35,10 +35,10 @@ print(len(found.trials), len(open("study").readlines()))
 """
 APPEND = """
 from pathlib import Path
-from tractable.benchmark import append_result, read_results
-from tractable.benchmark.datasets import DataSet
-from tractable.benchmark.memory import peak_memory
-from tractable.benchmark.runs import Job
+from tractable.cli.benchmark import append_result, read_results
+from tractable.cli.benchmark.datasets import DataSet
+from tractable.cli.benchmark.memory import peak_memory
+from tractable.cli.benchmark.runs import Job
 for learner in ("chow-liu", "independent"):
     append_result(Path("results"), Job(DataSet("clinic"), learner).result(None, "crashed"))
     with open("results", "a") as file:
@@ -47,7 +47,7 @@ print(len(read_results(Path("results"))), peak_memory() >= 0)
 """
 REMOTE = """
 from joblib import Parallel, delayed
-from tractable.progress import Watch, share
+from tractable.base.progress import Watch, share
 def work(shared):
     with shared.connect() as watch:
         watch.report("working", 1)

@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.multivariate.boxes import box_nodes
+from tractable.circuit.leaves.normal_intervals import log_normal_between
 from tractable.data import Evidence, Interval, Region, Schema, Variable
 from tractable.engine import log_values
-from tractable.leaves import FAMILIES
-from tractable.leaves.multivariate.boxes import box_nodes
-from tractable.leaves.normal_intervals import log_normal_between
 
 Bell = tuple[float, float]  # mean and standard deviation
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from joblib import Parallel, delayed
 
-from tractable.progress import InnerWatch, Progress, SharedWatch, Watch, share
+from tractable.base.progress import InnerWatch, Progress, SharedWatch, Watch, share
 
 SOURCE = str(Path(__file__).parents[1] / "src")
 ENDLESS = 30.0  # seconds after which a test has failed

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tractable.arrays import Floats
-from tractable.statistics.pseudo_counts import SHARES, preferred_pseudo_counts
+from tractable.base.arrays import Floats
+from tractable.learning.joint.gaussian_mixture.pseudo_counts import SHARES, preferred_pseudo_counts
 
 EVEN = np.full(3, 1 / 3)
 

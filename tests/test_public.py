@@ -1,8 +1,8 @@
 """What Semantic Versioning covers: the names below are public, and everything else is private."""
 
 import tractable as tr
-from tractable.conditional import CONDITIONAL
-from tractable.learners import LEARNERS
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
 
 PUBLIC = {
     "AnomalyScorer", "Circuit", "DSPNSVD", "GeneralisedCircuit", "HSICFeatures", "Interval", "MPE",

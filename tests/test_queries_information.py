@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle
 import strategies
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph, LeafBlock
 from tractable.data import Evidence, Schema, Variable, discrete_schema
 from tractable.queries.information import count_states

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle
 import strategies
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable, discrete_schema
 from tractable.queries.mpe import MPEMethod

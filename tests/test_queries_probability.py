@@ -12,7 +12,7 @@ from scipy.integrate import quad
 import oracle
 import strategies
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable, discrete_schema
 from tractable.data.evidence import join_evidence

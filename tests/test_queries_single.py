@@ -16,7 +16,7 @@ import strategies
 import tractable as tr
 from test_networks_compiling import random_network
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.cli import run
 from tractable.data import Evidence, Region, States

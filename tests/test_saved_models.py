@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph
-from tractable.conditional import CONDITIONAL
+from tractable.circuit.generalised import GeneralisedGraph, generalise
+from tractable.circuit.generalised import log_prob as generalised_log_prob
+from tractable.circuit.generalised import marginals as generalised_marginals
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.formats import FORMATS, Document, Format, read_circuit, write_circuit
 from tractable.formats.generalised import read_generalised, write_generalised
@@ -22,12 +24,10 @@ from tractable.formats.network_files import (
     read_network_document,
     write_network_document,
 )
-from tractable.generalised import GeneralisedGraph, generalise
-from tractable.generalised import log_prob as generalised_log_prob
-from tractable.generalised import marginals as generalised_marginals
-from tractable.learners import LEARNERS
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
+from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.networks import log_prob_of_rows
-from tractable.progress import Watch
 from tractable.queries import log_prob, marginals
 
 SECONDS = 0.5  # that a learner may take for one table

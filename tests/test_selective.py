@@ -14,24 +14,24 @@ import strategies  # noqa: F401 - registers the profile of Hypothesis
 import tractable as tr
 from selective_twin import walk
 from test_learners import categorical_table, every_row, is_normalised, mixed_table
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
+from tractable.base.progress import Watch
 from tractable.circuit import is_deterministic, is_regular_selective
 from tractable.data import Table, collapse, discrete_schema
 from tractable.engine import log_values
-from tractable.learners.completion import complete, hold_out
-from tractable.learners.selective.candidates import Candidates
-from tractable.learners.selective.freeze import freeze
-from tractable.learners.selective.kernels import conditioning_gains, count_slots
-from tractable.learners.selective.learner import SelectiveLearner
-from tractable.learners.selective.merges import Merge, likelihood_added_to
-from tractable.learners.selective.nodes import Decision, Product
-from tractable.learners.selective.rows import CodedRows, coded_rows, make_slots
-from tractable.learners.selective.search import Climb, Limits, finish_climb
-from tractable.learners.selective.smoothing import Smoothing, all_ways, branches
-from tractable.learners.selective.splits import Split, Ties, cost_and_edges
-from tractable.learners.selective.subtrees import subtree_of
-from tractable.learners.selective.tree import SelectiveTree
-from tractable.progress import Watch
+from tractable.learning.joint.completion import complete, hold_out
+from tractable.learning.joint.selective.candidates import Candidates
+from tractable.learning.joint.selective.freeze import freeze
+from tractable.learning.joint.selective.kernels import conditioning_gains, count_slots
+from tractable.learning.joint.selective.learner import SelectiveLearner
+from tractable.learning.joint.selective.merges import Merge, likelihood_added_to
+from tractable.learning.joint.selective.nodes import Decision, Product
+from tractable.learning.joint.selective.rows import CodedRows, coded_rows, make_slots
+from tractable.learning.joint.selective.search import Climb, Limits, finish_climb
+from tractable.learning.joint.selective.smoothing import Smoothing, all_ways, branches
+from tractable.learning.joint.selective.splits import Split, Ties, cost_and_edges
+from tractable.learning.joint.selective.subtrees import subtree_of
+from tractable.learning.joint.selective.tree import SelectiveTree
 
 
 @st.composite

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from test_learners import every_row, is_normalised
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import PRODUCT, SUM, Graph, is_regular_selective
 from tractable.data import Table
 from tractable.engine import log_values
 from tractable.formats.svg import svg_text
-from tractable.parameters import fit
-from tractable.parameters.closed_form import ClosedForm
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.closed_form import ClosedForm
 
 ROOT = Path(__file__).parents[1]
 

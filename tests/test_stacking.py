@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 import tractable as tr
 from strategies import circuits
 from test_learners import categorical_table, mixed_table
+from tractable.base.progress import Watch
+from tractable.base.settings import settings_of
 from tractable.circuit import Graph
 from tractable.cli.app import run
 from tractable.data import Table
 from tractable.engine import log_values
-from tractable.learners import LEARNERS
-from tractable.learners.bagging import bagged
-from tractable.progress import Watch
-from tractable.settings import settings_of
-from tractable.statistics.bootstrap import draw_rows
-from tractable.statistics.stack_weights import choose_weights, fit_weights
-from tractable.training import make_learner
+from tractable.learning.ensembles.bagging import bagged
+from tractable.learning.joint import LEARNERS
+from tractable.learning.statistics.bootstrap import draw_rows
+from tractable.learning.statistics.stack_weights import choose_weights, fit_weights
+from tractable.learning.training import make_learner
 
 
 def members(count: int = 3) -> list[tr.Circuit]:

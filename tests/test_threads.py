@@ -8,9 +8,9 @@ from threading import Event
 
 import pytest
 
+from tractable.base.threads import available_cores, default_threads, use_threads
 from tractable.cli.training import cores
 from tractable.engine.sweep import threads_or_default
-from tractable.threads import available_cores, default_threads, use_threads
 
 SOURCES = Path(__file__).parents[1] / "src" / "tractable"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import tractable as tr
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.compiled import Trial
-from tractable.conditional import CONDITIONAL
+from tractable.base.compiled import Trial
+from tractable.cli.warming import PARTS, parts_of, warm_up
+from tractable.cli.warming.questions import QUESTIONS
 from tractable.formats import FORMATS
-from tractable.learners import LEARNERS
-from tractable.parameters import METHODS
-from tractable.warming import PARTS, parts_of, warm_up
-from tractable.warming.questions import QUESTIONS
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
+from tractable.learning.networks import NETWORK_LEARNERS
+from tractable.learning.parameters import METHODS
 
 NOT_ASKED = {  # these compute nothing
     "graph", "about", "schema", "unseen_share", "density_columns", "save", "conditional_on",

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from tractable.estimators.hsic import HSICFeatures
     from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
-    from tractable.generalised_model import GeneralisedCircuit
+    from tractable.learning.training import fit_parameters
+    from tractable.learning.tuning import Tuned, bag, stack, tune
     from tractable.model import MPE, Circuit, load, mixture, product
-    from tractable.training import fit_parameters
-    from tractable.tuning import Tuned, bag, stack, tune
+    from tractable.model.generalised import GeneralisedCircuit
 
 __version__ = "0.1.0"
 
@@ -33,9 +33,9 @@ _HOME = {
     "TractableClassifier": "tractable.estimators.classifier",
     "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",
-    "GeneralisedCircuit": "tractable.generalised_model",
-    "fit_parameters": "tractable.training",
-    **dict.fromkeys(("Tuned", "bag", "stack", "tune"), "tractable.tuning"),
+    "GeneralisedCircuit": "tractable.model.generalised",
+    "fit_parameters": "tractable.learning.training",
+    **dict.fromkeys(("Tuned", "bag", "stack", "tune"), "tractable.learning.tuning"),
 }
 
 __all__ = [
@@ -82,7 +82,7 @@ def __dir__() -> list[str]:
 
 
 def _estimators() -> list[str]:
-    from tractable.conditional import CONDITIONAL
-    from tractable.learners import LEARNERS
+    from tractable.learning.conditional import CONDITIONAL
+    from tractable.learning.joint import LEARNERS
 
     return [*LEARNERS.estimators, *CONDITIONAL.estimators]

@@ -8,7 +8,7 @@ from fuzz.brute_force import MOST_TREES, BruteForce
 from fuzz.cases import Case
 from fuzz.circuits import random_circuit, random_schema
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph, condition, marginalise
 from tractable.data import Evidence, Interval, Region, States
 from tractable.data.evidence import join_evidence

@@ -12,10 +12,10 @@ import numpy as np
 from scipy import stats
 
 import oracle
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves import Family
 from tractable.data import Evidence
-from tractable.leaves import Family
 
 MOST_TREES = 4000
 

@@ -11,14 +11,14 @@ import numpy as np
 
 import tractable as tr
 from fuzz.cases import Case
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.arrays import Floats
-from tractable.conditional import CONDITIONAL
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
+from tractable.base.threads import use_threads
 from tractable.data import Schema, Table, Variable, discrete_schema
-from tractable.learners import LEARNERS
-from tractable.progress import Watch
-from tractable.threads import use_threads
-from tractable.tuning import tune
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
+from tractable.learning.networks import NETWORK_LEARNERS
+from tractable.learning.tuning import tune
 
 FACES: dict[str, Callable[..., Any]] = {
     "classifier": partial(tr.TractableClassifier, target="c0"),

@@ -4,7 +4,7 @@ from math import inf, log
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.data.schema import Kind, Schema, Variable
 

@@ -16,15 +16,15 @@ from fuzz.mutations import damage, damage_json, few
 from fuzz.proper import check_answers, check_generalised
 from fuzz.sealed import damage_sealed
 from fuzz.table_files import TABLE_FILES
-from tractable.benchmark import append_result, read_results
-from tractable.benchmark.runs import Measured, Run
+from tractable.cli.benchmark import append_result, read_results
+from tractable.cli.benchmark.runs import Measured, Run
 from tractable.data import Table, clinic, read, read_schema, to_frame
 from tractable.formats import Document, read_circuit
 from tractable.formats.generalised import read_generalised
 from tractable.formats.same import require_same_circuit
-from tractable.training import CheckpointFile
-from tractable.tuning.journal import Journal
-from tractable.tuning.trial import best_of
+from tractable.learning.training import CheckpointFile
+from tractable.learning.tuning.journal import Journal
+from tractable.learning.tuning.trial import best_of
 
 BIF = """network n { }
 variable a { type discrete [ 2 ] { x, y }; }

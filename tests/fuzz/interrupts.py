@@ -12,10 +12,10 @@ import numpy as np
 
 import tractable
 from fuzz.cases import Case
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.conditional import CONDITIONAL
 from tractable.data import clinic, to_frame
-from tractable.learners import LEARNERS
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
+from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.model import load
 
 START = (sys.executable, "-m", "tractable")

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.circuits import random_circuit, random_schema
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.circuit.combine import mixture
 from tractable.circuit.features import FeatureTable
+from tractable.circuit.generalised import generalise, two_target_example
 from tractable.circuit.graph import LeafBlock
-from tractable.conditional import CONDITIONAL
+from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
+from tractable.circuit.leaves.output import NetworkOutput
+from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.formats import Document, graph_tensors, write_circuit
 from tractable.formats.generalised import write_generalised
-from tractable.generalised import generalise, two_target_example
-from tractable.learners import LEARNERS
-from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
-from tractable.leaves.output import NetworkOutput
-from tractable.leaves.perceptron import Committee, Layer, Perceptron
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
 
 RANDOM = 24  # circuits that are drawn
 

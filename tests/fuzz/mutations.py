@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import AnyArray
+from tractable.base.arrays import AnyArray
 
 RAW = "@raw@"  # a text that stands for a number that Python would not write
 EXTREMES = (

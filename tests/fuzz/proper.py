@@ -6,12 +6,12 @@ import numpy as np
 
 from fuzz.mutations import Rng
 from tractable import queries
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
+from tractable.circuit.generalised import GeneralisedGraph
+from tractable.circuit.generalised import log_prob as generalised_log_prob
+from tractable.circuit.generalised import marginals as generalised_marginals
 from tractable.data import Evidence, Schema
-from tractable.generalised import GeneralisedGraph
-from tractable.generalised import log_prob as generalised_log_prob
-from tractable.generalised import marginals as generalised_marginals
 
 NUMBERS = (0.0, 1.0, 2.0, -1.0, 0.5, -3.25, 1e3, 1e-3, 1e10, 1e300, -1e300, 40_000.0)
 CLOSE = 1e-6

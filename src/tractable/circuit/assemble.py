@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Block, GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.leaves import FAMILIES, Family
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES, Family
 
 
 class Edges(NamedTuple):

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.logistic import SoftmaxRegressions
+from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES
-from tractable.leaves.logistic import SoftmaxRegressions
-from tractable.leaves.multivariate import JOINT_FAMILIES
 
 
 class Builder:

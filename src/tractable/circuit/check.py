@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.graph import (
     LEAF,
     PRODUCT,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.facts import remember
 from tractable.circuit.fold import constants, log_root

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
 from tractable.circuit.gate_evidence import observe_gates
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.joint_evidence import observe_joints, sum_out_of_joints
+from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import explain_validity
 from tractable.circuit.scopes import scoped_blocks
@@ -16,7 +17,6 @@ from tractable.circuit.supports import leaves_by_column
 from tractable.data.regions import Region, States
 from tractable.data.schema import Variable
 from tractable.data.table import Table
-from tractable.leaves.output import NetworkOutput
 
 
 def condition(

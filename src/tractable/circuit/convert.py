@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.fold import apply_factor, constants, fold_numbers, with_root_sum
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, Graph, LeafBlock
+from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.circuit.scopes import leaf_columns
 from tractable.circuit.supports import leaves_by_column, state_logs
-from tractable.leaves import FAMILIES
 
 
 def to_spn(graph: Graph) -> Graph:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints, Words
+from tractable.base.arrays import Bools, Ints, Words
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import mark_separated, meet_words, overlap_words, sibling_pairs
 from tractable.circuit.supports import Field, live_edges, support_windows

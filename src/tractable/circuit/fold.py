@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, SUM, Block, Graph, JointBlock, LeafBlock
 from tractable.circuit.kernels import fold
+from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES
 
 
 class LeafNumbers(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.fold import LeafNumbers
 from tractable.circuit.graph import GateBlock, Graph
 from tractable.data.regions import Region

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Bytes, Floats, Ints
+from tractable.base.arrays import AnyArray, Bytes, Floats, Ints
 from tractable.circuit.features import FeatureTable
+from tractable.circuit.leaves.family import Family
+from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
+from tractable.circuit.leaves.multivariate import MultivariateGaussian
 from tractable.data.schema import Schema
-from tractable.leaves.family import Family
-from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
-from tractable.leaves.multivariate import MultivariateGaussian
 
 LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
 

@@ -6,12 +6,12 @@ from warnings import warn
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.fold import LeafNumbers
 from tractable.circuit.graph import Graph, JointBlock
+from tractable.circuit.leaves.multivariate import Box, GaussianLeaf
 from tractable.data.regions import Interval, Region
 from tractable.data.schema import Schema
-from tractable.leaves.multivariate import Box, GaussianLeaf
 
 TELL = 1e-9  # a relative error of numerical integration from which on it is told
 

@@ -6,9 +6,9 @@ one a node: a bit stands for a column, a state or a leaf.
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints, Words
+from tractable.base.arrays import Bools, Bytes, Floats, Ints, Words
+from tractable.base.compiled import njit
 from tractable.circuit.graph import LEAF, PRODUCT, SUM
-from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

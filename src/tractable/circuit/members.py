@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph, JointBlock, LeafBlock
 

@@ -9,9 +9,9 @@ from tractable.circuit.determinism import Meeting, first_meeting
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import heights
+from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.scopes import Window, bits, root_columns, windows
 from tractable.circuit.selectivity import OverlapError, irregular_sum
-from tractable.leaves.output import NetworkOutput
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
 from tractable.circuit.graph import Graph

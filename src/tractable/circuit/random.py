@@ -5,11 +5,11 @@ from math import ceil
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import discrete_schema
-from tractable.leaves import FAMILIES
 
 MOST_SUMS = 64  # in one region; beyond that there are several region trees
 

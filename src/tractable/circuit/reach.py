@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
-from tractable.compiled import njit
+from tractable.base.arrays import Bools, Ints
+from tractable.base.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints, Words
+from tractable.base.arrays import Bools, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.kernels import scope_words
 

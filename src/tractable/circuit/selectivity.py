@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tractable.arrays import Ints, Words
+from tractable.base.arrays import Ints, Words
 from tractable.circuit.graph import SUM, Graph, LeafBlock
 from tractable.circuit.kernels import differ_words, overlap_words, union_words
 from tractable.circuit.scopes import leaf_columns

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Bytes, Ints
+from tractable.base.arrays import Bytes, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import LEAF, SUM, Graph
 

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Ints, Words
+from tractable.base.arrays import Ints, Words
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.properties import is_smooth
 from tractable.circuit.scopes import Window, windows
-from tractable.leaves import FAMILIES
 
 
 def smooth(graph: Graph) -> Graph:

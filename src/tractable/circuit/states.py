@@ -2,13 +2,13 @@
 
 from dataclasses import fields, replace
 
+from tractable.base.progress import Form, State
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.leaves import FAMILIES, Family
+from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
+from tractable.circuit.leaves.output import NetworkOutput, network_from_state, network_state
 from tractable.data.schema import Schema
-from tractable.leaves import FAMILIES, Family
-from tractable.leaves.multivariate import JOINT_FAMILIES
-from tractable.leaves.output import NetworkOutput, network_from_state, network_state
-from tractable.progress import Form, State
 
 GRAPH = ("kind", "start", "child", "log_weight")
 LEAF = ("node", "column", "params")

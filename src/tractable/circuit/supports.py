@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, Words
+from tractable.base.arrays import Bools, Floats, Ints, Words
 from tractable.circuit.graph import Graph, LeafBlock
 from tractable.circuit.kernels import mark_alive, support_words
+from tractable.circuit.leaves.within import Within
 from tractable.circuit.scopes import scoped_blocks
-from tractable.leaves.within import Within
 
 ALL = ~np.uint64(0)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import tractable
+from tractable.base.interrupts import note_interrupts
 from tractable.cli.bench import bench
 from tractable.cli.check import check
 from tractable.cli.classify import classify
@@ -29,7 +30,6 @@ from tractable.cli.score import score
 from tractable.cli.stack import stack
 from tractable.cli.tune import tune
 from tractable.cli.warm_up import warm_up
-from tractable.interrupts import note_interrupts
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     demo, learners, schema, learn, parameters, tune, stack, score, query, marginals, mpe, sample, impute,

@@ -12,8 +12,8 @@ from tractable.cli.files import check_place
 from tractable.cli.output import answer, count, note
 
 if TYPE_CHECKING:
-    from tractable.benchmark import Comparison, DataSet, Job, Run
-    from tractable.benchmark.grid import Grid
+    from tractable.cli.benchmark import Comparison, DataSet, Job, Run
+    from tractable.cli.benchmark.grid import Grid
 
 
 def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
@@ -85,7 +85,7 @@ def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     Example: tractable bench --data DIR --datasets nltcs,plants --learners acmn,learnspn+cccp --budget 10m
     """
-    from tractable import benchmark
+    from tractable.cli import benchmark
 
     page = None if report is None else benchmark.report_place(report)
     check_place(results)
@@ -111,7 +111,7 @@ class _Shown:
     """What the results hold, of joint or of conditional models."""
 
     def __init__(self, runs: list["Run"], against: str | None, conditional: bool) -> None:
-        from tractable.benchmark import compare
+        from tractable.cli.benchmark import compare
 
         self.against = against or ("daclearn" if conditional else "idspn")
         self.conditional = conditional
@@ -121,7 +121,7 @@ class _Shown:
 
     def grids(self) -> list["Grid"]:
         """All tables."""
-        from tractable import benchmark
+        from tractable.cli import benchmark
 
         if self.conditional:
             return benchmark.conditional_grids(self.given)
@@ -129,7 +129,7 @@ class _Shown:
 
     def write(self, page: Path) -> list[Path]:
         """Write the page and the picture; the files written."""
-        from tractable import benchmark
+        from tractable.cli import benchmark
 
         if self.conditional:
             return benchmark.write_conditional_report(self.given, page)
@@ -165,7 +165,7 @@ def _models_folder(results: Path) -> str:
 
 
 def _data_sets(data: Path | None, names: list[str]) -> list["DataSet"]:
-    from tractable.benchmark import demo, find
+    from tractable.cli.benchmark import demo, find
 
     if data is not None:
         return find(data, names)
@@ -180,7 +180,7 @@ def _jobs(
     """Every learner on every data set; data set by data set, so that early results can be compared."""
     from dataclasses import replace
 
-    from tractable.benchmark import conditional_contestants, contestants
+    from tractable.cli.benchmark import conditional_contestants, contestants
 
     refuse = contestants if shares == [None] else conditional_contestants
     refuse(names, settings)  # what is unknown, before anything runs
@@ -200,7 +200,7 @@ def _left(jobs: list["Job"], before: list["Run"], retry: bool) -> list["Job"]:
 
 def _run(jobs: list["Job"], results: Path, at_once: int, quiet: bool) -> None:
     """Run the jobs and keep what comes of each as soon as it is there."""
-    from tractable.benchmark import append_result, run_all
+    from tractable.cli.benchmark import append_result, run_all
 
     note(f"{count(len(jobs), 'run')} to go", quiet)
     with closing(run_all(jobs, at_once)) as done:

@@ -15,8 +15,8 @@ def check(model: options.Model, as_json: options.AsJson = False, quiet: options.
 
     Example: tractable check clinic.tract
     """
+    from tractable.cli.reports import explain_fault, missing_properties
     from tractable.model import load
-    from tractable.reports import explain_fault, missing_properties
 
     graph = load(model).graph
     culprits, fault = missing_properties(graph), explain_fault(graph)

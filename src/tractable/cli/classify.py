@@ -10,7 +10,7 @@ from tractable.cli.output import answer, count, note
 from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
-    from tractable.arrays import Floats
+    from tractable.base.arrays import Floats
     from tractable.data import Variable
 
 
@@ -36,9 +36,9 @@ def classify(  # noqa: PLR0913
 
     Example: tractable classify clinic.tract patients.csv --target bronchitis --proba -o predicted.csv
     """
+    from tractable.cli.reports.classes import judge_predictions
     from tractable.model import load
     from tractable.queries import state_log_probs
-    from tractable.reports.classes import judge_predictions
 
     place = find_table_place(output)
     circuit = load(model)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from tractable.compiling import on_compile
+from tractable.base.compiling import on_compile
 
 MOMENT = 0.5  # seconds of compiling that are not worth a line
 SILENT = {"--json", "--quiet", "-q"}

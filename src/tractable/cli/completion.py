@@ -42,8 +42,8 @@ def prepare_completion() -> None:
 
 def learner_names(incomplete: str) -> list[str]:
     """The learners whose names begin with what is typed."""
-    from tractable.approximate import NETWORK_LEARNERS
-    from tractable.conditional import CONDITIONAL
-    from tractable.learners import LEARNERS
+    from tractable.learning.conditional import CONDITIONAL
+    from tractable.learning.joint import LEARNERS
+    from tractable.learning.networks import NETWORK_LEARNERS
 
     return [name for name in (*LEARNERS, *CONDITIONAL, *NETWORK_LEARNERS) if name.startswith(incomplete)]

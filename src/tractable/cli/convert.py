@@ -72,10 +72,10 @@ def convert(
 
 def _read(source: Path, limit: int | None, seconds: float | None, quiet: bool) -> "Circuit":
     """The circuit of a file; a bar shows how far compiling a network has come."""
+    from tractable.base.progress import Stopped, Watch
     from tractable.formats.network_files import compile_network_file
     from tractable.model import Circuit, load
     from tractable.networks import DEFAULT_LIMIT, READERS
-    from tractable.progress import Stopped, Watch
 
     if source.suffix.lower() not in READERS:
         return load(source)

@@ -10,7 +10,7 @@ from tractable.cli.files import check_place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tractable.parameters import Fitted
+    from tractable.learning.parameters import Fitted
 
 PICTURES = (".svg", ".png", ".pdf")
 TRAIN_COLOUR, VALID_COLOUR = "#4c78a8", "#c44e52"

@@ -84,8 +84,8 @@ def demo(
 
 def _learn(name: str, table: "Table", valid: "Table | None") -> "Circuit":
     from tractable.data import frame_kind
-    from tractable.learners import LEARNERS
-    from tractable.training import provenance, train
+    from tractable.learning.joint import LEARNERS
+    from tractable.learning.training import provenance, train
 
     learner = LEARNERS.make(name)
     about = provenance(learner, table, valid, seed=0, frame=frame_kind(table))
@@ -94,7 +94,7 @@ def _learn(name: str, table: "Table", valid: "Table | None") -> "Circuit":
 
 def _gain(circuit: "Circuit", other: "Circuit", test: "Table") -> float:
     """How many nats a row one model gains over another on new rows."""
-    from tractable.reports import mean_log_likelihood
+    from tractable.cli.reports import mean_log_likelihood
 
     return mean_log_likelihood(circuit, test) - mean_log_likelihood(other, test)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from tractable.interrupts import was_interrupted
+from tractable.base.interrupts import was_interrupted
 
 MISTAKE = 2  # the exit code of everything a user can put right
 INTERRUPTED = 130

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tractable.cli.output import answer, count, note, print_data
 
 if TYPE_CHECKING:
-    from tractable.arrays import Floats
+    from tractable.base.arrays import Floats
     from tractable.data import Schema
     from tractable.model import Circuit
 

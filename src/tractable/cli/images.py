@@ -28,8 +28,8 @@ def draw_images(circuit: "Circuit", target: Path, reading: Reading, what: Drawin
     Raises:
         ValueError: if the columns lie in no grid, or both evidence and rows are given.
     """
+    from tractable.cli.reports.images import complete_images, completion_sheet, model_sheet, save_sheet
     from tractable.model import as_evidence
-    from tractable.reports.images import complete_images, completion_sheet, model_sheet, save_sheet
 
     if what.given is not None and what.rows is not None:
         raise ValueError("--given and --rows do not go together: rows have their evidence, --hide says which")

@@ -26,8 +26,8 @@ def info(
 
     Example: tractable info clinic.tract
     """
+    from tractable.cli.reports import feature_list, model_summary
     from tractable.model import load
-    from tractable.reports import feature_list, model_summary
 
     circuit = load(model)
     facts = {"model": model, **model_summary(circuit)}

@@ -16,10 +16,10 @@ from tractable.cli.summary import shown_score
 from tractable.cli.tried import tried_table
 
 if TYPE_CHECKING:
-    from tractable.approximate import NetworkLearner
-    from tractable.conditional import ConditionalLearner
     from tractable.data import Table
-    from tractable.learners import Learner
+    from tractable.learning.conditional import ConditionalLearner
+    from tractable.learning.joint import Learner
+    from tractable.learning.networks import NetworkLearner
 
 
 @reads_tables
@@ -82,7 +82,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     Example: tractable learn auto train.csv --valid valid.csv -o clinic.tract --budget 1m
     """
     from tractable.data import useful_validation
-    from tractable.training import make_learner
+    from tractable.learning.training import make_learner
 
     limit = [] if max_edges is None else [f"max_edges={max_edges}"]
     learner = make_learner(algorithm, [*(settings or []), *limit])
@@ -112,7 +112,7 @@ def _model_place(
     output: Path | None, train: Path, learner: "Learner | ConditionalLearner | NetworkLearner"
 ) -> Path:
     """Where the model goes, if it can be written there."""
-    from tractable.approximate import NetworkLearner
+    from tractable.learning.networks import NetworkLearner
 
     if isinstance(learner, NetworkLearner):
         place = output or training.default_place(train, learner.name, ".mn")
@@ -130,7 +130,7 @@ def _make_run(
     place: Path,
     **how: bool,
 ) -> CircuitRun | NetworkRun:
-    from tractable.approximate import NetworkLearner
+    from tractable.learning.networks import NetworkLearner
 
     if isinstance(learner, NetworkLearner):
         return NetworkRun(learner, tables, seed, place, **how)

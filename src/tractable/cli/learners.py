@@ -36,7 +36,7 @@ def learners(
 
     Example: tractable learners learnspn
     """
-    from tractable.reports.learners import (
+    from tractable.cli.reports.learners import (
         conditional_learner_list,
         learner_list,
         learner_settings,

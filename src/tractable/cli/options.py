@@ -8,7 +8,7 @@ import typer
 
 def duration(text: str) -> float:
     """The seconds in a text such as `90s`, `10m` or `1.5h`; a bare number counts seconds."""
-    from tractable.progress import seconds_in
+    from tractable.base.progress import seconds_in
 
     try:
         return seconds_in(text)

@@ -14,7 +14,7 @@ SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
 def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
     """Print the answer of a command, as one JSON object or as text."""
     if as_json:
-        from tractable.reports.json_text import to_json
+        from tractable.cli.reports.json_text import to_json
 
         text = to_json(facts)
         if not _is_printable(text):  # JSON has escapes of its own

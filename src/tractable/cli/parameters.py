@@ -46,13 +46,13 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
 
     Example: tractable parameters clinic.tract train.csv --method cccp --valid valid.csv -o better.tract
     """
+    from tractable.base.progress import Watch
+    from tractable.cli.reports import fitting_summary
     from tractable.data import useful_validation
     from tractable.formats.rescue import save_or_rescue
+    from tractable.learning.parameters import METHODS
+    from tractable.learning.training import refit
     from tractable.model import load
-    from tractable.parameters import METHODS
-    from tractable.progress import Watch
-    from tractable.reports import fitting_summary
-    from tractable.training import refit
 
     chosen = [] if targets is None else [f"targets={targets}"]
     how = METHODS.make(method, [*(settings or []), *chosen])

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tractable.progress import Progress
+    from tractable.base.progress import Progress
 
 OnProgress = Callable[["Progress"], None]
 

@@ -10,13 +10,13 @@ from tractable.cli.progress import OnProgress
 from tractable.cli.summary import summary_watch
 
 if TYPE_CHECKING:
-    from tractable.approximate import NetworkLearner
-    from tractable.conditional import ConditionalLearner
+    from tractable.base.progress import Watch
     from tractable.data import Table
     from tractable.formats.network_files import NetworkDocument
-    from tractable.learners import Learner
+    from tractable.learning.conditional import ConditionalLearner
+    from tractable.learning.joint import Learner
+    from tractable.learning.networks import NetworkLearner
     from tractable.model import Circuit
-    from tractable.progress import Watch
 
 
 class Recorded(Protocol):
@@ -48,7 +48,7 @@ class Run(ABC, Generic[L, T]):
         keep_checkpoint: bool = False,
     ) -> None:
         from tractable.data import frame_kind
-        from tractable.training import provenance
+        from tractable.learning.training import provenance
 
         self._learner = learner
         self._tables = tables
@@ -81,7 +81,7 @@ class Run(ABC, Generic[L, T]):
 
         With it the seconds that learning took; None if there was nothing left to do.
         """
-        from tractable.training import is_finished
+        from tractable.learning.training import is_finished
 
         if self._place.exists() and is_finished((found := self._read()).about, self._about):
             return found, None
@@ -99,9 +99,9 @@ class Run(ABC, Generic[L, T]):
         Raises:
             OSError: if the file cannot be written; it says where else the model is, if it could be saved.
         """
+        from tractable.base.progress import Watch
         from tractable.formats.rescue import save_or_rescue
-        from tractable.progress import Watch
-        from tractable.training import CheckpointFile
+        from tractable.learning.training import CheckpointFile
 
         checkpoints = CheckpointFile(self._place, self._about, is_wanted=resume)
         with Watch(tell, seconds=seconds, checkpoints=checkpoints) as watch:
@@ -152,7 +152,7 @@ class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):
         return load(self._place)
 
     def _train(self, watch: "Watch") -> "Circuit":
-        from tractable.training import train
+        from tractable.learning.training import train
 
         return train(self._learner, *self._tables, self._about, watch).circuit
 
@@ -160,7 +160,7 @@ class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):
         found.save(place)
 
     def _summary(self, found: "Circuit", watch: "Watch") -> dict[str, Any]:
-        from tractable.reports import learning_summary
+        from tractable.cli.reports import learning_summary
 
         return learning_summary(found, *self._tables, watch)
 
@@ -187,7 +187,7 @@ class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
         return read_network_document(self._place)
 
     def _train(self, watch: "Watch") -> "NetworkDocument":
-        from tractable.training import train_network
+        from tractable.learning.training import train_network
 
         return train_network(self._learner, *self._tables, self._about, watch)
 
@@ -197,6 +197,6 @@ class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
         write_network_document(found, place)
 
     def _summary(self, found: "NetworkDocument", watch: "Watch") -> dict[str, Any]:
-        from tractable.reports import network_summary
+        from tractable.cli.reports import network_summary
 
         return network_summary(found, *self._tables, watch)

@@ -10,7 +10,7 @@ from tractable.cli.output import answer, count, likelihood_of
 from tractable.cli.reading import Reading, reads_tables
 
 if TYPE_CHECKING:
-    from tractable.arrays import Floats
+    from tractable.base.arrays import Floats
 
 
 @reads_tables
@@ -43,8 +43,8 @@ def score(  # noqa: PLR0913, PLR0917
 
     Example: tractable score clinic.tract held-out.csv
     """
+    from tractable.cli.reports import column_summary, density_facts, prediction_metrics, score_summary
     from tractable.model import load
-    from tractable.reports import column_summary, density_facts, prediction_metrics, score_summary
 
     if per_column and (given or per_row):
         raise typer.BadParameter("--per-column goes with neither --given nor --per-row")

@@ -39,8 +39,8 @@ def stack(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     Example: tractable stack a.tract b.tract --valid valid.csv -o both.tract
     """
+    from tractable.learning.tuning import stack as stack_circuits
     from tractable.model import load
-    from tractable.tuning import stack as stack_circuits
 
     check_model_place(output)
     circuits = [load(model) for model in models]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from tractable.cli.progress import OnProgress
 
 if TYPE_CHECKING:
-    from tractable.progress import Watch
+    from tractable.base.progress import Watch
 
 SECONDS = 5.0  # in which rows are scored; where that is too short, a sample of them is
 HASTY_SECONDS = 1.0  # the same after Ctrl-C
@@ -13,7 +13,7 @@ HASTY_SECONDS = 1.0  # the same after Ctrl-C
 
 def summary_watch(tell: OnProgress | None, *, interrupted: bool = False) -> "Watch":
     """The watch of a summary."""
-    from tractable.progress import Watch
+    from tractable.base.progress import Watch
 
     return Watch(tell, seconds=HASTY_SECONDS if interrupted else SECONDS)
 

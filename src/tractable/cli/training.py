@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from tractable.cli import options
 
 if TYPE_CHECKING:
-    from tractable.approximate import NetworkLearner
     from tractable.cli.reading import Reading
-    from tractable.conditional import ConditionalLearner
     from tractable.data import Table
-    from tractable.learners import Learner
+    from tractable.learning.conditional import ConditionalLearner
+    from tractable.learning.joint import Learner
+    from tractable.learning.networks import NetworkLearner
 
 
 def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
@@ -47,7 +47,7 @@ def give_roles(
     Raises:
         ValueError: if targets are named for a joint model, or none for a conditional one.
     """
-    from tractable.conditional import ConditionalLearner
+    from tractable.learning.conditional import ConditionalLearner
 
     table, valid = tables
     if not isinstance(learner, ConditionalLearner):
@@ -67,7 +67,7 @@ def cores(jobs: int | None) -> Iterator[None]:
     """Use `jobs` cores (None: all) for sweeps over circuits and for learners' own parallel work."""
     from joblib import parallel_config
 
-    from tractable.threads import use_threads
+    from tractable.base.threads import use_threads
 
     with use_threads(jobs), parallel_config(n_jobs=-1 if jobs is None else jobs):
         yield

@@ -35,7 +35,7 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    from tractable.settings import setting_text
+    from tractable.base.settings import setting_text
 
     return setting_text(tuple(value) if isinstance(value, list) else value)
 

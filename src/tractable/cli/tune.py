@@ -16,7 +16,7 @@ from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.summary import shown_score, summary_watch
 
 if TYPE_CHECKING:
-    from tractable.tuning import Tuned
+    from tractable.learning.tuning import Tuned
 
 
 @reads_tables
@@ -66,10 +66,10 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
     Example: tractable tune acmn train.csv --valid valid.csv --trials 30 --storage study.db -o clinic.tract
     """
-    from tractable import tuning
-    from tractable.reports import learning_summary
-    from tractable.settings import settings_from_text
-    from tractable.training import find_circuit_learner
+    from tractable.base.settings import settings_from_text
+    from tractable.cli.reports import learning_summary
+    from tractable.learning import tuning
+    from tractable.learning.training import find_circuit_learner
 
     kind = find_circuit_learner(algorithm)
     fixed = settings_from_text(kind, settings or [])
@@ -116,7 +116,7 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
 
 def _words(found: "Tuned", facts: dict[str, Any]) -> str:
-    from tractable.settings import setting_text
+    from tractable.base.settings import setting_text
 
     told = [
         (name.replace("_ll", " log-likelihood"), shown_score(facts, name))

@@ -33,8 +33,8 @@ def warm_up(
 
     Example: tractable warm-up
     """
-    from tractable.progress import Watch
-    from tractable.warming import parts_of, warm_up
+    from tractable.base.progress import Watch
+    from tractable.cli.warming import parts_of, warm_up
 
     parts = parts_of(only or [])
     with progress_bar(quiet or as_json) as on_progress:

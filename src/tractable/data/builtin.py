@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data.grid import with_grid
 from tractable.data.schema import Schema, Variable
 from tractable.data.states import State

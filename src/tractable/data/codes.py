@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tractable.arrays import Bools
+from tractable.base.arrays import Bools
 
 MOST_DIGITS = 15
 _CODE = rf"^\s*(\+|-?0[0-9xX]|-?[0-9]{{{MOST_DIGITS + 1},}}\s*$)"  # of a cell that could be read as a number

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.data.caution import caution
 from tractable.data.columns import Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, iso_text

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.data.table import Table, mark_distinct
 
 FEW_CELLS = 100_000  # of a table whose rows are compared in less time than it takes to load a kernel

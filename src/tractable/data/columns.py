@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Bools, Floats
+from tractable.base.arrays import AnyArray, Bools, Floats
 from tractable.data.caution import caution
 from tractable.data.dates import DAY, Time, iso_text, moment_of, text_moments
 from tractable.data.states import State, plain_value, state_text, type_names

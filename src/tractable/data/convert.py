@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tractable.arrays import AnyArray, Bools, Floats
+from tractable.base.arrays import AnyArray, Bools, Floats
 from tractable.data.caution import caution
 from tractable.data.coding import code_column
 from tractable.data.columns import Column, NumericColumn

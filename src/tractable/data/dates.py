@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 
 Time: TypeAlias = Literal["date", "datetime"]
 DAY = 86_400.0  # seconds

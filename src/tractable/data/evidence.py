@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Bools, Floats
+from tractable.base.arrays import AnyArray, Bools, Floats
 from tractable.data.columns import is_missing
 from tractable.data.output import frame_kind, native_frame, to_frame
 from tractable.data.schema import label_text

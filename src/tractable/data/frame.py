@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
 from tractable.data.columns import (
     Column,
     LabelColumn,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
+from tractable.base.arrays import Bools, Ints
 from tractable.data.schema import Schema
 from tractable.data.table import Table, mark_distinct
 

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data.caution import caution
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, has_zone

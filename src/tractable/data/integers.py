@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data.columns import Column, LabelColumn, NumericColumn
 from tractable.data.encodings import as_utf8
 from tractable.data.schema import Schema, Variable, discrete_schema

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints, Words
-from tractable.compiled import inner, kernel
+from tractable.base.arrays import Bytes, Floats, Ints, Words
+from tractable.base.compiled import inner, kernel
 
 NO_FAULT, NOT_A_NUMBER, TOO_FEW, TOO_MANY, NO_WEIGHT = 0, 1, 2, 3, 4
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
 from tractable.data.schema import Schema, Variable
 from tractable.data.states import State, state_text, type_names
 from tractable.data.table import Table

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.data.columns import as_times
 from tractable.data.frame import Wanted, frame_of
 from tractable.data.output import frame_kind, to_frame

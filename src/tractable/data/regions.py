@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tractable.arrays import Bools
+from tractable.base.arrays import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)

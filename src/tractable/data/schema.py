@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.data.dates import DAY, Time, label_of, moment_of
 from tractable.data.states import State, did_you_mean, equal_states, find_state, plain_value
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.data.schema import Schema
 
 MOST_WEIGHT = 1e250  # of all rows, so that log-likelihoods of weighted rows are finite

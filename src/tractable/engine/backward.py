@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, UInt32s
+from tractable.base.arrays import Bools, Floats, Ints, UInt32s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule

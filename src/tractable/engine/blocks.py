@@ -6,9 +6,9 @@ product, and so are, on the way down, the flows of the operands and the expected
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints, UInt32s
+from tractable.base.arrays import Bytes, Floats, Ints, UInt32s
+from tractable.base.compiled import njit
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
 from tractable.engine.program import WIDE
 
 LEAST = 4  # sums, and operands, from which on a matrix product pays

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.base.arrays import Bytes, Floats, Ints
+from tractable.base.compiled import njit
 from tractable.circuit.graph import LEAF, SUM, Block, Graph, JointBlock, LeafBlock
-from tractable.compiled import njit
 from tractable.engine.program import LeafTables
 
 TO_CONSTANT, TO_LEAF, TO_OPERATION = 0, 1, 2  # what a reference leads to; see simplify.py

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt16s, UInt32s
-from tractable.compiled import fused_kernel
+from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.base.compiled import fused_kernel
 from tractable.engine.lines import NO_LINE, give_back, hold_line, take_line
 from tractable.engine.rows import inlined
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints, UInt32s
+from tractable.base.arrays import Bools, Bytes, Floats, Ints, UInt32s
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
+from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import PRODUCT, SUM
-from tractable.compiled import fused_kernel
 from tractable.engine.backward import Backward, sweep_stretches, sweep_tiles
 from tractable.engine.blocks import pull_matrix
 from tractable.engine.flows import Flows, add_products, hand_down_line, is_uneven, new_flows, pull_scaled

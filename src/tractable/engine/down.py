@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints, UInt16s, UInt32s
+from tractable.base.arrays import Bools, Bytes, Floats, Ints, UInt16s, UInt32s
+from tractable.base.compiled import fused_kernel, kernel
 from tractable.circuit.graph import SUM
-from tractable.compiled import fused_kernel, kernel
 from tractable.engine.backward import Backward
 from tractable.engine.flows import (
     Flows,

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, UInt32s, Words
+from tractable.base.arrays import Bools, Floats, Ints, UInt32s, Words
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves.random_bits import as_uniform, mix_bits
 from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
 from tractable.engine.inputs import (
     Question,
@@ -31,7 +32,6 @@ from tractable.engine.sweep import (
 )
 from tractable.engine.trace import SET, Draws, LeafWeights, trace
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
-from tractable.leaves.random_bits import as_uniform, mix_bits
 
 FEW_DRAWS = 200  # that another thread is not worth
 DRAWS_TILE = 512  # draws of one row that go down together

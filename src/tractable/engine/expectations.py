@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine.backward import Backward, reverse_edges, reweight_backward
 from tractable.engine.compile import compile_graph, reweight_program

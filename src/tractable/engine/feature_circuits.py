@@ -7,16 +7,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
+from tractable.base.late import special
+from tractable.base.progress import State
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves.output import NetworkOutput
+from tractable.circuit.leaves.perceptron import Perceptron
 from tractable.circuit.properties import parameter_count
 from tractable.circuit.states import graph_from_state, graph_state
 from tractable.data.schema import Schema, Variable
 from tractable.engine.shared import log_values
-from tractable.late import special
-from tractable.leaves.output import NetworkOutput
-from tractable.leaves.perceptron import Perceptron
-from tractable.progress import State
 
 CHUNK = 4096  # rows whose features are held at once
 

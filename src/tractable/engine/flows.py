@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt32s
-from tractable.compiled import fused_kernel
+from tractable.base.arrays import Floats, Ints, UInt32s
+from tractable.base.compiled import fused_kernel
 from tractable.engine.backward import Backward
 from tractable.engine.lines import NO_LINE, hold_line, same_exponents
 from tractable.engine.rows import inlined, merged, power

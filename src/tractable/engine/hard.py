@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.compiled import kernel
 from tractable.circuit.graph import SUM
-from tractable.compiled import kernel
 from tractable.engine.counts import Tally
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, own_places
 from tractable.engine.trace import NOWHERE, choose_edge, choose_scaled

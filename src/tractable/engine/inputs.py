@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.base.compiled import kernel
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import GateBlock, Graph, LeafBlock
 from tractable.circuit.joint_evidence import tell_error
-from tractable.compiled import kernel
+from tractable.circuit.leaves.output import NetworkOutput
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
 from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import DENSE, CompiledGraph, LeafTables
 from tractable.engine.scaling import split, split_in_place
 from tractable.engine.up import Inputs
-from tractable.leaves.output import NetworkOutput
 
 Regions = Mapping[int, Region]
 MANY_CELLS = 10_000  # of the leaves over one column, from which it pays to look at that column by itself

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.circuit.joint_evidence import joint_leaves, region_box
+from tractable.circuit.leaves.multivariate import GaussianLeaf
 from tractable.data.regions import Region
 from tractable.engine.program import CompiledGraph
-from tractable.leaves.multivariate import GaussianLeaf
 
 
 class Valued(NamedTuple):

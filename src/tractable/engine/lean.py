@@ -8,7 +8,7 @@ of all values.
 
 import numpy as np
 
-from tractable.arrays import Bools
+from tractable.base.arrays import Bools
 from tractable.circuit.graph import SUM
 from tractable.engine.backward import Backward
 from tractable.engine.program import PLAIN, Program, ValuePlaces

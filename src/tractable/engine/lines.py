@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt32s
+from tractable.base.arrays import Floats, Ints, UInt32s
 from tractable.engine.rows import inlined
 
 NO_LINE, MIXED = -1, -2  # all exponents are zero; no single line

@@ -10,7 +10,7 @@ are standard deviations, which cost a root for each component.
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.engine.rows import merged
 
 LARGEST, SMALLEST = 1e140, 1e-140  # the squares of numbers between these are doubles with all digits

@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
+from tractable.circuit.leaves import Family
+from tractable.circuit.leaves.moments import LeafMoments, quadratic_mean, weighted_spread
 from tractable.data.regions import Region
 from tractable.data.schema import Schema
 from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
@@ -19,8 +21,6 @@ from tractable.engine.lines import NO_LINE
 from tractable.engine.mixing import wide_columns
 from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width, write_across
 from tractable.engine.up import Inputs, Tile
-from tractable.leaves import Family
-from tractable.leaves.moments import LeafMoments, quadratic_mean, weighted_spread
 
 FARTHEST = float(np.finfo(np.float64).max)
 SMALL_BATCH = (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints, UInt32s
+from tractable.base.arrays import Bytes, Floats, Ints, UInt32s
 
 LOOKUP, DENSE, ONE = 3, 4, 5  # kinds of operations, beside the PRODUCT and SUM of nodes
 PLAIN, CHECKED, WIDE, CARRIED, STEPWISE = 0, 1, 2, 3, 4  # how much care an operation needs; see scaling.py

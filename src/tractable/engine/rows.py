@@ -12,8 +12,8 @@ other. One that is `merged` is compiled by itself, too, and becomes part of its 
 
 import numpy as np
 
-from tractable.arrays import Floats, UInt16s, UInt32s
-from tractable.compiled import merged_with, njit
+from tractable.base.arrays import Floats, UInt16s, UInt32s
+from tractable.base.compiled import merged_with, njit
 
 CONTRACT = {"contract"}  # fused multiply-add is allowed, nothing that would upset zeros or infinities
 POWERS = 2.0 ** (256.0 * np.array([-np.inf, -4, -3, -2, -1, 0, 1, 2]))

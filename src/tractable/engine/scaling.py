@@ -11,8 +11,8 @@ from math import exp, log
 
 import numpy as np
 
-from tractable.arrays import Floats
-from tractable.compiled import njit
+from tractable.base.arrays import Floats
+from tractable.base.compiled import njit
 
 LOG_STEP = 256 * log(2)  # the logarithm of one step of the exponent
 SAFE = 320 * log(2)  # a value without exponent has its logarithm within +-SAFE

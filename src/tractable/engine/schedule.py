@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, UInt32s
-from tractable.compiled import njit
+from tractable.base.arrays import Bools, Floats, Ints, UInt32s
+from tractable.base.compiled import njit
 from tractable.engine.scaling import DRIFT, HALF_STEP, SAFE
 
 

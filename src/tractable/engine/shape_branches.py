@@ -8,9 +8,9 @@ one sum are numbered one after the other, later than their owner.
 
 from math import exp, inf, log
 
-from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.base.arrays import Bools, Floats, Int32s, Ints
+from tractable.base.compiled import inner, kernel
 from tractable.circuit.graph import PRODUCT, SUM
-from tractable.compiled import inner, kernel
 from tractable.engine.shape_kernels import BRANCHED, leaf_term, only_edge
 from tractable.engine.shape_terms import INDICATOR, LANES, NUMBER, Template
 

@@ -1,8 +1,8 @@
 """Compiled loops over the components of a mixture of one shape: see `shape_terms.py`."""
 
-from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.base.arrays import Bools, Floats, Int32s, Ints
+from tractable.base.compiled import inner, kernel
 from tractable.circuit.graph import PRODUCT, SUM
-from tractable.compiled import inner, kernel
 from tractable.engine.shape_terms import INDICATOR, LANES, NUMBER, STATES, Template
 
 BRANCHED = -1  # the answer for a row in which a sum has several possible children

@@ -7,7 +7,7 @@ logarithm for each sum.
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.engine import sweep
 from tractable.engine.shape_branches import PART, add_parts, find_parts
 from tractable.engine.shape_kernels import BRANCHED, add_terms, find_differences, find_terms

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.base.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.shapes import SharedShape, shared_shape

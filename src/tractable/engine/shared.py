@@ -6,7 +6,7 @@ of a mixture of several circuits; all other circuits, and all other questions, g
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.graph import Graph
 from tractable.circuit.members import Members, mixture_members
 from tractable.engine import sweep

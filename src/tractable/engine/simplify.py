@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.base.arrays import Bytes, Floats, Ints
+from tractable.base.compiled import njit
 from tractable.circuit.graph import PRODUCT, Graph
-from tractable.compiled import njit
 from tractable.engine.bottom import TO_CONSTANT, TO_LEAF, TO_OPERATION, Bottom
 from tractable.engine.rows import inlined
 

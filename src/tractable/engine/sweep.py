@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.threads import default_threads
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
@@ -17,7 +18,6 @@ from tractable.engine.lines import NO_LINE, new_lines
 from tractable.engine.program import ValuePlaces
 from tractable.engine.scaling import join
 from tractable.engine.up import Span, Tile, sweep_up
-from tractable.threads import default_threads
 
 TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache
 SMALL_TILE = 8
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def threads_or_default(threads: int | None) -> int:
-    """The number of threads to use: as many as asked for, or else the default of `tractable.threads`."""
+    """The number of threads to use: as many as asked for, or else the default of `tractable.base.threads`."""
     return default_threads() if threads is None else max(1, threads)
 
 

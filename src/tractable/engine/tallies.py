@@ -5,8 +5,8 @@
 since passes cost more than arithmetic.
 """
 
-from tractable.arrays import Floats, UInt16s, UInt32s
-from tractable.compiled import merged_with
+from tractable.base.arrays import Floats, UInt16s, UInt32s
+from tractable.base.compiled import merged_with
 from tractable.engine.rows import merged
 
 SUMMED = {"contract", "reassoc", "nsz"}  # sums over rows may be taken in the order that fills vector lanes

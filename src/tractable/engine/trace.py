@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt16s, UInt32s, Words
+from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s, Words
+from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import SUM
-from tractable.compiled import fused_kernel
 from tractable.engine.lines import Lines
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, ValuePlaces
 from tractable.engine.rows import inlined, merged, power

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
+from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import SUM
-from tractable.compiled import fused_kernel
 from tractable.engine.blocks import multiply_matrix
 from tractable.engine.careful import (
     align_terms,

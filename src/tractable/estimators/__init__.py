@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tractable.conditional import CONDITIONAL
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
 from tractable.estimators.factory import conditional_estimator_class, estimator_class
-from tractable.learners import LEARNERS
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
 
 __all__ = ["ConditionalEstimator", "TableEstimator", "conditional_estimator_class", "estimator_class"]
 

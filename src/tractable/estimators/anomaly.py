@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.progress import Watch
 from tractable.data import Names, Schema, State, Table
 from tractable.data.evidence import Evidence
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
 from tractable.estimators.seeds import RandomState, seed_of
-from tractable.progress import Watch
 from tractable.queries import cell_log_probs, expected_cells, log_prob, sample, weighted_mean
 
 DRAWS = 2_000  # rows of the model by which a score is judged

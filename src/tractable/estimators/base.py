@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
+from tractable.base.settings import settings_of
 from tractable.data import Kind, Names, Schema, frame_kind
 from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin, mean_score
-from tractable.learners import Learner
+from tractable.learning.joint import Learner
+from tractable.learning.training import provenance, train
 from tractable.model import Circuit
-from tractable.progress import Watch
-from tractable.settings import settings_of
-from tractable.training import provenance, train
 
 
 class TableEstimator(CircuitSavingMixin, TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]

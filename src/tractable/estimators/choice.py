@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import InnerWatch, Watch, seconds_in
+from tractable.cli.reports.bounded import estimate_mean
 from tractable.data import Table
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.factory import estimator_class
-from tractable.learners import LEARNERS
+from tractable.learning.joint import LEARNERS
 from tractable.model import Circuit
-from tractable.progress import InnerWatch, Watch, seconds_in
 from tractable.queries import weighted_mean
-from tractable.reports.bounded import estimate_mean
 
 AUTO: dict[str, dict[str, Any]] = {"naive-bayes": {}, "chow-liu": {}, "gaussian-mixture": {}}
 # A Gaussian that suits a density best is too sure of classes: many correlated columns need a high floor

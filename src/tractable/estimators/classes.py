@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph, mixture, product
 from tractable.data import Schema, Table, Variable
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import learn_circuit, part_of
 from tractable.model import Circuit
-from tractable.progress import Watch
 
 UNSEEN = 0.5  # rows for which a class without any counts
 

@@ -9,7 +9,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
+from tractable.base.progress import Watch
 from tractable.data import Names, Schema, Table, Variable, as_table
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import (
@@ -26,7 +27,6 @@ from tractable.estimators.face import CircuitFace, with_frame
 from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import without_columns
 from tractable.model import Circuit
-from tractable.progress import Watch
 from tractable.queries import state_log_probs
 
 

@@ -7,18 +7,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from tractable.arrays import AnyArray, Bools, Floats, Ints
-from tractable.conditional import ConditionalLearner
+from tractable.base.arrays import AnyArray, Bools, Floats, Ints
+from tractable.base.progress import Watch
+from tractable.base.settings import settings_of
 from tractable.data import Kind, Names, Schema, Table, frame_kind, warn_of_unseen
 from tractable.estimators.decisions import Costs, decide
 from tractable.estimators.labels import Labels, classes_of, code_labels, read_labels, target_variable
 from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin, mean_score
+from tractable.learning.conditional import ConditionalLearner
+from tractable.learning.training import provenance, train
 from tractable.model import Circuit
-from tractable.progress import Watch
 from tractable.queries import marginals
-from tractable.settings import settings_of
-from tractable.training import provenance, train
 
 
 class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -12,7 +12,7 @@ from warnings import warn
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Schema
 from tractable.queries import log_prob, marginals, most_probable, sample_rows

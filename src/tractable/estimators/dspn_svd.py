@@ -11,19 +11,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
+from tractable.base.late import special
+from tractable.base.progress import Watch
 from tractable.circuit import mixture
-from tractable.conditional.dspn_svd.densities import ClassModel, Density, Design, LabelledRows
-from tractable.conditional.dspn_svd.selection import choices_of, fit_best
 from tractable.data import Variable
 from tractable.estimators.classes import with_class
 from tractable.estimators.hsic import HSICFeatures
 from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin
-from tractable.late import special
+from tractable.learning.conditional.dspn_svd.densities import ClassModel, Density, Design, LabelledRows
+from tractable.learning.conditional.dspn_svd.hsic import Kernel
+from tractable.learning.conditional.dspn_svd.selection import choices_of, fit_best
 from tractable.model import Circuit
-from tractable.progress import Watch
-from tractable.statistics.hsic import Kernel
 
 
 class DSPNSVD(CircuitSavingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]

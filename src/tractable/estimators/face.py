@@ -7,7 +7,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from tractable.arrays import Ints
+from tractable.base.arrays import Ints
+from tractable.base.progress import Watch
 from tractable.data import Table, frame_kind
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import (
@@ -23,7 +24,6 @@ from tractable.estimators.choice import (
 from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin
 from tractable.model import Circuit
-from tractable.progress import Watch
 
 
 class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: ignore[misc]

@@ -10,13 +10,13 @@ from textwrap import wrap
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from tractable.conditional import ConditionalLearner
+from tractable.base.settings import Setting, settings_of
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
 from tractable.estimators.seeds import RandomState
-from tractable.learners import Learner
-from tractable.learners.learner import CircuitLearner
-from tractable.settings import Setting, settings_of
+from tractable.learning.conditional import ConditionalLearner
+from tractable.learning.joint import Learner
+from tractable.learning.learner import CircuitLearner
 
 RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
 UNSEEN = (

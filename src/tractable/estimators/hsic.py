@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
 from tractable.estimators.seeds import RandomState, seed_of
-from tractable.statistics.hsic import FeatureSettings, Kernel, Projection, find_projection
+from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, Kernel, Projection, find_projection
 
 
 class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

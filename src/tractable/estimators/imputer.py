@@ -6,11 +6,11 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from tractable.base.progress import Watch
 from tractable.data import Names, Schema, fill_cells, frame_kind, to_frame, warn_of_unseen
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
 from tractable.estimators.seeds import RandomState, seed_of
-from tractable.progress import Watch
 from tractable.queries import impute
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import Filling

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
-from tractable.arrays import AnyArray, Bools, Floats
+from tractable.base.arrays import AnyArray, Bools, Floats
 from tractable.data import Table, Variable
 
 

@@ -8,17 +8,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tractable.approximate import NETWORK_LEARNERS
-from tractable.approximate.pseudo_likelihood.scores import log_pseudo_likelihoods
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.data import Kind, Names, Schema, frame_kind, to_frame, unseen_share, warn_of_unseen
 from tractable.data.output import ANY_KIND
 from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import TableInputMixin, mean_score
 from tractable.formats.network_files import NetworkDocument, read_network_document, write_network_document
+from tractable.learning.networks import NETWORK_LEARNERS
+from tractable.learning.networks.pseudo_likelihood.scores import log_pseudo_likelihoods
+from tractable.learning.training import provenance, train_network
 from tractable.model import Given, as_evidence, evidence_or_rows, rows_table
 from tractable.networks import Network
-from tractable.progress import Watch
 from tractable.queries import Estimate
 from tractable.queries.gibbs import (
     Sampling,
@@ -28,7 +29,6 @@ from tractable.queries.gibbs import (
     estimate_row_marginals,
     split_by_column,
 )
-from tractable.training import provenance, train_network
 
 
 class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]

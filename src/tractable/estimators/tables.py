@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data import Kind, Names, Schema, Table, Unseen, as_table, names_of, warn_of_unseen
 from tractable.model import Circuit
 from tractable.queries import weighted_mean

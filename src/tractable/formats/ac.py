@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tractable.arrays import Bools, Bytes, Floats, Ints
+from tractable.base.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import Schema, discrete_schema
 from tractable.formats.ac_features import LONGEST, number, quote_word, read_features
 from tractable.formats.document import Document
-from tractable.leaves import FAMILIES
 from tractable.networks.decimals import text_logs
 from tractable.networks.network import MOST_STATES, check_states
 

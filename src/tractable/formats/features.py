@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Bools, Ints
+from tractable.base.arrays import Bools, Ints
 from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph

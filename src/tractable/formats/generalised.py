@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from tractable.circuit.generalised.graph import GeneralisedGraph
 from tractable.formats.atomic import replacing, write_bytes
 from tractable.formats.header import VERSION, Header, package_version, plain_schema, read_header, to_json
 from tractable.formats.same import differs, reading_back, require_same_arrays, require_same_schema
 from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
-from tractable.generalised.graph import GeneralisedGraph
 
 SUFFIX = ".gac"
 FORMAT = "tractable generalised circuit"

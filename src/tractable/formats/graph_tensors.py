@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tractable.arrays import AnyArray
+from tractable.base.arrays import AnyArray
 from tractable.circuit.check import is_partition
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.leaves import FAMILIES, Family
+from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
+from tractable.circuit.leaves.output import Network, NetworkOutput
 from tractable.data.schema import Schema
 from tractable.formats.features import known_features
 from tractable.formats.sealed import Tensors, below
-from tractable.leaves import FAMILIES, Family
-from tractable.leaves.multivariate import JOINT_FAMILIES
-from tractable.leaves.output import Network, NetworkOutput
 
 if TYPE_CHECKING:
     from tractable.circuit.members import Members

@@ -1,7 +1,7 @@
 """Compiled loops over a graph's arrays. Node i's edges are start[i]:start[i + 1], children before parents."""
 
-from tractable.arrays import Ints
-from tractable.compiled import njit
+from tractable.base.arrays import Ints
+from tractable.base.compiled import njit
 
 
 @njit(cache=True, nogil=True)

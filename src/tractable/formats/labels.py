@@ -3,7 +3,7 @@
 from math import exp
 
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
-from tractable.leaves import Family
+from tractable.circuit.leaves import Family
 
 LONGEST = 28
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tractable.base.progress import Watch
 from tractable.circuit.check import explain_too_large, is_too_large
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
@@ -36,7 +37,6 @@ from tractable.networks import (
     compile_network,
     log_prob_of_rows,
 )
-from tractable.progress import Watch
 
 LARGEST_TABLE = 1 << 20  # entries
 MARKOV_SUFFIXES = (".mn", ".uai")  # in which a Markov network is written

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves.output import Network, NetworkOutput
+from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.formats.check import check_circuit
 from tractable.formats.graph_tensors import graph_from_tensors, graph_tensors, plain_blocks, read_blocks
 from tractable.formats.sealed import Tensors, below
-from tractable.leaves.output import Network, NetworkOutput
-from tractable.leaves.perceptron import Committee, Layer, Perceptron
 
 LAYERED = {"columns", "states", "operators"}  # what the header says of every network
 

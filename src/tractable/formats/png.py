@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tractable.arrays import Bytes
+from tractable.base.arrays import Bytes
 from tractable.formats.atomic import write_bytes
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -14,6 +14,8 @@ from tractable.circuit.assemble import renumbered_blocks
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
@@ -21,8 +23,6 @@ from tractable.formats.document import Document
 from tractable.formats.features import Condition, FeatureLine, feature_table, known_features
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.formats.readable_gates import gate_leaves, read_gates, regression_lines
-from tractable.leaves import FAMILIES
-from tractable.leaves.multivariate import JOINT_FAMILIES
 
 Leaf = tuple[int, int, list[float]]  # node, column, parameters
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tractable.circuit.graph import GateBlock, Graph
+from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.data.schema import Schema
 from tractable.formats.header import to_json
-from tractable.leaves.logistic import InputFeatures, SoftmaxRegressions
 
 FEATURE = {"column", "state", "shift", "scale"}
 GATE = {"leaf", "block", "regression", "outcome"}

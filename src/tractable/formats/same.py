@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Floats
+from tractable.base.arrays import AnyArray, Floats
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
+from tractable.circuit.leaves.output import NetworkOutput, network_state
 from tractable.data.schema import Schema
 from tractable.formats.document import Document
 from tractable.formats.header import plain_schema, to_json
-from tractable.leaves.output import NetworkOutput, network_state
 
 ROWS = 8  # that are compared, of each share of missing cells
 MISSING = (0.0, 0.5, 0.9, 1.0)

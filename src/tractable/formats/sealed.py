@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from safetensors import safe_open
 
-from tractable.arrays import AnyArray
+from tractable.base.arrays import AnyArray
 
 Tensors: TypeAlias = dict[str, AnyArray]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph

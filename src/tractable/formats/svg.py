@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.graph import LEAF, SUM, Graph, block_name
 from tractable.circuit.kernels import heights
 from tractable.formats.atomic import write_text

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import AnyArray, Bytes, Floats, Ints
+from tractable.base.arrays import AnyArray, Bytes, Floats, Ints
 from tractable.circuit.check import is_partition
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.leaves.family import Family
 from tractable.circuit.shapes import SharedShape, shared_shape
 from tractable.data.schema import Schema
-from tractable.leaves.family import Family
 
 Tensors: TypeAlias = dict[str, AnyArray]
 

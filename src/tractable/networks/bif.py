@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.data.schema import Schema, Variable
 from tractable.networks.network import Network, TableFactor, check_entries, normalise_table
 from tractable.networks.tokens import Tokens, file_text

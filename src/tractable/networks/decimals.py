@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.networks.network import normalise_table
 
 SMALLEST = 2.3e-308  # below it a double has fewer digits, and soon none

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.networks.network import FeatureFactor, Network, TableFactor, TreeFactor
 
 

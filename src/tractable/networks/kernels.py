@@ -1,7 +1,7 @@
 """Compiled loops over the factors of networks: no objects and no choices of policy."""
 
-from tractable.arrays import Floats, Int32s
-from tractable.compiled import njit
+from tractable.base.arrays import Floats, Int32s
+from tractable.base.compiled import njit
 from tractable.networks.flat import Features, Rules
 
 

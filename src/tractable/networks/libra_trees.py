@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.data.schema import Schema
 from tractable.networks.decimals import normalise_log_table
 from tractable.networks.network import FeatureFactor, TreeFactor

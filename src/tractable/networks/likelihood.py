@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Int32s
+from tractable.base.arrays import Floats, Int32s
 from tractable.data.table import Table
 from tractable.networks.flat import flatten_factors
 from tractable.networks.network import Network

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.networks.flat import Features
 
 IMPOSSIBLE = -1e4  # stands for the logarithm of zero, which cannot be taken back once added

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Bools
+from tractable.base.arrays import Bools
 from tractable.data.schema import Schema
 from tractable.networks.network import FeatureFactor, TreeFactor
 

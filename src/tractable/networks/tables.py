@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.data.schema import Schema
 from tractable.networks.network import MOST_ENTRIES, FeatureFactor, TableFactor, TreeFactor
 from tractable.networks.rules import Box, feature_box, tree_boxes

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
 from tractable.networks.decimals import SMALLEST, text_logs
 from tractable.networks.network import MOST_STATES, Network, TableFactor, check_states, normalise_table

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, UInt16s
+from tractable.base.arrays import Floats, Ints, UInt16s
 from tractable.engine import log_values, posteriors
 from tractable.engine.posterior import first_statistics
 from tractable.queries.search import Space

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.data import Schema
 
 

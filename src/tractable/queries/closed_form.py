@@ -6,7 +6,7 @@ product adds its children's expectations, a sum averages over its choice and add
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph, LeafBlock, explain_deterministic, normalise
 from tractable.circuit.joint_evidence import joint_leaves
 from tractable.queries.kernels import expected_log

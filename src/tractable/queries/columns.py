@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.queries.densities import AnswerKind, has_density

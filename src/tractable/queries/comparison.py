@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.queries.closed_form import same_structure, structured_divergence

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.data import Evidence, Schema, Variable
 
 AnswerKind: TypeAlias = Literal["probability", "density"]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.data import Evidence, Schema
 from tractable.data.evidence import Finding, join_evidence, mask
 from tractable.networks import Network, TableFactor

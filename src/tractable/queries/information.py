@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph, condition, explain_deterministic, is_deterministic
 from tractable.data import Evidence
 from tractable.queries.closed_form import deterministic_entropy

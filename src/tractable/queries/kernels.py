@@ -1,8 +1,8 @@
 """Compiled loops of the queries that no sweep of the engine serves."""
 
-from tractable.arrays import Bytes, Floats, Ints
+from tractable.base.arrays import Bytes, Floats, Ints
+from tractable.base.compiled import njit
 from tractable.circuit.graph import SUM
-from tractable.compiled import njit
 
 
 @njit(cache=True, nogil=True)

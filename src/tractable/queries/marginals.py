@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph, condition, marginalise
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
+from tractable.circuit.leaves.moments import weighted_spread
 from tractable.data import Evidence, Variable
-from tractable.leaves.moments import weighted_spread
 from tractable.queries.marginals import some_marginals
 from tractable.queries.requirements import require_targets
 

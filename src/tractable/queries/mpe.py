@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.circuit import Graph, is_deterministic
 from tractable.circuit.joint_evidence import whole_columns
 from tractable.engine import Regions, completions, log_values

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph, condition
 from tractable.data import Evidence, Region, States, Table, collapse
 from tractable.data.evidence import join_evidence

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remember
 from tractable.circuit.check import LARGEST_LOG, explain_too_large
 from tractable.circuit.scopes import root_columns

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.engine import Regions, completions, log_values, samples

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph
 from tractable.circuit.joint_evidence import joint_leaves, region_box
 from tractable.data import States

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Floats
+from tractable.base.arrays import Floats
 from tractable.circuit.facts import NETWORK, remember
 from tractable.circuit.graph import Graph
 from tractable.data.regions import Region, States

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints, Words
-from tractable.compiled import merged_with, njit
+from tractable.base.arrays import Bools, Floats, Ints, Words
+from tractable.base.compiled import merged_with, njit
 from tractable.networks.answering.factors import (
     Factors,
     Known,

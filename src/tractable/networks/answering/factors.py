@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
-from tractable.compiled import njit
+from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.compiled import njit
 from tractable.networks.answering.tables import Tables
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints, Words
-from tractable.compiled import njit
+from tractable.base.arrays import Floats, Ints, Words
+from tractable.base.compiled import njit
 
 SEQUENCE = 0x03F79D71B4CB0A89  # of de Bruijn: each window of six bits occurs once
 PLACE = np.zeros(

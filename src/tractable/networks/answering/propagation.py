@@ -7,8 +7,8 @@ probabilities are multiplied on the way back.
 
 import numpy as np
 
-from tractable.arrays import Floats, Ints
-from tractable.compiled import njit
+from tractable.base.arrays import Floats, Ints
+from tractable.base.compiled import njit
 from tractable.networks.answering.elimination import (
     Arena,
     advance,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.networks.network import Network, Source, TableFactor, TreeFactor
 from tractable.networks.tables import tree_table
 

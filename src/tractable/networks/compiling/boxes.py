@@ -5,7 +5,7 @@ Going down the columns, what still matters is which boxes can yet hold; those se
 
 import numpy as np
 
-from tractable.arrays import Int32s
+from tractable.base.arrays import Int32s
 from tractable.data.schema import Schema
 from tractable.networks.compiling.diagram import Diagram, reduce_diagram
 from tractable.networks.compiling.limit import CompileLimit

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tractable.arrays import Int32s
+from tractable.base.arrays import Int32s
 from tractable.networks.compiling.limit import CompileLimit
 from tractable.networks.compiling.lines import group_lines
 from tractable.networks.compiling.terms import Terms, distinct_terms

@@ -8,6 +8,7 @@ deterministic. What is zero is never multiplied further: impossible combinations
 
 import numpy as np
 
+from tractable.base.progress import Watch
 from tractable.circuit.facts import NETWORK, attach
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
@@ -19,7 +20,6 @@ from tractable.networks.compiling.order_search import Plan, plan_elimination
 from tractable.networks.compiling.terms import NO_NODE, Terms, distinct_numbers, numbers
 from tractable.networks.network import Factor, FeatureFactor, Network, Source, TableFactor, TreeFactor
 from tractable.networks.rules import feature_box, tree_boxes
-from tractable.progress import Watch
 
 DEFAULT_LIMIT = 50_000_000  # entries; a minute of work and four gigabytes, if nothing can be shared
 

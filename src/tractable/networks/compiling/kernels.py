@@ -5,8 +5,8 @@ Flat arguments, one signature each, nothing is allocated.
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Int32s
-from tractable.compiled import njit
+from tractable.base.arrays import Bytes, Floats, Int32s
+from tractable.base.compiled import njit
 
 
 @njit(cache=True, nogil=True)

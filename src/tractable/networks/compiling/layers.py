@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Bytes, Floats, Int32s, Ints
+from tractable.base.arrays import Bytes, Floats, Int32s, Ints
 from tractable.circuit.assemble import renumbered_blocks, renumbered_features, state_leaves
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph

@@ -1,6 +1,6 @@
 """A bound on the work of compiling, so that a network that would explode is refused instead."""
 
-from tractable.progress import Watch
+from tractable.base.progress import Watch
 
 
 class TooLargeError(ValueError):

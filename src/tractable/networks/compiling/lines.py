@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tractable.arrays import Int32s
+from tractable.base.arrays import Int32s
 from tractable.networks.compiling.kernels import number_lines
 
 FEW = 512  # lines; up to here a dictionary is fast, and small networks need no compiled code

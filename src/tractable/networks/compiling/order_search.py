@@ -14,10 +14,10 @@ from math import prod
 
 import numpy as np
 
-from tractable.arrays import Floats, Int32s
+from tractable.base.arrays import Floats, Int32s
+from tractable.base.progress import Watch
 from tractable.networks.compiling.kernels import greedy_elimination
 from tractable.networks.compiling.order import follow_order, min_fill_order, peel_simplicial
-from tractable.progress import Watch
 
 SCORES = (  # weights of: links added, links weighted by states, size of the separator, states of the column
     (1.0, 0.0, 0.0, 0.0),

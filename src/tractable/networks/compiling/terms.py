@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Int32s, Ints
+from tractable.base.arrays import Bools, Floats, Int32s, Ints
 from tractable.networks.compiling.lines import group_lines
 
 NO_NODE = -1  # of a term that is a number alone

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tractable.arrays import Ints, Words
+from tractable.base.arrays import Ints, Words
 from tractable.networks.flat import Rules
 from tractable.networks.gibbs.kernels import Blankets, tested_columns
 

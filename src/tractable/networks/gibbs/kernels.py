@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Int32s, Ints, Words
-from tractable.compiled import njit
+from tractable.base.arrays import Bools, Floats, Int32s, Ints, Words
+from tractable.base.compiled import njit
 from tractable.engine.trace import uniform
 from tractable.networks.flat import Rules
 from tractable.networks.literals import Literals

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.arrays import Bools, Floats, Int32s, Ints, Words
+from tractable.base.arrays import Bools, Floats, Int32s, Ints, Words
 from tractable.data.table import Table
 from tractable.engine.sweep import map_threads, threads_or_default
 from tractable.networks.flat import flatten_factors

@@ -1,0 +1,1 @@
+"""What every package stands on: array types, compiled functions, threads, settings and progress."""

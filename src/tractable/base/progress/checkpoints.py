@@ -1,0 +1,132 @@
+"""What was saved of some work: the states of its unfinished parts and the results of its finished ones."""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from tractable.base.progress.states import State, copy_state, state_from_bytes, state_to_bytes
+
+CHECKPOINT_SECONDS = 20.0  # that pass between two states of a part, and between two writes, at least
+MOST_SECONDS = 30.0  # that pass at most where saving takes long ...
+SHARE = 0.01  # ... so that it takes about this part of the time
+
+
+class CheckpointStore(Protocol):
+    """A place that holds the last checkpoint of long work, from which a later run goes on."""
+
+    def read(self) -> bytes | None:
+        """The last checkpoint; None if there is none."""
+
+    def write(self, checkpoint: bytes) -> None:
+        """Replace the last checkpoint."""
+
+
+class Saved(NamedTuple):
+    """States and results by the path of their part, such as `tree 2/online EM`."""
+
+    states: dict[str, State]
+    results: dict[str, State]
+
+    def below(self, path: str) -> "Saved":
+        """What was saved of a part and of the parts within it."""
+        return Saved(*({p: s for p, s in some.items() if _is_below(p, path)} for some in self))
+
+
+class Checkpoints(ABC):
+    """What was saved of some work, by the path of each part. Threads may use it at the same time."""
+
+    def __init__(self, saved: Saved, seconds: float | None) -> None:
+        self._saved = saved
+        self._least = CHECKPOINT_SECONDS if seconds is None else seconds
+        self._pause = self._least
+        self._made_at: dict[str, float] = {}  # when the state of a part was made last, or first asked for
+        self._lock = threading.RLock()
+
+    def state(self, path: str) -> State | None:
+        """The last state of an unfinished part; None if there is none."""
+        return copy_state(self._saved.states.get(path))
+
+    def result(self, path: str) -> State | None:
+        """The result of a finished part; None if it is not finished."""
+        return copy_state(self._saved.results.get(path))
+
+    def below(self, path: str) -> Saved:
+        """What was saved of a part and of the parts within it."""
+        with self._lock:
+            return self._saved.below(path)
+
+    def save_state(self, path: str, make: Callable[[], State]) -> None:
+        """Save the state of a part that `make` returns, if the last one is old enough."""
+        now = time.monotonic()
+        if now - self._made_at.setdefault(path, now) >= self._pause:
+            state = make()
+            self._made_at[path] = time.monotonic()
+            self.put(path, state, finished=False)
+
+    def put(self, path: str, state: State, *, finished: bool) -> None:
+        """Save a state or a result; a finished part needs no states, nor results of parts within it."""
+        with self._lock:
+            if finished:
+                for some in self._saved:
+                    for old in [p for p in some if _is_below(p, path)]:
+                        del some[old]
+            (self._saved.results if finished else self._saved.states)[path] = copy_state(state)
+            self._changed(path, state, finished)
+        self.write_if_due()
+
+    @abstractmethod
+    def _changed(self, path: str, state: State, finished: bool) -> None:
+        """Take note that something was saved."""
+
+    @abstractmethod
+    def write_if_due(self) -> None:
+        """Write what was saved, if anything was and the last write is old enough."""
+
+
+class MemoryCheckpoints(Checkpoints):
+    """Checkpoints that are written nowhere: work that was stopped goes on from them in the same process."""
+
+    def __init__(self) -> None:
+        super().__init__(Saved({}, {}), None)
+
+    def _changed(self, path: str, state: State, finished: bool) -> None:
+        """Do nothing, as everything is kept already."""
+
+    def write_if_due(self) -> None:
+        """Do nothing, as there is no place to write to."""
+
+
+class StoredCheckpoints(Checkpoints):
+    """Checkpoints that are written to a store.
+
+    `seconds` pass between two writes at least, and as many between two states of one part.
+    """
+
+    def __init__(self, store: CheckpointStore, seconds: float | None = None) -> None:
+        data = store.read()
+        super().__init__(Saved({}, {}) if data is None else Saved(*state_from_bytes(data)), seconds)
+        self._store = store
+        self._written_at = time.monotonic()
+        self._is_dirty = False
+
+    def _changed(self, path: str, state: State, finished: bool) -> None:
+        self._is_dirty = True
+
+    def write_if_due(self) -> None:
+        """Write what was saved, if anything was and the last write is old enough."""
+        if not self._is_dirty or time.monotonic() - self._written_at < self._pause:
+            return
+        with self._lock:
+            if self._is_dirty:
+                begin = time.monotonic()
+                self._is_dirty = False
+                self._store.write(state_to_bytes(self._saved))
+                self._written_at = time.monotonic()
+                self._pause = max(self._least, min(MOST_SECONDS, (self._written_at - begin) / SHARE))
+                self._pause = self._pause if self._least else 0.0
+
+
+def _is_below(path: str, part: str) -> bool:
+    return not part or path == part or path.startswith(part + "/")

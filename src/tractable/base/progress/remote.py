@@ -1,0 +1,163 @@
+"""A watch that work in other processes reports to and is stopped by.
+
+    with share(watch) as shared:
+        Parallel(n_jobs=2)(delayed(work)(part, shared) for part in parts)
+
+    def work(part, shared):
+        with shared.connect() as watch:
+            ...
+
+The processes talk through sockets or pipes of this machine. No process is started for that.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection
+
+from tractable.base.progress.checkpoints import Checkpoints, Saved
+from tractable.base.progress.inner import InnerWatch
+from tractable.base.progress.states import State
+from tractable.base.progress.switchboard import INTERRUPT, Address, SavedPart, Switchboard
+from tractable.base.progress.watch import Progress, Watch, join_path
+
+REPORT_SECONDS = 0.1  # that pass between two reports of a process, at least
+LISTEN_SECONDS = 0.05  # that pass between two looks at what the parent says
+
+_own: dict[bytes, tuple[int, Watch]] = {}  # the watches that are shared, by their key, each with its process
+
+
+@dataclass(frozen=True)
+class SharedWatch:
+    """What another process needs to know of a watch; it is small and can be pickled."""
+
+    address: Address | None  # where its process listens; None if it cannot
+    key: bytes = field(repr=False)  # proves that a process was given this
+    until: float | None  # the time of day at which the budget is used up
+    path: str = ""  # of the part of the work that the watch is of
+    saved: Saved | None = field(default=None, repr=False)  # of that part; None without checkpoints
+
+    def part_only(self, name: str) -> "SharedWatch":
+        """The same with no more than what was saved of one part, as there is no need to send the rest."""
+        if self.saved is None:
+            return self
+        return replace(self, saved=self.saved.below(join_path(self.path, name)))
+
+    @contextmanager
+    def connect(self) -> Iterator[Watch]:
+        """A watch for this process that reports to the shared one and is interrupted with it or by Ctrl-C.
+
+        A process that cannot reach the shared watch, or loses it, works on: it still has its deadline.
+        """
+        process, own = _own.get(self.key, (None, None))
+        if own is not None and process == os.getpid():  # a thread, or no parallel work at all
+            yield InnerWatch(own)
+            return
+        left = None if self.until is None else self.until - time.time()
+        with closing(_Line(self)) as line, _LineWatch(line, left, self) as watch:
+            yield watch
+
+
+@contextmanager
+def share(watch: Watch) -> Iterator[SharedWatch]:
+    """Let work in other processes report to a watch while the block runs.
+
+    Whatever `on_progress` of the watch raises when another process reports is raised when the block ends.
+    """
+    until = None if watch.left is None else time.time() + watch.left
+    with Switchboard(watch) as board:
+        _own[board.key] = (os.getpid(), watch)
+        try:
+            yield SharedWatch(board.address, board.key, until, watch.path, watch.saved)
+        finally:
+            del _own[board.key]
+
+
+class _Line:
+    """A connection to the process that shares a watch; once it breaks it stays silent.
+
+    Threads of this process may use it at the same time.
+    """
+
+    def __init__(self, shared: SharedWatch) -> None:
+        self._connection: Connection | None = None
+        self._lock = threading.RLock()
+        self._reported_at = self._listened_at = -inf
+        self._interrupted = False
+        if shared.address is not None:
+            with suppress(OSError, EOFError, AuthenticationError):
+                self._connection = Client(shared.address, authkey=shared.key)
+
+    def report(self, progress: Progress) -> None:
+        """Send a report, unless the last one was sent just now."""
+        if time.monotonic() - self._reported_at < REPORT_SECONDS:
+            return
+        with self._open_connection() as connection:
+            if connection is not None:
+                self._reported_at = time.monotonic()
+                connection.send(tuple(progress))
+
+    def save(self, part: SavedPart) -> None:
+        """Send what was saved of a part."""
+        with self._open_connection() as connection:
+            if connection is not None:
+                connection.send(part)
+
+    def is_interrupted(self) -> bool:
+        """Whether the other process has said that the work was interrupted."""
+        if self._interrupted or time.monotonic() - self._listened_at < LISTEN_SECONDS:
+            return self._interrupted
+        with self._open_connection() as connection:
+            if connection is not None and not self._interrupted:  # another thread may have heard it meanwhile
+                self._listened_at = time.monotonic()
+                self._interrupted = connection.poll() and connection.recv() == INTERRUPT
+        return self._interrupted
+
+    def close(self) -> None:
+        """End the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _open_connection(self) -> Iterator[Connection | None]:
+        """The connection for one thread at a time; None if there is none any more."""
+        with self._lock:
+            try:
+                yield self._connection
+            except (OSError, EOFError):
+                self.close()
+
+
+class _LineCheckpoints(Checkpoints):
+    """Checkpoints that go to the process that shares a watch as soon as they are made."""
+
+    def __init__(self, line: _Line, saved: Saved) -> None:
+        super().__init__(saved, None)
+        self._line = line
+
+    def _changed(self, path: str, state: State, finished: bool) -> None:
+        self._line.save(SavedPart(path, state, finished))
+
+    def write_if_due(self) -> None:
+        """Do nothing, as everything was sent."""
+
+
+class _LineWatch(Watch):
+    """The watch of a process that works for another one."""
+
+    def __init__(self, line: _Line, seconds: float | None, shared: SharedWatch) -> None:
+        checkpoints = None if shared.saved is None else _LineCheckpoints(line, shared.saved)
+        super().__init__(line.report, seconds=seconds, checkpoints=checkpoints)
+        self._line = line
+        self._path = shared.path
+
+    def is_interrupted_elsewhere(self) -> bool:
+        """Whether the work was interrupted in the process that it is for."""
+        return self._line.is_interrupted()

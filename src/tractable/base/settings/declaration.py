@@ -1,0 +1,165 @@
+"""A setting, declared once: its default, its meaning, the values it may take and those worth searching.
+
+    @dataclass(frozen=True, kw_only=True)
+    class ChowLiuLearner(Learner):
+        smoothing: float = setting(1.0, "Pseudo-counts added to ...", at_least=0, search=Between(0.1, 10))
+
+Constructors, `--set name=value`, `help()`, the tuner's search space and the reference page all read this
+declaration.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from math import inf
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from tractable.base.settings.spaces import Choice, Space
+
+_KEY = "setting"  # in a dataclass field's metadata
+
+
+class Constraint(NamedTuple):
+    """What a declaration says beside the default."""
+
+    text: str
+    at_least: float | None
+    at_most: float | None
+    optional: bool
+    search: Choice | None
+    common: bool  # whether many classes have it by inheritance, so that it is listed last
+
+
+class Setting(NamedTuple):
+    """A declared setting with its name and type, for those who list settings."""
+
+    name: str
+    type: Any
+    default: Any
+    text: str
+    at_least: float | None
+    at_most: float | None
+    search: Choice | None
+
+
+def setting(
+    default: Any,
+    text: str,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    optional: bool = False,
+    search: Choice | None = None,
+    common: bool = False,
+) -> Any:
+    """A dataclass field that declares a setting.
+
+    `text` is a whole sentence for users. The bounds hold for each item of a tuple, and a tuple without items
+    is refused unless it is `optional`. `at_most=inf` lets items be infinite. `search` are the values that a
+    tuner tries; None keeps it from trying. A `common` setting, which many classes inherit, is listed last.
+    """
+    constraint = Constraint(text, at_least, at_most, optional, search, common)
+    return field(default=default, metadata={_KEY: constraint})
+
+
+def redeclare(base: type["Configurable"], name: str, default: Any, **changes: Any) -> Any:
+    """The setting that a base class declares, with another default and, if given, other bounds or text."""
+    inherited: Constraint = base.__dataclass_fields__[name].metadata[_KEY]
+    return setting(default, **(inherited._asdict() | changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configurable:
+    """A named thing whose settings are the fields of a frozen dataclass, each declared by `setting`.
+
+    Raises:
+        ValueError: naming the setting, its value and what is allowed, when it is made.
+    """
+
+    name: ClassVar[str]  # as typed on the command line
+    title: ClassVar[str]  # as shown to a reader
+
+    def __post_init__(self) -> None:
+        types = get_type_hints(type(self))
+        for name, constraint in _constraints(type(self)):
+            if get_origin(types[name]) is tuple:
+                self._store_tuple(name)
+            self._check(name, types[name], constraint)
+
+    def _store_tuple(self, name: str) -> None:
+        """Let one number stand for a tuple of itself."""
+        value = getattr(self, name)
+        items = (value,) if isinstance(value, int | float | str) else tuple(value)
+        object.__setattr__(self, name, items)  # settings are frozen for everybody else
+
+    def _check(self, name: str, kind: Any, constraint: Constraint) -> None:
+        value = getattr(self, name)
+        if get_origin(kind) is tuple:
+            self._check_tuple(name, constraint)
+        elif get_origin(kind) is Literal and value not in get_args(kind):
+            options = ", ".join(map(str, get_args(kind)))
+            raise ValueError(f"setting {name} of {self.name} is one of {options}, not {value}")
+        elif value is not None:
+            self._check_number(name, value, constraint)
+
+    def _check_number(self, name: str, value: Any, constraint: Constraint) -> None:
+        """Refuse a number outside its bounds; not a number is within none, and infinity is no setting."""
+        start = f"setting {name} of {self.name} is"
+        if constraint.at_least is not None and not value >= constraint.at_least:
+            raise ValueError(f"{start} at least {constraint.at_least:g}, not {value}")
+        if constraint.at_most is not None and not value <= constraint.at_most:
+            raise ValueError(f"{start} at most {constraint.at_most:g}, not {value}")
+        if isinstance(value, float) and value == inf:
+            raise ValueError(f"{start} a finite number, not {value}")
+
+    def _check_tuple(self, name: str, constraint: Constraint) -> None:
+        items, bound = getattr(self, name), constraint.at_least
+        values = items[0] if len(items) == 1 else items
+        start = f"setting {name} of {self.name} are"
+        missing = not items and not constraint.optional
+        if missing or (bound is not None and not all(item >= bound for item in items)):
+            raise ValueError(f"{start} numbers from {bound or 0:g} up, not {values}")
+        if constraint.at_most is not None and not all(item <= constraint.at_most for item in items):
+            raise ValueError(f"{start} numbers up to {constraint.at_most:g}, not {values}")
+        if constraint.at_most is None and inf in items:
+            raise ValueError(f"{start} finite numbers, not {values}")
+
+
+def _constraints(kind: type[Configurable]) -> Iterator[tuple[str, Constraint]]:
+    for declared in sorted(fields(kind), key=_is_common):
+        if _KEY not in declared.metadata:
+            raise TypeError(f"field {declared.name} of {kind.__name__} is not declared by setting(...)")
+        yield declared.name, declared.metadata[_KEY]
+
+
+def _is_common(declared: Any) -> bool:
+    return _KEY in declared.metadata and bool(declared.metadata[_KEY].common)
+
+
+def settings_of(kind: type[Configurable]) -> tuple[Setting, ...]:
+    """All settings that a class declares, in order."""
+    types, defaults = get_type_hints(kind), {f.name: f.default for f in fields(kind)}
+    return tuple(
+        Setting(name, types[name], defaults[name], c.text, c.at_least, _finite(c.at_most), c.search)
+        for name, c in _constraints(kind)
+    )
+
+
+def _finite(bound: float | None) -> float | None:
+    return None if bound == inf else bound
+
+
+def search_space(kind: type[Configurable]) -> Space:
+    """The settings that a tuner searches, and the values it tries."""
+    return {s.name: s.search for s in settings_of(kind) if s.search is not None}
+
+
+def plain_settings(thing: Configurable) -> dict[str, Any]:
+    """The settings of something as JSON can hold them: lists for tuples, Python numbers for numpy's."""
+    return {s.name: plain_value(getattr(thing, s.name)) for s in settings_of(type(thing))}
+
+
+def plain_value(value: Any) -> Any:
+    """A value of a setting as JSON can hold it."""
+    if isinstance(value, tuple | list):
+        return [plain_value(item) for item in value]
+    return value.item() if hasattr(value, "item") else value

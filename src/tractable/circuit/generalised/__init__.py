@@ -1,0 +1,49 @@
+"""Generalised circuits: sums, products and non-linear operators over targets, inputs and parameters."""
+
+from tractable.circuit.generalised.builder import GeneralisedBuilder
+from tractable.circuit.generalised.examples import conditional_bernoullis, two_target_example
+from tractable.circuit.generalised.from_circuit import generalise
+from tractable.circuit.generalised.graph import GeneralisedGraph
+from tractable.circuit.generalised.properties import (
+    explain_tractable,
+    intractable_targets,
+    is_avoidable,
+    is_complete,
+    is_decomposable,
+    scopes,
+    tractable_targets,
+)
+from tractable.circuit.generalised.queries import (
+    enumeration_size,
+    log_partition,
+    log_prob,
+    marginals,
+    parameter_gradient,
+)
+from tractable.circuit.generalised.unrolling import add_perceptron, perceptron_graph
+from tractable.circuit.leaves.perceptron import Layer, Perceptron, layers_of
+
+__all__ = [
+    "GeneralisedBuilder",
+    "GeneralisedGraph",
+    "Layer",
+    "Perceptron",
+    "add_perceptron",
+    "conditional_bernoullis",
+    "enumeration_size",
+    "explain_tractable",
+    "generalise",
+    "intractable_targets",
+    "is_avoidable",
+    "is_complete",
+    "is_decomposable",
+    "layers_of",
+    "log_partition",
+    "log_prob",
+    "marginals",
+    "parameter_gradient",
+    "perceptron_graph",
+    "scopes",
+    "tractable_targets",
+    "two_target_example",
+]

@@ -1,0 +1,65 @@
+"""Circuits of sums and products are generalised circuits without operators."""
+
+import numpy as np
+
+from tractable.circuit.generalised.builder import GeneralisedBuilder
+from tractable.circuit.generalised.graph import GeneralisedGraph
+from tractable.circuit.generalised.unrolling import add_committee
+from tractable.circuit.graph import LEAF, Graph, LeafBlock
+from tractable.circuit.graph import SUM as CIRCUIT_SUM
+from tractable.circuit.leaves.output import NetworkOutput
+
+
+def generalise(graph: Graph) -> GeneralisedGraph:
+    """The same function as a generalised circuit. Outputs of networks are unrolled.
+
+    Raises:
+        ValueError: if a leaf is over a numeric target or over several columns, or is a gate.
+    """
+    if graph.joints:
+        raise ValueError("a leaf over several columns is no sum of indicators")
+    if graph.gates:
+        raise ValueError("a generalised circuit has no gates: condition the circuit on a row of inputs first")
+    builder = GeneralisedBuilder(graph.schema)
+    node = [-1] * graph.nodes
+    for block in graph.leaves:
+        for place, number in zip(block.node.tolist(), _leaves(builder, graph, block), strict=True):
+            node[place] = number
+    for i in np.flatnonzero(graph.kind != LEAF).tolist():
+        edges = range(int(graph.start[i]), int(graph.start[i + 1]))
+        below = [node[c] for c in graph.child[list(edges)].tolist()]
+        if graph.kind[i] == CIRCUIT_SUM:
+            terms = zip(graph.log_weight[list(edges)].tolist(), below, strict=True)
+            below = [c if w == 0 else builder.product([builder.parameter(np.exp(w)), c]) for w, c in terms]
+            node[i] = builder.sum(below)
+        else:
+            node[i] = builder.product(below)
+    return builder.freeze(node[graph.root])
+
+
+def _leaves(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock) -> list[int]:
+    """The nodes of the leaves of a block."""
+    if block.family.is_constant:
+        return [builder.parameter(x) for x in np.exp(block.params[:, 0]).tolist()]
+    if isinstance(block.family, NetworkOutput):
+        outputs = add_committee(builder, block.family.committee())
+        return [outputs[int(k)] for k in block.params[:, 0]]
+    if block.family.is_indicator:
+        return [
+            builder.indicator(c, int(s))
+            for c, s in zip(block.column.tolist(), block.params[:, 0], strict=True)
+        ]
+    return [_distribution(builder, graph, block, i, column) for i, column in enumerate(block.column.tolist())]
+
+
+def _distribution(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock, leaf: int, column: int) -> int:
+    """A leaf over a categorical column as a sum of indicators, each with a parameter."""
+    variable = graph.schema[column]
+    if not variable.is_categorical:
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: its leaves are no sums of indicators")
+    states = np.arange(variable.cardinality, dtype=np.float64)[None]
+    shares = np.exp(block.family.log_prob(block.params[leaf : leaf + 1], states)[0])
+    return builder.sum(
+        builder.product([builder.parameter(p), builder.indicator(column, s)])
+        for s, p in enumerate(shares.tolist())
+    )

@@ -1,0 +1,232 @@
+"""Multilayer perceptrons over columns of a table, as plain arrays: nothing but numpy evaluates them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.data.schema import Schema
+
+if TYPE_CHECKING:
+    from tractable.base.progress import State
+
+OPERATORS = ("sigmoid", "exp", "softplus", "relu", "tanh", "log")
+BIASED_SIGMOID = "biased-sigmoid"
+BIAS = 1e-3  # of the biased sigmoid: what keeps its value, a potential, above zero
+COS = "cos"  # of random Fourier features; a generalised circuit has no such operator
+LAYER_OPERATORS = ("identity", *OPERATORS, BIASED_SIGMOID, COS)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """An affine map and an operator on each of its results."""
+
+    weight: Floats  # (outputs, inputs)
+    bias: Floats  # (outputs,)
+    operator: str = "identity"
+
+    def __post_init__(self) -> None:
+        if self.operator not in LAYER_OPERATORS:
+            raise ValueError(f"there is no operator '{self.operator}' of a layer")
+        if self.weight.ndim != 2 or self.bias.shape != self.weight.shape[:1]:
+            raise ValueError(f"a layer of weights {self.weight.shape} has biases {self.bias.shape}")
+        if not (np.isfinite(self.weight).all() and np.isfinite(self.bias).all()):
+            raise ValueError("a weight or a bias of a layer is not finite")
+
+
+@dataclass(frozen=True, eq=False)
+class Perceptron:
+    """Layers over some columns of a table; a categorical column enters as one indicator for each state."""
+
+    columns: tuple[str, ...]  # the names of the columns that it reads
+    states: tuple[int, ...]  # the number of states of each, zero for a numeric column
+    layers: tuple[Layer, ...]
+
+    def __post_init__(self) -> None:
+        width = self.width
+        for number, layer in enumerate(self.layers):
+            if layer.weight.shape[1] != width:
+                raise ValueError(f"layer {number} takes {layer.weight.shape[1]} numbers, not {width}")
+            width = len(layer.bias)
+        if not self.layers or len(self.columns) != len(self.states):
+            raise ValueError("a perceptron has at least one layer, and states for each column")
+
+    @property
+    def width(self) -> int:
+        """How many numbers the first layer takes."""
+        return sum(max(k, 1) for k in self.states)
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers the last layer gives."""
+        return len(self.layers[-1].bias)
+
+    @cached_property
+    def parameters(self) -> int:
+        """The number of weights and biases."""
+        return sum(layer.weight.size + layer.bias.size for layer in self.layers)
+
+    def __call__(self, cells: Floats) -> Floats:
+        """The outputs for the cells of its columns, coded as in a table. (rows, outputs)."""
+        return evaluate_layers(self.layers, one_hot(cells, self.states))
+
+    def places(self, schema: Schema) -> Ints:
+        """Where its columns are in a schema."""
+        return np.array(schema.columns(self.columns), dtype=np.int64)
+
+    def layer_states(self) -> "list[State]":
+        """The layers as states of a checkpoint."""
+        return [[layer.weight, layer.bias, layer.operator] for layer in self.layers]
+
+    @classmethod
+    def from_states(cls, columns: Sequence[str], states: Sequence[int], layers: "Sequence[State]") -> Self:
+        """The perceptron over some columns whose layers `layer_states` has described."""
+        return cls(tuple(columns), tuple(states), tuple(Layer(*parts) for parts in layers))
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Perceptrons over the same columns; an output is the geometric mean of theirs."""
+
+    kind: ClassVar[str] = "committee"
+    members: tuple[Perceptron, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise ValueError("a committee has at least one member")
+        kinds = {
+            (m.columns, m.states, m.outputs, tuple(la.operator for la in m.layers)) for m in self.members
+        }
+        if len(kinds) > 1:
+            raise ValueError("the members of a committee have different columns, outputs or operators")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        return self.members[0].columns
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The number of states of each column, zero for a numeric one."""
+        return self.members[0].states
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers it gives."""
+        return self.members[0].outputs
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights and biases."""
+        return sum(member.parameters for member in self.members)
+
+    def places(self, schema: Schema) -> Ints:
+        """Where its columns are in a schema."""
+        return self.members[0].places(schema)
+
+    def log_outputs(self, cells: Floats) -> Floats:
+        """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs).
+
+        Raises:
+            ValueError: if an output is negative, or too large for a number.
+        """
+        x = one_hot(cells, self.states)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = [np.log(evaluate_layers(member.layers, x)) for member in self.members]
+        mean = np.asarray(np.mean(logs, axis=0))
+        for row, output in np.argwhere(~(mean < np.inf)).tolist():
+            raise ValueError(f"row {row}: output {output} of a network is negative or too large for a number")
+        return mean
+
+    def state(self) -> "State":
+        """The committee as a state of a checkpoint."""
+        return [list(self.columns), list(self.states), [member.layer_states() for member in self.members]]
+
+    @classmethod
+    def from_state(cls, state: "State") -> Self:
+        """The committee that `state` has described."""
+        columns, states, members = state
+        return cls(tuple(Perceptron.from_states(columns, states, layers) for layers in members))
+
+
+def one_hot(cells: Floats, states: Sequence[int]) -> Floats:
+    """Numbers as they are, and an indicator for each state of a categorical column. (rows, width)."""
+    parts = [
+        cells[:, [i]] if not k else (cells[:, [i]] == np.arange(k)).astype(np.float64)
+        for i, k in enumerate(states)
+    ]
+    return np.concatenate([np.zeros((len(cells), 0)), *parts], axis=1)
+
+
+def evaluate_layers(layers: Sequence[Layer], x: Floats) -> Floats:
+    """The outputs of layers for rows of numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for layer in layers:
+            x = apply_operator(layer.operator, x @ layer.weight.T + layer.bias)
+    return x
+
+
+def apply_operator(name: str, x: Floats) -> Floats:
+    """The value of an operator for each number."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return _FUNCTIONS[name](x)
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda x: x,
+    "sigmoid": _sigmoid,
+    "exp": np.exp,
+    "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+    "log": np.log,
+    BIASED_SIGMOID: lambda x: BIAS + _sigmoid(x),
+    COS: np.cos,
+}
+
+
+def layers_of(module: Any) -> tuple[Layer, ...]:
+    """The layers of a `torch.nn.Sequential` of linear layers and of operators that there are here.
+
+    Dropout, which does nothing once a network is trained, is left out.
+
+    Raises:
+        ValueError: naming the first part that is neither.
+    """
+    known = {
+        "Identity": "identity", "Sigmoid": "sigmoid", "Softplus": "softplus", "ReLU": "relu", "Tanh": "tanh",
+        "BiasedSigmoid": BIASED_SIGMOID, "Exp": "exp", "Log": "log",
+    }  # fmt: skip
+    layers: list[Layer] = []
+    for part in module:
+        name = type(part).__name__
+        if name == "Linear":
+            weight = part.weight.detach().double().cpu().numpy()
+            bias = np.zeros(len(weight)) if part.bias is None else part.bias.detach().double().cpu().numpy()
+            layers.append(Layer(weight.copy(), bias.copy()))
+        elif name in known and not _has_options(part):
+            width = len(layers[-1].bias) if layers else 0
+            if not layers or layers[-1].operator != "identity":
+                if not width:
+                    raise ValueError("the network begins with an operator and not with a linear layer")
+                layers.append(Layer(np.eye(width), np.zeros(width)))
+            layers[-1] = Layer(layers[-1].weight, layers[-1].bias, known[name])
+        elif name != "Dropout":
+            raise ValueError(
+                f"{part} is no layer that can be unrolled (those: Linear, {', '.join(known)} and Dropout)"
+            )
+    if not layers:
+        raise ValueError("the network has no linear layer")
+    return tuple(layers)
+
+
+def _has_options(part: Any) -> bool:
+    """Whether a softplus has another shape than log(1 + exp(x))."""
+    return getattr(part, "beta", 1.0) != 1.0

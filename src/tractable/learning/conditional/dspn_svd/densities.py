@@ -1,0 +1,146 @@
+"""Circuits over features that depend on a class: the density of the features of each class."""
+
+from dataclasses import dataclass
+from math import log
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.progress import Watch
+from tractable.circuit import Builder, Graph
+from tractable.circuit.states import graph_form
+from tractable.data import Table
+from tractable.engine.feature_circuits import feature_schema, log_sums
+from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, Projection
+from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
+from tractable.learning.joint.gaussian_mixture.map_fits import centre_and_scale
+from tractable.learning.joint.rank_one.learner import SPNSVDLearner
+from tractable.learning.learner import Learner
+
+UNSEEN = 0.5  # rows for which a class without any counts
+SPREAD = 1.5  # the standard deviations of the background are so many times those of the features
+
+Density: TypeAlias = Literal["blocks", "gaussian-mixture"]
+
+
+class LabelledRows(NamedTuple):
+    """Rows of numbers with their classes."""
+
+    x: Floats  # (rows, numbers)
+    codes: Ints  # (rows,)
+    weights: Floats  # (rows,) above zero
+    classes: int
+
+    def take(self, places: Ints) -> "LabelledRows":
+        """Some of the rows."""
+        return LabelledRows(self.x[places], self.codes[places], self.weights[places], self.classes)
+
+    @property
+    def totals(self) -> Floats:
+        """The weight of each class. Shape (classes,)."""
+        return np.bincount(self.codes, self.weights, self.classes).astype(np.float64)
+
+
+class Choice(NamedTuple):
+    """What held-out rows choose."""
+
+    n_features: int
+    gamma: float  # of `spn-svd`
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is the same for all choices."""
+
+    features: FeatureSettings
+    density: Density
+    background: float  # share of the density of all rows in that of each class
+    seed: int
+
+    def learner(self, gamma: float) -> Learner:
+        """The learner of the circuit of a class.
+
+        Raises:
+            ValueError: if there is no such density.
+        """
+        if self.density not in get_args(Density):
+            raise ValueError(f"density is 'blocks' or 'gaussian-mixture', not {self.density!r}")
+        if self.density == "gaussian-mixture":
+            return GaussianMixtureLearner()
+        return SPNSVDLearner(gamma=(gamma,), leaf="instances")
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModel:
+    """Features, circuits over them, and the joint density of features and class as sums of the circuits."""
+
+    choice: Choice
+    projection: Projection
+    graphs: tuple[Graph, ...]
+    weights: Floats  # (classes, circuits)
+
+    def log_joint(self, x: Floats) -> Floats:
+        """The log of the joint density of features and each class, up to a number for each row."""
+        return self.log_joint_at(self.projection(x))
+
+    def log_joint_at(self, z: Floats) -> Floats:
+        """The same for features, which may be more than those of the model. Both (rows, classes)."""
+        return log_sums(self.graphs, self.weights, z[:, : self.projection.directions.shape[1]])
+
+
+def learn_model(
+    rows: LabelledRows,
+    features: tuple[Projection, Floats],
+    choice: Choice,
+    design: Design,
+    watch: Watch,
+) -> ClassModel:
+    """A circuit over the features of the rows of each class; `features` are all there are, and their values.
+
+    A class without rows has the density of all rows, and a small share; all classes have it if the features
+    are the same in all rows, and so tell nothing.
+    """
+    projection, z = features[0].first(choice.n_features), features[1][:, : choice.n_features]
+    table = Table(feature_schema(z.shape[1]), z, rows.weights)
+    part = watch.part(f"{choice.n_features} features, gamma {choice.gamma!r}")
+    learner, form = design.learner(choice.gamma), graph_form(table.schema)
+    has_own = (rows.totals > 0) & bool(len(z) and np.ptp(z, axis=0).any())
+    graphs: list[Graph] = []
+    for code in np.flatnonzero(has_own).tolist():
+        own = table.take(rows.codes == code)
+
+        def work(inner: Watch, own: Table = own) -> Graph:
+            return learner.learn(own, np.random.default_rng(design.seed), watch=inner)
+
+        graphs.append(part.remember(f"class {code}", work, form))
+    weights = class_weights(rows.totals, has_own, design.background)
+    if weights.shape[1] > len(graphs):
+        graphs.append(background_circuit(table))
+    return ClassModel(choice, projection, tuple(graphs), weights)
+
+
+def class_weights(totals: Floats, has_own: Bools, background: float) -> Floats:
+    """The weights of the circuits in the density of each class with its share. Shape (classes, circuits).
+
+    There is a circuit for each class that has one of its own, and then one of all rows, if any class needs
+    it.
+    """
+    shares = np.where(totals > 0, totals, UNSEEN)
+    shares = shares / shares.sum()
+    own = np.flatnonzero(has_own)
+    weights = np.zeros((totals.size, own.size + 1))
+    weights[own, np.arange(own.size)] = 1.0 - background
+    weights[:, -1] = np.where(has_own, background, 1.0)
+    return shares[:, None] * weights[:, : None if weights[:, -1].any() else -1]
+
+
+def background_circuit(table: Table) -> Graph:
+    """Independent features with the means of all rows and more than their spread."""
+    builder = Builder(table.schema)
+    leaves = []
+    for column in range(len(table.schema)):
+        mean, sd = centre_and_scale(table.values[:, column], table.row_weights)
+        leaves.append(builder.leaf("gaussian", column, (mean, log(SPREAD * sd))))
+    builder.product(leaves)
+    return builder.freeze()

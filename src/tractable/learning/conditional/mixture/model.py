@@ -1,0 +1,98 @@
+"""A gated sum of conditional random fields, as numbers that can be fitted.
+
+The probability of targets y given inputs x is sum_k g_k(x) C_k(y, x) / sum_k g_k(x) Z_k(x): C_k is the value
+of a field, Z_k its sum over all targets, and the logarithm of g_k is linear in features of the inputs. Fields
+are not normalised by themselves, so that this is one conditional random field with a latent variable k.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import Form, State
+from tractable.learning.conditional.daclearn.structure import ConditionalStructure
+from tractable.learning.conditional.trees.regression import INTERCEPT_PENALTY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Component:
+    """A conditional random field, and the weights that its priors draw it to."""
+
+    structure: ConditionalStructure
+    prior_mean: Floats  # (features,)
+    weights: Floats  # (features,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldMixture:
+    """Components and their gates."""
+
+    components: tuple[Component, ...]
+    gate: Floats  # (components, features of the inputs + 1) the last is the intercept
+
+    @property
+    def vector(self) -> Floats:
+        """All weights, one component after the other, and then the gates."""
+        return np.concatenate([*(c.weights for c in self.components), self.gate.ravel()])
+
+    def at(self, vector: Floats) -> "FieldMixture":
+        """The same mixture with other weights."""
+        ends = np.cumsum([c.weights.size for c in self.components])
+        *weights, gate = np.split(vector, ends)
+        components = (replace(c, weights=w) for c, w in zip(self.components, weights, strict=True))
+        return FieldMixture(tuple(components), gate.reshape(self.gate.shape))
+
+    @property
+    def free_parameters(self) -> int:
+        """How many weights are not at their prior means, and the weights of gates but one component's."""
+        moved = sum(int(np.count_nonzero(c.weights != c.prior_mean)) for c in self.components)
+        return moved + (len(self.components) - 1) * self.gate.shape[1]
+
+
+class MixturePriors(NamedTuple):
+    """What weights cost in nats."""
+
+    l1: float  # a unit of a feature weight's distance from its prior mean
+    variance: float  # of the Gaussian prior of a feature weight
+    gate_l2: float  # penalty of the weights of gates
+
+    def mean(self, mixture: FieldMixture) -> Floats:
+        """The prior means of all weights."""
+        return np.concatenate([*(c.prior_mean for c in mixture.components), np.zeros(mixture.gate.size)])
+
+    def price(self, mixture: FieldMixture) -> Floats:
+        """What a unit of each weight's distance from its prior mean costs."""
+        features = mixture.vector.size - mixture.gate.size
+        return np.repeat([self.l1, 0.0], [features, mixture.gate.size])
+
+    def precision(self, mixture: FieldMixture) -> Floats:
+        """The precision of the Gaussian prior of each weight.
+
+        Each component has gates, not all but one, so that with two components and twice the penalty their
+        difference is penalised as a logistic regression is.
+        """
+        gate = np.full(mixture.gate.shape, 2 * self.gate_l2)
+        gate[:, -1] = 2 * INTERCEPT_PENALTY
+        features = mixture.vector.size - mixture.gate.size
+        return np.concatenate([np.full(features, 1 / self.variance), gate.ravel()])
+
+
+def mixture_form(structure: ConditionalStructure) -> Form[FieldMixture | None]:
+    """How a mixture over the columns of a structure is saved."""
+
+    def to_state(mixture: FieldMixture | None) -> State:
+        if mixture is None:
+            return None
+        lines = [[c.structure.history, c.prior_mean, c.weights] for c in mixture.components]
+        return [mixture.gate, lines]
+
+    def from_state(state: State) -> FieldMixture | None:
+        if state is None:
+            return None
+        gate, lines = state
+        components = (Component(structure.regrow(history), *arrays) for history, *arrays in lines)
+        return FieldMixture(tuple(components), gate)
+
+    return Form(to_state, from_state)

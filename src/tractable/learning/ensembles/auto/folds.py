@@ -1,0 +1,61 @@
+"""Rows to learn from, and held-out rows by which models are compared and mixed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.data import Table, collapse
+
+FEW_ROWS = 2_000  # below which every row is held out once, in several folds ...
+FOLDS = 5
+PARTS = 8  # ... and above which one of so many parts is held out
+LEAST_ROWS = 10  # with fewer of them none is held out
+MOST_SCORED = 20_000  # distinct rows by which models are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One division of the rows."""
+
+    train: Table
+    held: Table  # validation rows for the learner
+    scored: Table  # those of them that models are compared by; not all of very many
+
+
+def make_folds(table: Table, valid: Table | None, rng: np.random.Generator) -> list[Fold]:
+    """The validation rows as they are or, without any, parts of the training rows.
+
+    Of few rows each is held out once, and a member of the mixture is then itself a mixture of one model for
+    each fold, so that all rows are used for both purposes. Empty if there are hardly any rows.
+    """
+    rows = collapse(table.useful_rows())[0]
+    if valid is not None and len(useful := valid.useful_rows()):
+        return [_fold(rows, collapse(useful)[0], rng)]
+    if len(rows) < 2 or rows.total_weight < LEAST_ROWS:
+        return []
+    few = rows.total_weight < FEW_ROWS
+    shares = divide_weights(rows.row_weights, FOLDS if few else PARTS, rng)
+    return [
+        _fold(rows.reweight(rows.row_weights - held), rows.reweight(held), rng)
+        for held in (shares if few else shares[:1])
+    ]
+
+
+def divide_weights(weights: Floats, parts: int, rng: np.random.Generator) -> Floats:
+    """Weights in each of several parts, which sum to the given ones. Shape (parts, rows).
+
+    A row that stands for several is divided as those would be: whole rows, as evenly as possible.
+    """
+    whole = np.floor(weights)
+    turn = (rng.integers(parts, size=weights.size) + np.arange(parts)[:, None]) % parts
+    rest: Floats = np.where(turn == parts - 1, weights - whole, 0.0)
+    return np.floor((whole + turn) / parts) + rest
+
+
+def _fold(train: Table, held: Table, rng: np.random.Generator) -> Fold:
+    train, held = train.useful_rows(), held.useful_rows()
+    scored = held
+    if len(held) > MOST_SCORED:
+        scored = held.take(np.sort(rng.permutation(len(held))[:MOST_SCORED]))
+    return Fold(train, held, scored)

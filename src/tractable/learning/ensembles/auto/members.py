@@ -1,0 +1,142 @@
+"""One member of the mixture: a candidate, the model that it led to, and how that does on held-out rows."""
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isnan
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import InnerWatch, Progress, SharedWatch, Stopped, Watch
+from tractable.base.threads import use_threads
+from tractable.circuit import Graph, mixture
+from tractable.circuit.states import graph_form
+from tractable.engine import log_values
+from tractable.learning.ensembles.auto.candidates import FLOOR, Candidate
+from tractable.learning.ensembles.auto.folds import Fold
+from tractable.learning.learner import Learner
+
+FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table
+FIRST_ROWS = 64  # that are scored first, to see how long a row takes
+CHUNK_SECONDS = 0.5  # that rows take which are scored before the watch is asked again
+SCORE_SHARE, LEAST_SCORE_SECONDS = 0.5, 1.0  # of a member's time that the scores of its rows may take at most
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A model that may become a part of the mixture."""
+
+    candidate: Candidate
+    graph: Graph | None  # None if there is no model
+    logs: Floats  # (held-out rows,) the log-likelihood of each, of all folds
+    seconds: float
+    finished: bool  # whether its time was enough
+    fault: str = ""  # why there is no model
+
+    def after(self, earlier: "Member | None", row_weights: Floats) -> "Member":
+        """This member, which went on where another one ended: the better one of both, with all the time."""
+        if earlier is None:
+            return self
+        is_worse = earlier.graph is not None and (
+            self.graph is None or row_weights @ self.logs < row_weights @ earlier.logs
+        )  # a model of another time budget may be
+        better = replace(earlier, finished=self.finished) if is_worse else self
+        return replace(better, seconds=earlier.seconds + self.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything that it takes to learn a member, here or in another process."""
+
+    candidate: Candidate
+    learner: Learner
+    folds: list[Fold]
+    seed: int
+    seconds: float | None  # that it may take; None: as long as it takes
+
+    def run(self, watch: Watch) -> Member:
+        """The member, with what there is when the time is over."""
+        begin = time.perf_counter()
+        inner = self._watch(watch)
+        try:
+            graphs = [self._learn(number, inner) for number in range(len(self.folds))]
+            scoring = self._scoring_watch(watch)
+            logs = [row_scores(g, f.scored.values, scoring) for g, f in zip(graphs, self.folds, strict=True)]
+        except Stopped:
+            fault = "there was no time to score its rows"
+            return Member(self.candidate, None, np.zeros(0), time.perf_counter() - begin, False, fault)
+        except FAULTS as error:
+            fault = str(error) or type(error).__name__
+            return Member(self.candidate, None, np.zeros(0), time.perf_counter() - begin, True, fault)
+        every = np.concatenate(logs)
+        if isnan(every.sum()):
+            return Member(
+                self.candidate, None, np.zeros(0), time.perf_counter() - begin, True, "it has no likelihood"
+            )
+        graph = graphs[0] if len(graphs) == 1 else mixture(graphs)
+        finished = not (inner.should_stop() or inner.hurried)
+        return Member(self.candidate, graph, every, time.perf_counter() - begin, finished)
+
+    def run_elsewhere(self, threads: int, shared: SharedWatch) -> Member:
+        """The same in another process, with so many threads."""
+        with use_threads(threads), shared.connect() as watch:
+            return self.run(watch)
+
+    def _watch(self, outer: Watch) -> InnerWatch:
+        """The watch of the member, which tells its name but not its scores: that of the mixture matters."""
+
+        def label(progress: Progress) -> None:
+            outer.report(f"{self.candidate.name}: {progress.stage}", progress.done, progress.total)
+
+        spans = [span for span in (self.seconds, outer.left) if span is not None]
+        return InnerWatch(outer, label, seconds=min(spans, default=None), part=self.candidate.name)
+
+    def _scoring_watch(self, outer: Watch) -> Watch:
+        """The watch of the scores, for which there is some time also when that of the member is over.
+
+        Without the models that are always there, there might be none.
+        """
+        if self.candidate.learner in FLOOR:
+            return Watch()
+        if self.seconds is None:
+            return outer
+        return InnerWatch(outer, seconds=max(LEAST_SCORE_SECONDS, SCORE_SHARE * self.seconds))
+
+    def _learn(self, number: int, watch: InnerWatch) -> Graph:
+        """The model of one fold; each has an even part of the time that is left."""
+        fold = self.folds[number]
+        left = None if watch.left is None else watch.left / (len(self.folds) - number)
+        work = partial(self._learn_fold, fold, number)
+        return InnerWatch(watch, seconds=left).remember(
+            f"fold {number + 1}", work, graph_form(fold.train.schema)
+        )
+
+    def _learn_fold(self, fold: Fold, number: int, watch: Watch) -> Graph:
+        rng = np.random.default_rng([self.seed, self.candidate.number, number])
+        return self.learner.learn(fold.train, rng, valid=fold.held, watch=watch)
+
+
+def row_scores(graph: Graph, rows: Floats, watch: Watch) -> Floats:
+    """The log-likelihood of each row. Rows are scored all at once where that takes hardly any time.
+
+    Raises:
+        Stopped: if the watch must stop before all rows are scored.
+    """
+    begin = time.monotonic()
+    first = log_values(graph, rows[:FIRST_ROWS])
+    each = (time.monotonic() - begin) / FIRST_ROWS
+    if len(rows) <= FIRST_ROWS:
+        return first
+    if each * len(rows) <= CHUNK_SECONDS:
+        return log_values(graph, rows)
+    logs, start = [first], FIRST_ROWS
+    while start < len(rows):
+        if watch.must_stop():
+            raise Stopped
+        size = max(1, min(int(CHUNK_SECONDS / each), 4 * start))
+        begin = time.monotonic()
+        logs.append(log_values(graph, rows[start : start + size]))
+        each = (time.monotonic() - begin) / logs[-1].size
+        start += size
+    return np.concatenate(logs)

@@ -1,0 +1,53 @@
+"""Bagging for users: any learner, any table, one circuit."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from tractable.base.progress import Watch
+from tractable.data import Names, as_table, frame_kind
+from tractable.learning.ensembles.bagging import bagged
+from tractable.learning.joint import LEARNERS, Learner
+from tractable.learning.training import provenance, train
+from tractable.model import Circuit
+
+
+@runtime_checkable
+class HasLearner(Protocol):
+    """An estimator, which makes a learner from its parameters."""
+
+    def _make_learner(self) -> Learner: ...
+
+
+def bag(
+    learner: "str | Learner | HasLearner",
+    table: Any,
+    *,
+    members: int = 8,
+    resampled: bool = True,
+    valid: Any = None,
+    drop: Names = (),
+    random_state: int = 0,
+    watch: Watch | None = None,
+) -> Circuit:
+    """The even mixture of models that a learner makes of rows drawn with replacement, each with its own seed.
+
+    `learner` is a name such as `"chow-liu"`, an estimator or a learner. Without `resampled`, all models are
+    learned from all rows and differ by their seeds alone. `valid` goes to the learner. Columns in `drop` are
+    left out of both tables.
+
+    Raises:
+        ValueError: if there is no such learner, if it learns no joint circuit, or a table is wrong.
+    """
+    how = bagged(_joint_learner(learner), members, resampled=resampled)
+    rows = as_table(table, drop=drop)
+    held_out = None if valid is None else as_table(valid, rows.schema, drop=drop, unseen="missing")
+    about = provenance(how, rows, held_out, seed=random_state, frame=frame_kind(table))
+    return train(how, rows, held_out, about, watch).circuit
+
+
+def _joint_learner(learner: "str | Learner | HasLearner") -> Learner:
+    if isinstance(learner, str):
+        return LEARNERS.make(learner)
+    made = learner._make_learner() if isinstance(learner, HasLearner) else learner
+    if not isinstance(made, Learner):
+        raise ValueError(f"bagging mixes joint models, and {type(learner).__name__} learns none")
+    return made

@@ -1,0 +1,96 @@
+"""Bagging of any learner: models of rows drawn with replacement, and of other seeds, in an even mixture.
+
+Breiman, «Bagging Predictors», 1996.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tractable.base.progress import InnerWatch, Watch
+from tractable.base.settings import setting
+from tractable.circuit import Graph, mixture
+from tractable.circuit.states import graph_form
+from tractable.data import Table
+from tractable.learning.learner import Learned, Learner
+from tractable.learning.statistics.bootstrap import draw_rows
+
+MEMBERS = "members"  # the setting that asks for it
+
+T = TypeVar("T", bound=Learner)
+
+
+@cache
+def bagged_class(kind: type[Learner]) -> type[Learner]:
+    """The class of a learner with two more settings: how many models are mixed, and of which rows."""
+
+    def learn(
+        self: Any, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Learned:
+        own = {field.name: getattr(self, field.name) for field in fields(kind)}
+        return Learned(_learn_members(kind(**own), self, table, rng, (valid, watch)))
+
+    body = {
+        "__annotations__": {MEMBERS: int, "resampled": bool},
+        "__module__": kind.__module__,
+        "__doc__": kind.__doc__,
+        MEMBERS: setting(
+            8, "Number of models, each with a seed of its own, that are mixed (bagging).", at_least=1
+        ),
+        "resampled": setting(
+            True, "Whether each of several models is learned from rows drawn with replacement."
+        ),
+        "_learn": learn,
+    }
+    decorate: Callable[[type], type[Learner]] = dataclass(frozen=True, kw_only=True)
+    return decorate(type(f"Bagged{kind.__name__}", (kind,), body))
+
+
+def bagged(learner: Learner, members: int, *, resampled: bool = True) -> Learner:
+    """A learner of even mixtures of so many models that another one learns.
+
+    Raises:
+        ValueError: if the learner has a setting of that name, or there are fewer than one.
+    """
+    kind = type(learner)
+    if is_bagged(kind):
+        raise ValueError(f"{learner.name} has a setting '{MEMBERS}' of its own")
+    own = {field.name: getattr(learner, field.name) for field in fields(kind)}
+    own |= {MEMBERS: members, "resampled": resampled}
+    return bagged_class(kind)(**own)
+
+
+def is_bagged(kind: type[Learner]) -> bool:
+    """Whether a class has a setting for the number of its models already."""
+    return any(field.name == MEMBERS for field in fields(kind))
+
+
+def _learn_members(
+    learner: Learner,
+    how: Any,
+    table: Table,
+    rng: np.random.Generator,
+    rest: tuple[Table | None, Watch],
+) -> Graph:
+    """The mixture of all models there is time for; each has an even part of the time that is left."""
+    valid, watch = rest
+    graphs: list[Graph] = []
+    for member, seed in enumerate(rng.integers(2**63, size=how.members).tolist()):
+        if graphs and watch.should_stop():
+            break
+        left = None if watch.left is None else watch.left / (how.members - member)
+        work = partial(_learn_member, learner, table, seed, valid, how.resampled and how.members > 1)
+        inner = InnerWatch(watch, seconds=left)
+        graphs.append(inner.remember(f"member {member + 1}", work, graph_form(table.schema)))
+        watch.report("members", member + 1, how.members)
+    return graphs[0] if len(graphs) == 1 else mixture(graphs)
+
+
+def _learn_member(
+    learner: Learner, table: Table, seed: int, valid: Table | None, resampled: bool, watch: Watch
+) -> Graph:
+    rng = np.random.default_rng(seed)
+    return learner.learn(draw_rows(table, rng) if resampled else table, rng, valid=valid, watch=watch)

@@ -1,0 +1,37 @@
+"""Circuits that grow split by split, and the search for the best splits.
+
+A `Structure` has the items that can be split, the growing circuit of their features and the history of
+splits. An `Objective` belongs to a structure: it has rows of data and a weight for each feature, and says
+what splits would gain. `SplitSearch` knows only these two interfaces, and makes the best split first. A new
+objective is one file with a class derived from `Objective`.
+"""
+
+from tractable.learning.growing.best_first import BestFirst, SplitCosts
+from tractable.learning.growing.candidates import CandidateTable
+from tractable.learning.growing.circuit import GrowingCircuit
+from tractable.learning.growing.evaluator import Evaluator, FeatureExpectations
+from tractable.learning.growing.gains import Priors
+from tractable.learning.growing.joint_likelihood import JointLikelihood
+from tractable.learning.growing.objective import Objective, Snapshot
+from tractable.learning.growing.quasi_newton import FitEffort
+from tractable.learning.growing.search import SplitSearch, search_splits
+from tractable.learning.growing.structure import Conditions, FeatureStructure, Structure
+
+__all__ = [
+    "BestFirst",
+    "CandidateTable",
+    "Conditions",
+    "Evaluator",
+    "FeatureExpectations",
+    "FeatureStructure",
+    "FitEffort",
+    "GrowingCircuit",
+    "JointLikelihood",
+    "Objective",
+    "Priors",
+    "Snapshot",
+    "SplitCosts",
+    "SplitSearch",
+    "Structure",
+    "search_splits",
+]

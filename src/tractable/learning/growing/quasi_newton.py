@@ -1,0 +1,155 @@
+"""A quasi-Newton method that can handle absolute values.
+
+This is OWL-QN (Andrew and Gao, «Scalable Training of L1-Regularized Log-Linear Models», ICML 2007). Its
+initial matrix is the diagonal of second derivatives, which costs nothing for log-linear models: it is the
+variance of each feature.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import State, Watch
+
+MEMORY = 8  # steps that are remembered
+SHRINK = 0.5  # the factor by which a step that went too far is shortened
+ENOUGH = 1e-4  # the part of the decrease promised by the gradient that a step must achieve
+MOST_TRIES = 12  # of one step
+LEAST_PROMISE = 1e-9  # a step that promises a smaller decrease is not made
+LEAST_CURVATURE = 1e-10  # a step along which the gradient turns less is not remembered
+
+
+class FitEffort(NamedTuple):
+    """How thoroughly weights are fitted."""
+
+    steps: int  # at most
+    tolerance: float  # the fit ends with a step that lowers the loss by less than this part of it
+
+
+class Point(Protocol):
+    """Weights, and what is known of the loss there."""
+
+    @property
+    def weight(self) -> Floats:
+        """The weights. Shape (weights,)."""
+
+    @property
+    def loss(self) -> float:
+        """What is minimised, with the cost of all priors."""
+
+    @property
+    def slope(self) -> Floats:
+        """The gradient of the loss without absolute values. Shape (weights,)."""
+
+    @property
+    def curvature(self) -> Floats:
+        """The second derivatives of the loss by single weights, or what stands for them. Shape (weights,)."""
+
+
+P = TypeVar("P", bound=Point)
+
+
+class L1Prior(NamedTuple):
+    """What a unit of a weight's distance from its prior mean costs."""
+
+    mean: Floats  # (weights,)
+    price: float | Floats  # of all weights, or of each
+
+
+class QuasiNewton:
+    """Moves weights step by step, and remembers the curvature of the loss while weights are added."""
+
+    def __init__(self) -> None:
+        self._steps: list[Floats] = []
+        self._turns: list[Floats] = []  # the change of the gradient in each step
+
+    def memory(self) -> State:
+        """The curvature that is remembered."""
+        return [self._steps, self._turns]
+
+    def restore(self, memory: State) -> None:
+        """Remember the curvature that was remembered when this was the memory."""
+        self._steps, self._turns = memory
+
+    def descend(
+        self, point: P, evaluate: Callable[[Floats], P], prior: L1Prior, effort: FitEffort, watch: Watch
+    ) -> P:
+        """The point that is reached from another one, or until the watch must stop.
+
+        Each step may be a checkpoint.
+        """
+        saved = watch.checkpoint()
+        if saved is not None:
+            self.restore(saved["memory"])
+            point = evaluate(saved["weight"])
+        for step in range(0 if saved is None else saved["step"], effort.steps):
+            if watch.must_stop():
+                break
+            after = self._step(point, evaluate, prior)
+            if after is None:
+                break
+            gained, point = point.loss - after.loss, after
+            if gained < effort.tolerance * abs(point.loss):
+                break
+            watch.save_checkpoint(partial(self._state, step + 1, point.weight))
+        return point
+
+    def _state(self, step: int, weight: Floats) -> State:
+        return {"step": step, "weight": weight, "memory": self.memory()}
+
+    def _step(self, point: P, evaluate: Callable[[Floats], P], prior: L1Prior) -> P | None:
+        """The point after one step; None if no step lowers the loss enough."""
+        away, price = point.weight - prior.mean, np.broadcast_to(prior.price, point.weight.shape)
+        slope = _pseudo_gradient(away, point.slope, price)
+        direction = self._direction(-slope, point.curvature)
+        direction[direction * slope >= 0] = 0.0
+        if float(direction @ slope) > -LEAST_PROMISE:
+            return None
+        orthant = np.where(away != 0, np.sign(away), -np.sign(slope))
+        length = 1.0
+        for _ in range(MOST_TRIES):
+            moved = away + length * direction
+            moved[(moved * orthant < 0) & (price > 0)] = 0.0
+            after = evaluate(prior.mean + moved)
+            if after.loss <= point.loss + ENOUGH * float((moved - away) @ slope):
+                self._remember(moved - away, after.slope - point.slope)
+                return after
+            length *= SHRINK
+        self._steps.clear()
+        self._turns.clear()
+        return None
+
+    def _direction(self, downhill: Floats, curvature: Floats) -> Floats:
+        """The two-loop recursion of L-BFGS; weights that were added after a step did not move in it."""
+        steps = [_pad_with_zeros(step, downhill.size) for step in self._steps]
+        turns = [_pad_with_zeros(turn, downhill.size) for turn in self._turns]
+        shares = []
+        answer = downhill.copy()
+        for step, turn in zip(reversed(steps), reversed(turns), strict=True):
+            share = float(step @ answer) / float(step @ turn)
+            answer -= share * turn
+            shares.append(share)
+        answer /= curvature
+        if steps:  # features overlap, so the last step tells how much less curved the loss is along them all
+            answer *= float(steps[-1] @ turns[-1]) / float(turns[-1] @ (turns[-1] / curvature))
+        for step, turn, share in zip(steps, turns, reversed(shares), strict=True):
+            answer += (share - float(turn @ answer) / float(step @ turn)) * step
+        return answer
+
+    def _remember(self, step: Floats, turn: Floats) -> None:
+        if step @ turn > LEAST_CURVATURE:
+            self._steps = [*self._steps, step][-MEMORY:]
+            self._turns = [*self._turns, turn][-MEMORY:]
+
+
+def _pad_with_zeros(vector: Floats, size: int) -> Floats:
+    return vector if vector.size == size else np.concatenate([vector, np.zeros(size - vector.size)])
+
+
+def _pseudo_gradient(away: Floats, smooth: Floats, price: Floats) -> Floats:
+    """The gradient with absolute values; where these are not smooth, the slope that leads down, or zero."""
+    corner = np.sign(smooth) * np.maximum(np.abs(smooth) - price, 0.0)
+    return np.where(away != 0, smooth + price * np.sign(away), corner)

@@ -1,0 +1,183 @@
+"""Lowd and Domingos, «Learning Arithmetic Circuits», UAI 2008 (LearnAC)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import State, Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learning.growing import Objective, Snapshot, SplitCosts, Structure, search_splits
+from tractable.learning.growing.freeze import FACTOR_EDGES
+from tractable.learning.joint.bayesian.search import TreeSearch
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.pieces import view_pieces
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ACBNLearner(PoolingLearner):
+    """A Bayesian network of decision trees, split where the likelihood is worth the edges of its circuit.
+
+    A numeric column takes part through its pieces: intervals with a density in each.
+    """
+
+    name: ClassVar[str] = "acbn"
+    title: ClassVar[str] = "Bayesian network with its circuit"
+
+    smoothing: float = setting(
+        2.0,
+        "Pseudo-counts of the distribution in each leaf of a decision tree, spread evenly over the states.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    split_cost: float = setting(
+        4.0,
+        "Log-likelihood in nats, over all rows, that a split must gain for each parameter it adds.",
+        at_least=0,
+        search=Between(2, 10),
+    )
+    edge_cost: float = setting(
+        0.1,
+        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no"
+        " split is worth its edges.",
+        at_least=1e-9,
+        search=Between(0.01, 1, log=True),
+    )
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit. Independent columns, with which the search begins, may have"
+        " more.",
+        at_least=0,
+    )
+    patience: int = setting(
+        300,
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
+        at_least=1,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+        most_edges = max(self.max_edges - view.added_edges - FACTOR_EDGES, 0)
+
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            trees = TreeSearch(
+                part, smoothing=self.smoothing, split_penalty=self.split_cost, held_out=held_out
+            )
+            objective = TreeLikelihood(TreeStructure(trees), is_validated=held_out is not None)
+            costs = SplitCosts(split=0.0, edge=self.edge_cost, max_edges=most_edges)
+            search_splits(objective, costs, self.patience, watch)
+            return objective.structure.freeze(part.schema, objective.weights)
+
+        return Learned(view.learn(table, valid, learn))
+
+
+@final
+class TreeStructure(Structure):
+    """The trees of a Bayesian network and their circuit. An item is a leaf of a tree, with the same number.
+
+    A leaf has one feature for each state of the column that its tree predicts. A split puts new leaves in its
+    place. Undoing splits concerns the circuit: the trees keep all their leaves, and cannot be split
+    afterwards.
+    """
+
+    replaces: ClassVar[bool] = True
+
+    def __init__(self, trees: TreeSearch) -> None:
+        states = trees.schema.cardinalities
+        first = np.cumsum(states) - states
+        super().__init__(states, [first[c] + np.arange(states[c]) for c in range(states.size)])
+        self.trees = trees
+
+    def is_allowed(self, item: int, column: int) -> bool:
+        """Whether the leaf is open, and the parents of columns would form no cycle."""
+        return self.trees.is_valid(item, column)
+
+    def split(self, item: int, column: int) -> range:
+        """Split a leaf of the trees and of the circuit."""
+        self.trees.split(item, column)
+        return super().split(item, column)
+
+    def repeat(self, item: int, column: int) -> None:
+        """Make a split that an earlier run has made."""
+        self.trees.repeat_split(item, column)
+        super().split(item, column)
+
+
+@final
+class TreeLikelihood(Objective):
+    """The likelihood of trees. Weights are known in closed form, and no split changes what others gain.
+
+    The gains of the trees already have the cost of a split taken off. The score is the log-likelihood of all
+    validation rows that the splits have gained.
+    """
+
+    structure: TreeStructure
+    gains_change: ClassVar[bool] = False
+
+    def __init__(self, structure: TreeStructure, *, is_validated: bool) -> None:
+        super().__init__(structure)
+        self._trees = structure.trees
+        self._is_validated = is_validated  # whether there are validation rows
+        self._closed: set[int] = set()  # leaves that were split
+        self._score = 0.0
+        self._weights = np.concatenate([self._trees.leaf(item).log_prob for item in range(structure.items)])
+
+    @property
+    def weights(self) -> Floats:
+        """The logarithms of the probabilities in all leaves that were ever made."""
+        return self._weights
+
+    @property
+    def score(self) -> float:
+        """What the validation rows have gained by all splits, in nats."""
+        return self._score
+
+    @property
+    def reported_score(self) -> None:
+        """Nothing, because the score is no mean log-likelihood."""
+        return
+
+    def improves_on(self, best: Snapshot) -> bool:
+        """Whether the score is not lower: a split that concerns no validation row is kept."""
+        return not self._is_validated or self.score >= best.score
+
+    def gains(self, items: Ints, least: float) -> Floats:
+        """What splitting each leaf on each column gains; zero for a leaf that was split."""
+        gain = np.zeros((items.size, len(self._trees.schema)))
+        for line, leaf in enumerate(items.tolist()):
+            if leaf not in self._closed:
+                columns, gains = self._trees.candidates_of(leaf)
+                gain[line, columns] = gains
+        return gain
+
+    def add_split(self, item: int, column: int) -> None:
+        """Follow a split with the probabilities of the new leaves, and with what the validation rows gain."""
+        split = self._trees.splits[-1]
+        states = range(self.structure.states[column])
+        new = np.stack([self._trees.leaf(split.first + state).log_prob for state in states], axis=1)
+        self._weights = np.concatenate([self._weights, new.ravel()])
+        self._closed.add(item)
+        self._score += split.held_out
+
+    def fit(self) -> None:
+        """Nothing to do, as the weights of new leaves are known."""
+
+    def restore(self, weights: Floats) -> None:
+        """Keep the weights and the score of the splits that the structure has."""
+        self._weights, self._score = weights, 0.0
+        for split in self._trees.splits[: self.structure.splits]:
+            self._score += split.held_out
+
+    def memory(self) -> State:
+        """What the trees know about splits; nothing once splits were undone, as none is made then."""
+        return self._trees.memory() if len(self._trees.splits) == self.structure.splits else None
+
+    def recall(self, memory: State) -> None:
+        """Let the trees know about splits."""
+        if memory is not None:
+            self._trees.recall(memory)

@@ -1,0 +1,169 @@
+"""A Bayesian network whose conditional distributions are decision trees, as far as it can be compiled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.base.progress import State, Stopped, Watch
+from tractable.base.settings import Between, OneOf, setting
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learning.joint.bayesian.search import TreeSearch
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.pieces import learn_through_pieces
+from tractable.networks import Network, TooLargeError, compile_network
+
+PENALTY = 3.0  # nats for each parameter where validation rows stop the search early ...
+PENALTY_ALONE = 6.0  # ... and where there are none
+LATE_LIMIT = 100_000  # table entries that compiling may take when the time is over
+FIRST_TRIED = 16  # splits that are compiled first then, if all of them are too many
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class BayesianNetworkLearner(PoolingLearner):
+    """A Bayesian network of decision trees, found by greedy splits and compiled to a circuit.
+
+    Where the circuit would be too large, the last splits are left out of it; the extra `network` is the whole
+    network. A numeric column takes part through its pieces: intervals with a density in each.
+    """
+
+    name: ClassVar[str] = "bayesian-network"
+    title: ClassVar[str] = "Bayesian network of trees"
+    extra_texts: ClassVar[Mapping[str, str]] = {
+        "network": "The whole Bayesian network; the states of a numeric column are its pieces."
+    }
+
+    smoothing: float = setting(
+        2.0,
+        "Pseudo-counts of the distribution in each leaf of a decision tree, spread evenly over the states.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    split_penalty: float | None = setting(
+        None,
+        "Log-likelihood in nats that a split must gain for each parameter it adds; 3 with validation rows"
+        " and 6 without them, unless it is given.",
+        at_least=0,
+        search=OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
+    )
+    patience: int = setting(
+        300,
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
+        at_least=1,
+    )
+    limit: int = setting(
+        1_000_000,
+        "Maximum number of table entries that compiling the network may take, about as many as the circuit"
+        " has edges. Where all splits would take more, the last ones are left out of the circuit.",
+        at_least=1,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        networks: list[Network] = []
+
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            search = TreeSearch(
+                part,
+                smoothing=self.smoothing,
+                split_penalty=_penalty(self.split_penalty, held_out),
+                held_out=held_out,
+            )
+            splits = grow(search, None if held_out is None else self.patience, watch.part("splits"))
+            networks.append(search.network(splits))
+            return self._compile(search, splits, watch.part("circuit"))
+
+        graph = learn_through_pieces(table, valid, learn)
+        return Learned(graph, {"network": networks[0]})
+
+    def _compile(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
+        """The circuit of as many of the first splits as the limit allows."""
+        saved = watch.checkpoint()
+        if saved is None:
+            whole = self._within_limit(search, splits, watch)
+            if whole is not None:
+                watch.report("circuit", splits, splits)
+                return whole
+        fits, too_many = saved or (0, splits)
+        best = compile_network(search.network(fits))
+        while too_many - fits > 1 and not watch.must_stop():
+            tried = (fits + too_many) // 2
+            if watch.should_stop():  # large circuits take too long now: soon there must be any
+                tried = min(tried, max(2 * fits, FIRST_TRIED))
+            graph = self._within_limit(search, tried, watch)
+            if graph is None:
+                too_many = tried
+            else:
+                best, fits = graph, tried
+            watch.report(f"too large to compile with all splits, {fits} fit", fits, splits)
+            watch.save_checkpoint(partial(list, (fits, too_many)))
+        return best
+
+    def _within_limit(self, search: TreeSearch, splits: int, watch: Watch) -> Graph | None:
+        """The circuit of the first splits; None if it is too large, or takes long and the time is over."""
+        late = watch.should_stop()
+        limit = min(self.limit, LATE_LIMIT) if late else self.limit
+        try:
+            return compile_network(search.network(splits), limit, None if late else watch)
+        except (TooLargeError, Stopped):
+            return None
+
+
+def learn_network(
+    table: Table,
+    *,
+    valid: Table | None = None,
+    smoothing: float = 2.0,
+    split_penalty: float | None = None,
+    patience: int = 300,
+    watch: Watch | None = None,
+) -> Network:
+    """The Bayesian network of a table of categorical columns; see `BayesianNetworkLearner` for the settings.
+
+    Raises:
+        ValueError: if a column is numeric.
+    """
+    penalty = _penalty(split_penalty, valid)
+    search = TreeSearch(table, smoothing=smoothing, split_penalty=penalty, held_out=valid)
+    return search.network(grow(search, patience if valid is not None else None, watch or Watch()))
+
+
+def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
+    """Make the best splits until none gains; the number of splits that scored best on the validation rows.
+
+    With `patience`, stop after so many splits without a better score on them; without, all splits are kept.
+    """
+    score, best_score, best = 0.0, 0.0, 0
+    saved = watch.checkpoint()
+    if saved is not None:
+        score, best_score, best = saved["scores"]
+        for leaf, column in saved["history"].tolist():
+            search.repeat_split(leaf, column)
+        search.recall(saved["memory"])
+    while (found := search.best()) is not None and not watch.should_stop():
+        search.split(*found[:2])
+        score += search.splits[-1].held_out
+        if score >= best_score:
+            best, best_score = len(search.splits), score
+        if len(search.splits) % 100 == 0:
+            watch.report("splits", len(search.splits))
+        if patience is not None and len(search.splits) >= best + patience:
+            break
+        watch.save_checkpoint(partial(_state, search, [score, best_score, best]))
+    watch.report("splits", len(search.splits))
+    return best
+
+
+def _state(search: TreeSearch, scores: list[float]) -> State:
+    history = np.array([split[:2] for split in search.splits], dtype=np.int64).reshape(-1, 2)
+    return {"scores": scores, "history": history, "memory": search.memory()}
+
+
+def _penalty(asked: float | None, valid: Table | None) -> float:
+    if asked is not None:
+        return asked
+    return PENALTY_ALONE if valid is None else PENALTY

@@ -1,0 +1,83 @@
+"""Rows of categorical columns in a sparse form, in which the search for decision trees counts.
+
+Most cells of most tables hold the most frequent state of their column. Only the other cells are listed, row
+by row: counting costs time in proportion to these, and the count of the frequent state is the remainder.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.data import Schema, Table, collapse
+from tractable.learning.joint.bayesian.kernels import (
+    Codes,
+    Entries,
+    PseudoCounts,
+    fill_gains,
+    partition_rows,
+    tally,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRows:
+    """The distinct rows of positive weight; a missing cell has the code after the last state."""
+
+    schema: Schema
+    codes: Codes  # (columns, rows)
+    weights: Floats  # (rows,)
+    entries: Entries
+
+    def seen(self, column: int) -> Codes:
+        """The rows in which a column is observed."""
+        return np.flatnonzero(self.codes[column] < self.schema[column].cardinality).astype(np.int32)
+
+    def parts(self, rows: Codes, column: int) -> list[Codes]:
+        """The rows that have each state of a column."""
+        codes, states = self.codes[column], self.schema[column].cardinality
+        start = np.concatenate([[0], np.cumsum(np.bincount(codes[rows], minlength=states + 1))])
+        order = np.empty_like(rows)
+        partition_rows(rows, codes, start[:-1].copy(), order)
+        return [order[start[k] : start[k + 1]] for k in range(states)]
+
+    def split_gains(self, rows: Codes, child: int, before: Floats, after: Floats) -> Floats:
+        """What the log-likelihood of a leaf's child gains when each of the columns splits the leaf.
+
+        `rows` end in the leaf. `before` and `after` are the pseudo-counts of the child's states in the leaf,
+        and in each of the leaves that a split makes. Rows in which the column of a split is missing count
+        neither before nor after it. Shape (columns,).
+        """
+        state = self.codes[child][rows]
+        total = np.bincount(state, self.weights[rows], before.size).astype(np.float64)
+        seen = np.flatnonzero(total > 0)
+        number = np.zeros(before.size, dtype=np.int64)
+        number[seen] = np.arange(seen.size)
+        entries, table = self.entries, np.zeros((self.entries.slots[-1], seen.size))
+        tally(rows, number[state], self.weights, entries, table)
+        own, new = (PseudoCounts(counts[seen], float(counts.sum())) for counts in (before, after))
+        gain = np.empty(entries.usual.size)
+        fill_gains(entries, table, total[seen], own, new, np.empty(seen.size), gain)
+        return gain
+
+    def counts(self, rows: Codes, column: int) -> Floats:
+        """The weight of the rows that have each state of a column that none of them misses."""
+        states = self.schema[column].cardinality
+        found = np.bincount(self.codes[column][rows], self.weights[rows], states)
+        return found.astype(np.float64)
+
+
+def coded_rows(table: Table) -> CodedRows:
+    """The rows of a table whose columns are all categorical."""
+    weighs = table.row_weights > 0
+    distinct, _ = collapse(table if weighs.all() else table.take(weighs))
+    states, weights = table.schema.cardinalities, distinct.row_weights
+    codes = np.ascontiguousarray(np.where(distinct.missing, states, distinct.values).T.astype(np.int32))
+    counts = (np.bincount(line, weights, k + 1) for line, k in zip(codes, states.tolist(), strict=True))
+    usual = np.array([int(found[:-1].argmax()) for found in counts], dtype=np.int64)
+    slots = np.concatenate([[0], np.cumsum(states + 1)])
+    row, column = np.nonzero((codes != usual[:, None]).T)
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(weights)))])
+    slot = (slots[column] + codes[column, row]).astype(np.int32)
+    entries = Entries(start, slot, slots, usual)
+    return CodedRows(table.schema, codes, weights, entries)

@@ -1,0 +1,261 @@
+"""Greedy search for a Bayesian network whose conditional distributions are decision trees.
+
+Chickering, Heckerman and Meek, «A Bayesian Approach to Learning Bayesian Networks with Local Structure»,
+1997.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.progress import State
+from tractable.data import Table
+from tractable.learning.joint.bayesian.kernels import Codes
+from tractable.learning.joint.bayesian.rows import coded_rows
+from tractable.learning.joint.bayesian.trees import Leaf, Split, tree_factor
+from tractable.learning.statistics.conditionals import pseudo_counts
+from tractable.learning.statistics.estimates import LEAST_SMOOTHING
+from tractable.networks import Network
+
+ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
+
+
+class Candidates(NamedTuple):
+    """Splits that could be made next; the arrays have an entry for each."""
+
+    leaf: Ints
+    column: Ints
+    gain: Floats
+
+
+class TreeSearch:
+    """A tree for each column, grown one split at a time; each starts as a single leaf.
+
+    A split of a leaf on a column puts a leaf for each of the column's states in its place. Its gain is the
+    exact change of the training log-likelihood under smoothed probabilities, over the rows in which the
+    child and the column are both observed, less the penalty; it never changes, as no other split touches the
+    leaf. What changes is which splits are valid: parents must not form a cycle. Rows whose cell in the column
+    is missing are in none of the new leaves.
+
+    Leaves are numbered in the order in which they are made: at first, leaf c is all of column c's tree.
+
+        search = TreeSearch(table, smoothing=1.0, split_penalty=0.1)
+        while (best := search.best()) is not None:
+            leaf, column, gain = best
+            for new in search.split(leaf, column):
+                ... search.leaf(new).log_prob, search.candidates_of(new) ...
+        network = search.network()
+
+    A driver with costs of its own takes `candidates()` at first and `candidates_of(leaf)` for each new leaf,
+    asks `is_valid` before it uses one, since validity may be lost but never comes back, and calls `split`.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        smoothing: float = 1.0,
+        split_penalty: float = 0.1,
+        held_out: Table | None = None,
+    ) -> None:
+        for variable in table.schema:
+            if not variable.is_categorical:
+                raise ValueError(f"column '{variable.name}' is {variable.kind}: trees are of categories")
+        self.schema = table.schema
+        self.smoothing = max(smoothing, LEAST_SMOOTHING)  # pseudo-counts of each leaf
+        self.split_penalty = split_penalty  # nats for each parameter that a split adds; one, if all is binary
+        self.splits: list[Split] = []  # in the order in which they were made
+        self._leaves: list[Leaf] = []
+        self._rows = coded_rows(table)
+        self._held_out = coded_rows(held_out if held_out is not None else table.take(slice(0)))
+        self._members: dict[int, tuple[Codes, Codes]] = {}  # the rows and held-out rows of each open leaf
+        self._candidates: dict[int, tuple[Ints, Floats]] = {}  # the columns and gains of each, best first
+        self._queue: list[tuple[float, int, int]] = []  # best first: -gain, open leaf, which candidate it is
+        self._leads_to: Bools = np.eye(len(table.schema), dtype=np.bool_)  # ancestor, descendant
+        for column in range(len(table.schema)):
+            members = (self._rows.seen(column), self._held_out.seen(column))
+            self._add_leaf(column, (), (), members, self._worthwhile)
+
+    def __len__(self) -> int:
+        """How many leaves were ever made."""
+        return len(self._leaves)
+
+    def leaf(self, number: int) -> Leaf:
+        """A leaf, or what it was before it was split."""
+        return self._leaves[number]
+
+    def open_leaves(self) -> list[int]:
+        """The leaves that have not been split."""
+        return list(self._members)
+
+    def candidates(self) -> Candidates:
+        """All valid splits that gain something."""
+        found = [self.candidates_of(leaf) for leaf in self._members]
+        leaf = np.repeat(list(self._members), [columns.size for columns, _ in found])
+        return Candidates(leaf, np.concatenate([c for c, _ in found]), np.concatenate([g for _, g in found]))
+
+    def candidates_of(self, leaf: int) -> tuple[Ints, Floats]:
+        """The columns that an open leaf may be split on and gain something, best first, and the gains."""
+        columns, gains = self._candidates[leaf]
+        valid = ~self._leads_to[self._leaves[leaf].child, columns]
+        return columns[valid], gains[valid]
+
+    def gain(self, leaf: int, column: int) -> float:
+        """What splitting an open leaf on a column would gain, possibly less than zero."""
+        columns, gains = self._candidates[leaf]
+        at = np.flatnonzero(columns == column)
+        return float(gains[at[0]] if at.size else self._gains(leaf)[column])
+
+    def is_valid(self, leaf: int, column: int) -> bool:
+        """Whether a leaf may be split on a column.
+
+        It must be open, the column not on its path, its child no ancestor of the column, and there must be
+        at least two states.
+        """
+        here = self._leaves[leaf]
+        free = leaf in self._members and column not in here.columns
+        return free and not self._leads_to[here.child, column] and self.schema[column].cardinality > 1
+
+    def best(self) -> tuple[int, int, float] | None:
+        """The leaf, column and gain of the best valid split; None when nothing gains."""
+        while self._queue:
+            _, leaf, number = self._queue[0]
+            if leaf in self._members:
+                columns, gains = self._candidates[leaf]
+                if self.is_valid(leaf, int(columns[number])):
+                    return leaf, int(columns[number]), float(gains[number])
+            heappop(self._queue)
+            self._enqueue(leaf, number + 1)
+        return None
+
+    def split(self, leaf: int, column: int) -> range:
+        """Split a leaf; the new leaves come back, one for each state of the column.
+
+        Raises:
+            ValueError: if the split is not valid.
+        """
+        if not self.is_valid(leaf, column):
+            raise ValueError(f"leaf {leaf} cannot be split on column '{self.schema[column].name}'")
+        return self._divide(leaf, column, self.gain(leaf, column), self._worthwhile)
+
+    def repeat_split(self, leaf: int, column: int) -> None:
+        """Make a split that an earlier run has made, without the gains of any; `recall` restores these."""
+        self._divide(leaf, column, 0.0, _no_candidates)
+
+    def memory(self) -> State:
+        """The gains of all splits, and the candidates of open leaves."""
+        found = [self._candidates[leaf] for leaf in self._members]
+        columns = np.concatenate([np.zeros(0, dtype=np.int64), *(c for c, _ in found)])
+        gains = np.concatenate([np.zeros(0), *(g for _, g in found)])
+        return [[split.gain for split in self.splits], [c.size for c, _ in found], columns, gains]
+
+    def recall(self, memory: State) -> None:
+        """Know the gains of all splits that were repeated, and the candidates of open leaves."""
+        made, sizes, columns, gains = memory
+        self.splits = [split._replace(gain=gain) for split, gain in zip(self.splits, made, strict=True)]
+        ends = np.cumsum(sizes)[:-1]
+        found = zip(np.split(columns, ends), np.split(gains, ends), strict=True)
+        self._candidates = dict(zip(self._members, found, strict=True))
+        self._queue = []
+        for leaf in self._members:
+            self._enqueue(leaf, 0)
+
+    def _divide(
+        self, leaf: int, column: int, gain: float, candidates: Callable[[int], tuple[Ints, Floats]]
+    ) -> range:
+        """Split a leaf; `candidates` finds those of new leaves."""
+        here = self._leaves[leaf]
+        if not self._leads_to[column, here.child]:
+            self._leads_to |= np.outer(self._leads_to[:, column], self._leads_to[here.child])
+        rows, held_out = self._members.pop(leaf)
+        del self._candidates[leaf]
+        first = len(self._leaves)
+        parts = zip(self._rows.parts(rows, column), self._held_out.parts(held_out, column), strict=True)
+        for state, members in enumerate(parts):
+            self._add_leaf(here.child, (*here.columns, column), (*here.states, state), members, candidates)
+        new = range(first, len(self._leaves))
+        self.splits.append(Split(leaf, column, gain, self._held_out_gain(leaf, new), first))
+        return new
+
+    def network(self, splits: int | None = None) -> Network:
+        """The network after the first so many splits, or after all."""
+        made = {split.leaf: split for split in self.splits[:splits]}
+        columns = range(len(self.schema))
+        trees = [tree_factor(self.schema, column, self._leaves, made.get) for column in columns]
+        return Network(self.schema, tuple(trees), "bayes")
+
+    def _add_leaf(
+        self,
+        child: int,
+        columns: tuple[int, ...],
+        states: tuple[int, ...],
+        members: tuple[Codes, Codes],
+        candidates: Callable[[int], tuple[Ints, Floats]],
+    ) -> None:
+        counts = self._rows.counts(members[0], child)
+        smoothed = counts + self._leaf_pseudo_counts(child, counts)
+        leaf = len(self._leaves)
+        self._leaves.append(Leaf(child, columns, states, counts, np.log(smoothed / smoothed.sum())))
+        self._members[leaf] = members
+        self._candidates[leaf] = candidates(leaf)
+        self._enqueue(leaf, 0)
+
+    def _enqueue(self, leaf: int, number: int) -> None:
+        """Put an open leaf where its candidate of that number belongs, if it has so many."""
+        if leaf in self._members and number < self._candidates[leaf][1].size:
+            heappush(self._queue, (-float(self._candidates[leaf][1][number]), leaf, number))
+
+    def _worthwhile(self, leaf: int) -> tuple[Ints, Floats]:
+        """The columns and gains of the valid splits of a leaf that gain something, best first."""
+        here = self._leaves[leaf]
+        least = ROUNDING * here.counts.sum()
+        # No split can make more of the rows than certain: small and clear leaves need no counting.
+        if -(here.counts @ here.log_prob) - self.split_penalty <= least:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        gains = self._gains(leaf)
+        gains[self._leads_to[here.child] | (self.schema.cardinalities < 2)] = 0.0
+        gains[list(here.columns)] = 0.0
+        columns = np.flatnonzero(gains > least)
+        columns = columns[np.argsort(-gains[columns], kind="stable")]
+        return columns, gains[columns]
+
+    def _gains(self, leaf: int) -> Floats:
+        """What splitting an open leaf on each column would gain. Shape (columns,)."""
+        child = self._leaves[leaf].child
+        rows, (members, _) = self._rows, self._members[leaf]
+        pseudo = self._pseudo_counts(child)
+        gains = rows.split_gains(members, child, pseudo, pseudo)
+        states = self.schema.cardinalities
+        return gains - self.split_penalty * (states - 1) * (states[child] - 1)
+
+    def _pseudo_counts(self, child: int) -> Floats:
+        """The pseudo-counts of a column's states in a leaf."""
+        states = self.schema[child].cardinality
+        return np.full(states, self.smoothing / states)
+
+    def _leaf_pseudo_counts(self, child: int, counts: Floats) -> Floats:
+        """The pseudo-counts of a leaf with these counts: of ordered states they lie near the rows."""
+        even = self._pseudo_counts(child)
+        if self.schema[child].kind != "ordinal":
+            return even
+        # Half of what an even distribution would have, for a number may depend on another through a third.
+        far = even / (2 * self.smoothing)
+        return self.smoothing * pseudo_counts(counts[None, :], far, ordered=True, ordered_parent=False)[0]
+
+    def _held_out_gain(self, leaf: int, new: range) -> float:
+        """What the held-out rows gain by a split."""
+        here = self._leaves[leaf]
+        return sum(
+            float(
+                self._held_out.counts(self._members[part][1], here.child)
+                @ (self._leaves[part].log_prob - here.log_prob)
+            )
+            for part in new
+        )
+
+
+def _no_candidates(leaf: int) -> tuple[Ints, Floats]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0)

@@ -1,0 +1,61 @@
+"""Complete rows for learners that count: missing cells are drawn, and rows are held out."""
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.circuit import Graph
+from tractable.data import Table, collapse
+from tractable.engine import completions
+from tractable.learning.joint.chow_liu import ChowLiuLearner
+
+DRAWS = 4  # completions of each row with missing cells, which share its weight
+LEAST_ROWS = 20  # of which some can be held out
+HELD_OUT = 0.2  # share of the rows
+
+
+def complete(table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table | None]:
+    """Both tables with fractional rows in place of incomplete ones.
+
+    Missing cells are drawn given the other cells of their row, from a Chow-Liu tree of the table. A row
+    without any cell is left out.
+    """
+    distinct = distinct_rows(table)
+    seed = int(rng.integers(2**31))
+    if not distinct.missing.any() and (valid is None or not valid.missing.any()):
+        return distinct, valid
+    tree = ChowLiuLearner().learn(distinct, rng)
+    filled = _fill(distinct, tree, seed)
+    return filled, None if valid is None else _fill(distinct_rows(valid), tree, seed + 1)
+
+
+def distinct_rows(table: Table) -> Table:
+    """The distinct rows that have a weight and a known cell."""
+    return collapse(table.useful_rows())[0]
+
+
+def _fill(table: Table, tree: Graph, seed: int) -> Table:
+    lacking = table.missing.any(axis=1)
+    if not lacking.any():
+        return table
+    some, weights = np.repeat(table.values[lacking], DRAWS, axis=0), table.row_weights
+    drawn = completions(tree, some, seed)
+    shared = np.repeat(weights[lacking] / DRAWS, DRAWS)
+    values = np.concatenate([table.values[~lacking], drawn])
+    return Table(table.schema, values, np.concatenate([weights[~lacking], shared]))
+
+
+def hold_out(table: Table, rng: np.random.Generator) -> tuple[Table, Table | None]:
+    """The table without some of its rows, and these rows; nothing is held out of few rows.
+
+    A weight stands for so many rows, each of which is held out or not.
+    """
+    weights = table.row_weights
+    if weights.sum() < LEAST_ROWS:
+        return table, None
+    whole = np.floor(weights)
+    held: Floats = rng.binomial(np.minimum(whole, 2.0**62).astype(np.int64), HELD_OUT).astype(np.float64)
+    held = np.where(whole > 2.0**53, HELD_OUT * whole, held)
+    held += (weights - whole) * (rng.random(weights.size) < HELD_OUT)
+    if not 0 < held.sum() < weights.sum():
+        return table, None
+    return table.reweight(weights - held), table.reweight(held)

@@ -1,0 +1,51 @@
+"""The components of a mixture that come from one decoder: points of its latent space, and their weights."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import AnyArray
+from tractable.learning.joint.continuous.decoder import Decoder
+from tractable.learning.joint.continuous.points import latent_points
+from tractable.learning.joint.continuous.shape import TreeShape
+from tractable.learning.joint.continuous.trees import Trees
+
+
+class Components(NamedTuple):
+    """A decoder, points (latent, points), and the log-weights of the trees that it has there."""
+
+    decoder: Decoder
+    points: AnyArray
+    log_weight: AnyArray
+
+    @classmethod
+    def begin(cls, decoder: Decoder, count: int) -> "Components":
+        """Points that are spread evenly."""
+        dtype = decoder.weight1.dtype
+        points = latent_points(count, decoder.latent).astype(dtype)
+        return cls(decoder, points, np.full(count, -np.log(count), dtype=dtype))
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[AnyArray]) -> "Components":
+        """Components that look at arrays in the order of `arrays`."""
+        *decoder, points, log_weight = arrays
+        return cls(Decoder(*decoder), points, log_weight)
+
+    def arrays(self) -> list[AnyArray]:
+        """All parameters: those of the decoder, the points, and the log-weights."""
+        return [*self.decoder, self.points, self.log_weight]
+
+    def trees(self, shape: TreeShape) -> Trees:
+        """The trees at the points."""
+        return Trees.from_outputs(shape, self.decoder.outputs(self.points))
+
+    def exact_outputs(self) -> AnyArray:
+        """The outputs of the decoder at the points, in double precision. Shape (outputs, points)."""
+        decoder = Decoder(*(each.astype(np.float64) for each in self.decoder))
+        return decoder.outputs(self.points.astype(np.float64))
+
+    @property
+    def log_shares(self) -> AnyArray:
+        """The log-weights, normalised."""
+        return np.asarray(self.log_weight - np.logaddexp.reduce(self.log_weight))

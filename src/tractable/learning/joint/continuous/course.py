@@ -1,0 +1,130 @@
+"""The course of training by stochastic gradients: step sizes, running averages, and early stopping.
+
+The step size stays the same until the held-out rows have not become more likely for some scores, then it
+falls to zero. A running average of the parameters is what is scored and kept.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from tractable.base.arrays import AnyArray
+from tractable.base.progress import State
+from tractable.learning.joint.continuous.adam import Adam, move_average
+
+WARM_UP = 30  # steps in which the step size grows to its full size
+AVERAGE = 0.99  # how much of the running average of parameters stays after a step
+LEAST_GAIN = 1e-3  # nats a row below which a better score is no reason to go on
+FALL = 2 / 3  # length of the second phase, as a share of the steps that led to the best average
+TO_SPARE = 0.9  # share of the steps there is time for that are planned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """When the step size begins to fall."""
+
+    patience: int  # scores without a better one
+    steps: int  # steps after which it falls in any case
+
+
+@dataclass
+class Course:
+    """Training of some arrays of parameters so far."""
+
+    values: list[AnyArray]
+    average: list[AnyArray]
+    best: list[AnyArray]
+    adam: Adam
+    best_score: float = -np.inf
+    best_step: int = 0
+    since: int = 0  # scores since the best one
+    step: int = 0
+    fall_begin: int = -1  # the step at which the step size began to fall; -1 before
+    fall_steps: int = 0
+    hurried: bool = False  # whether the step size fell for want of time
+    too_fast: bool = False  # whether it fell because scores had become no better
+    rng: State = field(default=None)  # of the random numbers that follow
+
+    @classmethod
+    def begin(cls, values: Sequence[AnyArray]) -> "Course":
+        """Training that begins with some arrays, which stay as they are."""
+        return cls(copies(values), copies(values), copies(values), Adam(values))
+
+    def state(self) -> State:
+        """Training so far, for a checkpoint."""
+        numbers = [self.best_score, self.best_step, self.since, self.step]
+        falling = [self.fall_begin, self.fall_steps, self.hurried, self.too_fast]
+        return [self.values, self.average, self.best, self.adam.state(), *numbers, *falling, self.rng]
+
+    @classmethod
+    def from_state(cls, state: State) -> "Course":
+        """Training that a state describes."""
+        values, average, best, moments, *rest = state
+        adam = Adam(values)
+        adam.restore(moments)
+        return cls(values, average, best, adam, *rest)
+
+    @property
+    def pace(self) -> float:
+        """The size of the next step, as a share of the full size."""
+        pace = min(1.0, (self.step + 1) / WARM_UP)
+        if self.fall_begin >= 0:
+            pace *= max(0.0, 1 - (self.step - self.fall_begin) / self.fall_steps)
+        return pace
+
+    def climb(self, gradient: Sequence[AnyArray], sizes: Sequence[float]) -> None:
+        """Move the values, in place, along a gradient; `sizes` are full step sizes."""
+        pace = self.pace
+        self.adam.climb(self.values, gradient, [size * pace for size in sizes])
+
+    def end_step(self) -> None:
+        """Let the running average follow the values."""
+        self.step += 1
+        move_average(self.average, self.values, min(AVERAGE, (1 + self.step) / (10 + self.step)))
+
+    def record(self, score: float, how: Schedule) -> None:
+        """Take in the score of the average, and begin to lower the step size if it is time for that."""
+        self.since = 0 if score > self.best_score + LEAST_GAIN else self.since + 1
+        if score > self.best_score:
+            self.best, self.best_score, self.best_step = copies(self.average), score, self.step
+        if self.fall_begin < 0 and (self.since >= how.patience or self.step >= how.steps):
+            self.too_fast = self.since >= how.patience or not self.best_step
+            self._begin_fall(max(WARM_UP, int(FALL * self.best_step)))
+
+    def hurry(self, steps_left: float) -> None:
+        """Begin to lower the step size if there is only time for so few steps."""
+        if self.fall_begin < 0 and steps_left < FALL * self.step:
+            self._begin_fall(max(1, int(steps_left)))
+            self.hurried = True
+
+    def _begin_fall(self, steps: int) -> None:
+        self.fall_begin, self.fall_steps, self.since = self.step, steps, 0
+
+    def is_over(self, how: Schedule) -> bool:
+        """Whether training has come to its end."""
+        if self.fall_begin < 0:
+            return False
+        return self.step >= self.fall_begin + self.fall_steps or self.since >= 3 * how.patience
+
+
+class Speed:
+    """How fast training goes."""
+
+    def __init__(self, step: int) -> None:
+        self._first = step
+        self._begin = time.monotonic()
+
+    def steps_left(self, step: int, seconds: float | None) -> float:
+        """The steps for which there will be time, but for some to spare."""
+        if seconds is None:
+            return inf
+        done = max(1, step - self._first)
+        return TO_SPARE * seconds * done / max(1e-9, time.monotonic() - self._begin)
+
+
+def copies(arrays: Sequence[AnyArray]) -> list[AnyArray]:
+    """Arrays with the same numbers."""
+    return [each.copy() for each in arrays]

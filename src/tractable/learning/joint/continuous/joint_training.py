@@ -1,0 +1,135 @@
+"""Training of components: a fixed number of points, their weights and the decoder, all together.
+
+Points that are spread evenly serve many models badly: most of them lie where hardly a row is. Trained
+together with the decoder, each point finds its rows. Where rows are few that may be too fast: the held-out
+rows soon become no more likely. Then training begins anew with smaller steps.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import AnyArray, Floats
+from tractable.base.progress import Form, Stopped, Watch, generator_state, restore_generator
+from tractable.learning.joint.continuous.components import Components
+from tractable.learning.joint.continuous.course import Course, Schedule, Speed
+from tractable.learning.joint.continuous.decoder import unit_factors
+from tractable.learning.joint.continuous.likelihood import mean_score, shares
+from tractable.learning.joint.continuous.rows import TreeRows
+from tractable.learning.joint.continuous.training import Strength, TrainingData
+from tractable.learning.joint.continuous.trees import Trees
+from tractable.learning.parameters.mini_batches import mini_batches
+
+POINT_STEP, WEIGHT_STEP = 0.02, 0.05
+PACES = (1.0, 1 / 4)  # of all steps: the second one where the first one was too fast
+SCORE_STEPS = 20  # steps between two scores
+PATIENCE = 5  # scores without a better one before the step size falls
+MOST_STEPS, LEAST_STEPS = 1000, 60  # before it falls in any case; in between one for each row
+TRIAL_STEPS = 60  # of a trial that tells which decoder will be best
+
+
+class Found(NamedTuple):
+    """Trained components."""
+
+    components: Components
+    score: float  # mean log-likelihood of the held-out rows
+    hurried: bool  # whether more time would have led further
+    too_fast: bool  # whether smaller steps might have led further
+
+
+FOUND_FORM: Form[Found] = Form(
+    lambda found: [found.components.arrays(), *found[1:]],
+    lambda state: Found(Components.from_arrays(state[0]), *state[1:]),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentTrainer:
+    """A way to train components."""
+
+    data: TrainingData
+    strength: Strength
+    batch: int  # rows of each step
+    pace: float = 1.0  # by which all step sizes are multiplied
+
+    def run(self, start: Components, seed: int, watch: Watch) -> Found:
+        """The components of the best score. More time goes on where the step size had not begun to fall."""
+        steps = min(MOST_STEPS, LEAST_STEPS + len(self.data.rows))
+        return self._best_pace(start, Schedule(patience=PATIENCE, steps=steps), seed, watch)
+
+    def trial(self, start: Components, seed: int, watch: Watch) -> float:
+        """The score after a few steps."""
+        return self._train(start, Schedule(patience=PATIENCE, steps=TRIAL_STEPS), seed, watch).score
+
+    def _best_pace(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
+        """The components of the best score of as many paces as are of use."""
+        best: Found | None = None
+        for pace in PACES:
+            work = partial(replace(self, pace=pace)._train, start, how, seed)
+            found = watch.remember(f"pace {pace}", work, FOUND_FORM)
+            gained = best is None or found.score > best.score
+            best = found if best is None or gained else best._replace(hurried=found.hurried)
+            if not (gained and found.too_fast) or watch.should_stop():
+                break
+        assert best is not None
+        return best
+
+    def _train(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
+        rng = np.random.default_rng(seed)
+        course = Course.begin(start.arrays())
+        if (state := watch.checkpoint()) is not None:
+            course = Course.from_state(state)
+            restore_generator(rng, course.rng)
+        with suppress(Stopped):
+            self._climb(course, how, rng, watch)
+        if course.hurried:
+            watch.note_hurry()
+        found = Components.from_arrays(course.best)
+        return Found(found, course.best_score, course.hurried, course.too_fast)
+
+    def _climb(self, course: Course, how: Schedule, rng: np.random.Generator, watch: Watch) -> None:
+        speed = Speed(course.step)
+        if course.step == 0:
+            watch.break_off()
+            course.record(self._score(course), how)
+        while not course.is_over(how):
+            for part, times in mini_batches(self.data.rows.weights, self.batch, rng):
+                watch.break_off()
+                self._step(course, self.data.rows.take(part), times, rng)
+                if course.step % SCORE_STEPS == 0:
+                    course.record(self._score(course), how)
+                    course.hurry(speed.steps_left(course.step, watch.left))
+                if course.is_over(how):
+                    break
+            watch.report("components", course.step, None, course.best_score)
+            course.rng = generator_state(rng)
+            if not course.hurried:
+                watch.save_checkpoint(course.state)
+
+    def _score(self, course: Course) -> float:
+        average = Components.from_arrays(course.average)
+        return mean_score(average.trees(self.data.shape), average.log_shares, self.data.held_out)
+
+    def _step(self, course: Course, rows: TreeRows, times: Floats, rng: np.random.Generator) -> None:
+        now = Components.from_arrays(course.values)
+        gradient = self.gradient(now, rows, times, rng)
+        size = self.strength.joint_step * self.pace
+        sizes = [size] * len(now.decoder) + [POINT_STEP * self.pace, WEIGHT_STEP * self.pace]
+        course.climb(gradient, sizes)
+        self.strength.shrink(now.decoder, self.data.shape.base.statistics, size * course.pace)
+        course.end_step()
+
+    def gradient(
+        self, now: Components, rows: TreeRows, times: Floats, rng: np.random.Generator
+    ) -> list[AnyArray]:
+        """The derivatives of the mean log-likelihood of rows that count several times, by all parameters."""
+        kept = unit_factors(now.points.shape[1], self.strength.dropout, rng, now.points.dtype)
+        trace = now.decoder.trace(now.points, kept)
+        trees = Trees.from_outputs(self.data.shape, trace.output)
+        share = shares(trees.log_likelihoods(rows) + now.log_weight)[0]
+        share *= (times / times.sum()).astype(share.dtype)[:, None]
+        decoder, points = trace.gradient(trees.output_gradient(rows, share))
+        return [*decoder, points, share.sum(axis=0) - np.exp(now.log_shares)]

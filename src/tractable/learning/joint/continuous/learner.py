@@ -1,0 +1,178 @@
+"""Continuous mixtures of trees.
+
+Correia, Gala, Quaeghebeur, de Campos and Peharz, «Continuous Mixtures of Tractable Probabilistic Models»,
+2023.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.base.progress import InnerWatch, Watch
+from tractable.base.settings import Between, OneOf, redeclare, setting
+from tractable.circuit import Graph
+from tractable.data import Table, collapse
+from tractable.learning.joint.continuous.circuit import mixture_circuit
+from tractable.learning.joint.continuous.course import Schedule
+from tractable.learning.joint.continuous.joint_training import ComponentTrainer
+from tractable.learning.joint.continuous.members import best_members, mixed_trees
+from tractable.learning.joint.continuous.networks import CHOICE_FORM, Choice, NetworkTraining, strengths_for
+from tractable.learning.joint.continuous.rows import tree_rows
+from tractable.learning.joint.continuous.shape import tree_shape
+from tractable.learning.joint.continuous.start import tree_outputs
+from tractable.learning.joint.continuous.states import frequent_first
+from tractable.learning.joint.continuous.training import (
+    STRENGTHS,
+    Trainer,
+    TrainingData,
+    steps_a_score,
+)
+from tractable.learning.joint.continuous.trees import Trees
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.count_updates import refit_counts
+from tractable.learning.statistics.encoding import encode
+from tractable.learning.statistics.forests import chow_liu_forest
+
+LEAST_POINTS = 8  # of a step ...
+ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
+ROWS_A_COMPONENT = 2  # distinct rows for each component, at least
+LEAST_SHARE = 128  # components of each network; where there are fewer together, one network has all
+MOST_STEPS, LEAST_STEPS = 4000, 200  # of training before the step size falls; in between one for each row
+PATIENT_STEPS = 400  # without a better score, at least, before the step size falls ...
+STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose networks have less to learn
+MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
+FEW_ROWS = 20  # with fewer distinct rows none is held out
+CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
+MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ContinuousMixtureLearner(PoolingLearner):
+    """A mixture of very many trees of one shape whose parameters a small network finds from a latent point.
+
+    The trees share the shape of the Chow-Liu tree. A network with two hidden layers maps a point of a latent
+    space with a few dimensions to the parameters of a tree, and is trained by stochastic gradients while
+    points drawn from a normal distribution stand for the whole space. Then a fixed number of points, their
+    weights and the network are trained together, and each point becomes a component of the mixture. Several
+    networks, trained apart from each other, share the components, unless the best one alone does better. A
+    numeric column has a Gaussian in each tree, a count a Poisson distribution.
+    """
+
+    name: ClassVar[str] = "continuous-mixture"
+    title: ClassVar[str] = "continuous mixture of trees"
+
+    max_states: int = redeclare(
+        PoolingLearner, "max_states", 64
+    )  # there are many components, each with all states
+    components: int = setting(
+        1024,
+        "Number of components (trees) of the finished mixture. There is at most one for two distinct"
+        " rows. More components fit better, and make a larger circuit.",
+        at_least=1,
+        search=OneOf(256, 512, 1024),
+    )
+    strength: Literal["auto", "strong", "medium", "weak"] = setting(
+        "auto",
+        "Strength of the regularisation of the network: one of strong, medium and weak, or auto. With auto,"
+        " the strengths that suit the number of rows are tried, and the held-out rows decide.",
+    )
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of each distribution of the Chow-Liu tree with which training begins.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    networks: int = setting(
+        2,
+        "Number of networks, trained from different random starting points, that share the components, at"
+        " least 128 for each. In tables with many rows the held-out rows decide whether they share them or"
+        " the best one has all.",
+        at_least=1,
+        search=OneOf(1, 2, 4),
+    )
+    points: int = setting(
+        512, "Number of points of the latent space in each step of the training.", at_least=1
+    )
+    batch: int = setting(256, "Number of rows of a mini-batch.", at_least=1)
+    patience: int = setting(
+        5,
+        "Early stopping: the step size begins to fall after this many passes over the rows without a better"
+        " score of the held-out rows; in wide tables after more, some hundred steps.",
+        at_least=1,
+    )
+    held_out: float = setting(
+        0.1,
+        "Share of the rows held out for early stopping and for the choice of a strength, where there are no"
+        " validation rows.",
+        at_least=0.01,
+        at_most=0.5,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
+            rows = table.useful_rows()
+            order = frequent_first(rows)
+            held_out = None if valid is None else order.code(valid)
+            return Learned(order.decode(self._mixture(order.code(rows), rng, held_out, watch)))
+
+    def _mixture(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Graph:
+        encoding = encode(table)
+        shape = tree_shape(encoding, chow_liu_forest(encoding, self.smoothing, watch=watch))
+        start = tree_outputs(shape, encoding, self.smoothing)
+        if not len(table):
+            return mixture_circuit(Trees.from_outputs(shape, start[:, None]), np.zeros(1), encoding)
+        seeds = rng.integers(2**63, size=3).tolist()
+        fitted, held = self._parts(encoding.table, valid, np.random.default_rng(seeds[0]))
+        data = TrainingData(
+            shape, start, tree_rows(shape, encoding, fitted), tree_rows(shape, encoding, held)
+        )
+        count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
+        if watch.left is not None:  # making the circuit takes its time, too
+            watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
+        choice = watch.remember("networks", partial(self._networks, data, count, seeds[1]), CHOICE_FORM)
+        trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
+        members = best_members(trainer, choice.networks, count, seeds[2], watch)
+        graph = mixture_circuit(*mixed_trees(members, trainer), encoding)
+        if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
+            graph = refit_counts(graph, encoding.table, self.smoothing)
+        return graph
+
+    def _parts(self, table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table]:
+        """The rows for the gradients, and those by which models are compared."""
+        held_out = table if len(table) < FEW_ROWS else None
+        if valid is not None and len(useful := valid.useful_rows()):
+            held_out = collapse(useful)[0]
+        if held_out is None:
+            held = rng.permutation(len(table)) < self.held_out * len(table)
+            table, held_out = table.take(~held), table.take(held)
+        return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
+
+    def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> Choice:
+        """Networks for so many components together."""
+        names = strengths_for(data) if self.strength == "auto" else [self.strength]
+        networks = max(1, min(self.networks, count // LEAST_SHARE))
+        seeds = np.random.default_rng(seed).integers(2**63, size=networks).tolist()
+        training = NetworkTraining(data, self._trainer(data), watch)
+        return training.choose(names, seeds, count // networks)
+
+    def _trainer(self, data: TrainingData) -> Trainer:
+        """A way to train networks, but for their strength."""
+        points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
+        steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
+        how = Schedule(patience=self._patience(data), steps=steps)
+        return Trainer(data, STRENGTHS["medium"], how, points, self.batch)
+
+    def _patience(self, data: TrainingData) -> int:
+        """Passes without a better score before the step size falls."""
+        steps = min(PATIENT_STEPS, STEPS_A_COLUMN * len(data.shape.schema))
+        return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
+
+
+def some_rows(table: Table, most: int, rng: np.random.Generator) -> Table:
+    """So many rows of a table, drawn at random; all if there are no more."""
+    return table if len(table) <= most else table.take(rng.permutation(len(table)) < most)

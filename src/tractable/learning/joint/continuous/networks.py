@@ -1,0 +1,121 @@
+"""Networks of several strengths, as many as there is time for."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.progress import PLAIN, Form, Watch
+from tractable.base.threads import default_threads
+from tractable.learning.joint.continuous.components import Components
+from tractable.learning.joint.continuous.joint_training import ComponentTrainer
+from tractable.learning.joint.continuous.side_by_side import rounds_of, side_by_side
+from tractable.learning.joint.continuous.training import (
+    STRENGTHS,
+    TRAINED_FORM,
+    Trained,
+    Trainer,
+    TrainingData,
+)
+
+NETWORK_PART = 0.2  # of the time that each of several networks may take, if there is enough for ...
+ENOUGH_STEPS = 300  # ... so many steps of it ...
+LONE_PART = 0.4  # ... and the part that the only one may take otherwise
+JOINT_TIMES = 2  # the time that training the components takes, beside that of a network
+WIDE = 100  # columns from which on regularisation is strong at first, if rows are few
+
+
+class Choice(NamedTuple):
+    """The strength that suits the held-out rows best, and networks of it."""
+
+    strength: str
+    networks: list[Trained]
+
+
+CHOICE_FORM: Form[Choice] = Form(
+    lambda choice: [choice.strength, [TRAINED_FORM.to_state(each) for each in choice.networks]],
+    lambda state: Choice(state[0], [TRAINED_FORM.from_state(each) for each in state[1]]),
+)
+
+
+Plan = tuple[str, int]  # a strength, and a seed
+
+
+@dataclass(eq=False)
+class NetworkTraining:
+    """Trains networks side by side, each for a part of the time at most."""
+
+    data: TrainingData
+    trainer: Trainer
+    watch: Watch
+    trained: dict[Plan, Trained] = field(default_factory=dict)
+    seconds: float | None = field(init=False)  # that a network may take
+    longest: float = 0.0  # seconds that one took, at most
+
+    def __post_init__(self) -> None:
+        left = self.watch.left
+        self.seconds = left
+        if left is not None:
+            enough = ENOUGH_STEPS * self.trainer.seconds_a_step()
+            self.seconds = left * (NETWORK_PART if left * NETWORK_PART > enough else LONE_PART)
+
+    def choose(self, names: Sequence[str], seeds: Sequence[int], count: int) -> Choice:
+        """Networks of the strength that suits the held-out rows best, one for each seed.
+
+        Strengths are compared after a few steps of training `count` components: with spread points a small
+        latent space seems better than it is. Where a time budget does not allow for all networks, those of
+        other strengths are left out first, and then all but the first one.
+        """
+        best = names[0]
+        self._run([(best, seed) for seed in seeds[: default_threads()]])
+        others = [(name, seeds[0]) for name in names[1:]]
+        hurried = self.trained[best, seeds[0]].hurried  # then a comparison would say little
+        if others and not hurried and self._has_time(others, [(best, seed) for seed in seeds]):
+            self._run(others)
+            trials = side_by_side([partial(self._trial, name, seeds[0], count) for name in names], self.watch)
+            best = names[int(np.argmax(trials))]
+        plans = [(best, seed) for seed in seeds]
+        if self._has_time(plans):
+            self._run(plans)
+        return Choice(best, [self.trained[plan] for plan in plans if plan in self.trained])
+
+    def _run(self, plans: Sequence[Plan]) -> None:
+        """Train the networks that are not trained yet."""
+        plans = self._missing(plans)
+        if plans:
+            begin = time.monotonic()
+            works = [partial(self._train, *plan) for plan in plans]
+            self.trained |= dict(zip(plans, side_by_side(works, self.watch, self.seconds), strict=True))
+            self.longest = max(self.longest, (time.monotonic() - begin) / rounds_of(len(plans)))
+
+    def _has_time(self, *groups: Sequence[Plan]) -> bool:
+        """Whether there is time for groups of networks, and for the components afterwards."""
+        if self.watch.should_stop():
+            return False
+        if self.watch.left is None:
+            return True
+        times = sum(rounds_of(len(self._missing(group))) for group in groups) + JOINT_TIMES
+        return self.watch.left > self.longest * times
+
+    def _missing(self, plans: Sequence[Plan]) -> list[Plan]:
+        return [plan for plan in plans if plan not in self.trained]
+
+    def _trial(self, name: str, seed: int, count: int, watch: Watch) -> float:
+        """The score of components that a network has soon."""
+        trainer = ComponentTrainer(self.data, STRENGTHS[name], self.trainer.batch)
+        start = Components.begin(self.trained[name, seed].decoder, count)
+        return watch.remember(f"trial {name}", partial(trainer.trial, start, 0), PLAIN)
+
+    def _train(self, name: str, seed: int, watch: Watch) -> Trained:
+        trainer = replace(self.trainer, strength=STRENGTHS[name])
+        return watch.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
+
+
+def strengths_for(data: TrainingData) -> list[str]:
+    """All strengths, the most promising one first: there may be no time for others."""
+    strong = len(data.shape.schema) > WIDE and data.has_few_rows
+    first = "strong" if strong else "medium"
+    return [first, *(name for name in STRENGTHS if name != first)]

@@ -1,0 +1,82 @@
+"""Rows as the trees see them: a matrix of statistics, and the cells of rows in which some are missing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+
+from tractable.base.arrays import Bools, Floats, Ints
+from tractable.data import Table
+from tractable.learning.joint.continuous.shape import COUNT, REAL, TreeShape
+from tractable.learning.statistics.encoding import Encoding, Matrix
+
+SPARSE = 0.12  # a matrix with a smaller share of non-zeros than this is kept sparse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeRows:
+    """The statistics of some rows. A missing cell counts as a first state, or as the number zero."""
+
+    matrix: Matrix  # (rows, statistics)
+    constant: Floats  # (rows,) the part of a row's log-density that depends on no parameter
+    weights: Floats  # (rows,)
+    incomplete: Bools  # (rows,) whether a cell is missing
+    cells: Floats  # (rows, columns) codes and standardised numbers; none if no row is incomplete
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def take(self, rows: Ints) -> "TreeRows":
+        """Some of the rows."""
+        cells = self.cells[rows] if len(self.cells) else self.cells
+        return TreeRows(
+            self.matrix[rows], self.constant[rows], self.weights[rows], self.incomplete[rows], cells
+        )
+
+
+def tree_rows(shape: TreeShape, encoding: Encoding, table: Table) -> TreeRows:
+    """The statistics of a table's rows, standardised as the encoding is."""
+    values, kind = table.values.copy(), shape.table.kind
+    real, counted = np.flatnonzero(kind == REAL), np.flatnonzero(kind == COUNT)
+    values[:, real] = values[:, real] / encoding.scale[real] - encoding.centre[real] / encoding.scale[real]
+    missing = np.isnan(values)
+    constant = -gammaln(np.nan_to_num(values[:, counted]) + 1.0).sum(axis=1)
+    constant -= np.where(missing[:, real], 0.0, np.log(encoding.scale[real])).sum(axis=1)
+    incomplete: Bools = np.logical_or.reduce(missing, axis=1)
+    matrix = _matrix(shape, np.nan_to_num(values))
+    kept = values if incomplete.any() else np.zeros((0, values.shape[1]))
+    return TreeRows(matrix, constant, table.row_weights, incomplete, kept)
+
+
+def _matrix(shape: TreeShape, values: Floats) -> Matrix:
+    """The statistics of complete rows: each column's own, and those again under its parent's state."""
+    dtype: type[np.floating[Any]] = np.float64 if shape.has_real else np.float32
+    found: list[tuple[Ints, Ints, Floats]] = []
+    for column in range(values.shape[1]):
+        row = np.flatnonzero(values[:, column])
+        x, base = values[row, column], np.zeros(row.size, dtype=np.int64)
+        found += _entries(shape, column, row, x, base)
+        if shape.table.parent[column] >= 0:
+            above = values[row, shape.table.parent[column]].astype(np.int64)
+            under = above > 0
+            found += _entries(shape, column, row[under], x[under], above[under])
+    rows, places, entries = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    size = (len(values), shape.statistics)
+    matrix: Any = sparse.csr_array((entries.astype(dtype), (rows, places)), shape=size)
+    return matrix if matrix.nnz < SPARSE * size[0] * size[1] else matrix.toarray()
+
+
+def _entries(
+    shape: TreeShape, column: int, row: Ints, x: Floats, above: Ints
+) -> list[tuple[Ints, Ints, Floats]]:
+    """Rows, places and values of the statistics of a column that are not zero, given states of its parent."""
+    base, linked = shape.table.cell[column].tolist()
+    cell = np.where(above > 0, linked + above - 1, base)
+    first, second = shape.table.row[cell].T
+    if shape.table.kind[column] == REAL:
+        return [(row, first, x), (row, second, x**2)]
+    if shape.table.kind[column] == COUNT:
+        return [(row, first, x)]
+    return [(row, first + x.astype(np.int64) - 1, np.ones(row.size))]

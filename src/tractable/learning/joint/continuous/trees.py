@@ -1,0 +1,106 @@
+"""Many trees of one shape: the log-likelihoods of rows as one matrix product, and their gradient."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.base.arrays import AnyArray
+from tractable.learning.joint.continuous.families import CellValues, cell_values
+from tractable.learning.joint.continuous.kernels import (
+    CellTables,
+    Scratch,
+    add_missing_logs,
+    add_missing_sums,
+)
+from tractable.learning.joint.continuous.rows import TreeRows
+from tractable.learning.joint.continuous.shape import TreeShape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """The parameters of trees that a network's outputs stand for.
+
+    The outputs (statistics, trees) of a base cell are its own; those of a linked cell are what is added to
+    those of the base cell of the same column.
+    """
+
+    shape: TreeShape
+    base: CellValues
+    linked: CellValues
+
+    @classmethod
+    def from_outputs(cls, shape: TreeShape, output: AnyArray) -> "Trees":
+        """The trees of some outputs."""
+        own = output[: shape.base.statistics]
+        change = output[shape.base.statistics :]
+        return cls(shape, cell_values(shape.base, own), cell_values(shape.linked, own[shape.of] + change))
+
+    @property
+    def theta(self) -> AnyArray:
+        """The natural parameters of all cells. Shape (statistics, trees)."""
+        return np.concatenate([self.base.theta, self.linked.theta])
+
+    @property
+    def log_partition(self) -> AnyArray:
+        """The log-partitions of all cells. Shape (cells, trees)."""
+        return np.concatenate([self.base.log_partition, self.linked.log_partition])
+
+    def coefficients(self) -> tuple[AnyArray, AnyArray]:
+        """The coefficients of statistics (statistics, trees) in a log-likelihood, and the rest (trees,)."""
+        shape, base, linked = self.shape, self.base, self.linked
+        answer = np.empty((shape.statistics, base.theta.shape[1]), dtype=base.theta.dtype)
+        own = answer[: shape.base.statistics]
+        own[:] = base.theta
+        np.subtract(linked.theta, base.theta[shape.of], out=answer[shape.base.statistics :])
+        own += shape.sum_above @ (base.log_partition[shape.base_of] - linked.log_partition)
+        return answer, -base.log_partition.sum(axis=0)
+
+    def log_likelihoods(self, rows: TreeRows) -> AnyArray:
+        """The log-likelihood of each row in each tree, but for the rows' constants. Shape (rows, trees)."""
+        coefficients, rest = self.coefficients()
+        logs = np.asarray(rows.matrix @ coefficients)
+        logs += rest
+        if rows.incomplete.any():
+            where = np.flatnonzero(rows.incomplete)
+            more = np.zeros((where.size, logs.shape[1]))
+            scratch = Scratch.make(self.shape.table, logs.shape[1])
+            add_missing_logs(rows.cells[where], self.shape.table, self._tables(), scratch, more)
+            logs[where] += more.astype(logs.dtype)
+        return logs
+
+    def output_gradient(self, rows: TreeRows, share: AnyArray) -> AnyArray:
+        """The derivative by the outputs of the log-likelihoods, weighted by `share` (rows, trees), summed."""
+        shape = self.shape
+        sums = np.asarray(rows.matrix.T @ share)
+        own, pairs = sums[: shape.base.statistics], sums[shape.base.statistics :]
+        below = own[shape.above]
+        base_rows = np.broadcast_to(share.sum(axis=0), (shape.base.column.size, share.shape[1])).copy()
+        base_rows -= shape.sum_cells @ below
+        own = own - shape.sum_of @ pairs
+        if rows.incomplete.any():
+            more, cells = self._missing_sums(rows, share)
+            own, pairs = own + more[: len(own)], pairs + more[len(own) :]
+            base_rows, below = base_rows + cells[: len(base_rows)], below + cells[len(base_rows) :]
+        change = self.linked.gradient(pairs, below)
+        return np.concatenate([self.base.gradient(own, base_rows) + shape.sum_of @ change, change])
+
+    def _missing_sums(self, rows: TreeRows, share: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """What missing cells add to the statistics and to the weights of cells."""
+        where = np.flatnonzero(rows.incomplete)
+        sums = np.zeros((self.shape.statistics, share.shape[1]))
+        cells = np.zeros((self.shape.cells, share.shape[1]))
+        scratch = Scratch.make(self.shape.table, share.shape[1])
+        add_missing_sums(
+            rows.cells[where], share[where].astype(np.float64), self.shape.table, self._tables(), scratch,
+            sums, cells,
+        )  # fmt: skip
+        return sums.astype(share.dtype), cells.astype(share.dtype)
+
+    def _tables(self) -> CellTables:
+        """The parameters as compiled loops need them."""
+        share = np.zeros((self.shape.statistics, self.base.theta.shape[1]))
+        share[: len(self.base.share)] = self.base.share
+        linked = self.shape.base.statistics
+        share[linked : linked + len(self.linked.share)] = self.linked.share
+        log_partition = self.log_partition.astype(np.float64)
+        return CellTables(self.theta.astype(np.float64), log_partition, share, np.exp(-log_partition))

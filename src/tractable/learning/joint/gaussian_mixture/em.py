@@ -1,0 +1,269 @@
+"""Mixtures whose components have a full Gaussian over the numbers, with states and counts beside it.
+
+Within a component, categorical and count columns are independent of each other and of the numbers. Numbers
+are given standardised. The prior makes EM a search for the most probable parameters: a covariance is drawn
+towards the one that is pooled within all components.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Form, State, Watch
+from tractable.circuit.leaves import FAMILIES
+from tractable.learning.joint.gaussian_mixture.pseudo_counts import preferred_pseudo_counts
+from tractable.learning.joint.gaussian_mixture.rows import MixedRows
+from tractable.learning.joint.gaussian_mixture.sums import (
+    Conditionals,
+    Gaussians,
+    Patterns,
+    conditionals,
+    expected_sums,
+    log_densities,
+    sort_patterns,
+)
+from tractable.learning.statistics.count_leaves import shared_count_params
+
+MEAN_COUNT = 0.1  # pseudo-rows at the overall mean, zero
+LEAST_SMOOTHING = 1e-9  # pseudo-rows even where none are asked for, so that no state is impossible
+LEAST_VARIANCE = 1e-6  # of a standardised column in a component whose rows are all alike
+LEAST_RATE = 1e-300  # in place of zero, whose logarithm times zero is NaN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prior:
+    """How strongly components are shrunk."""
+
+    strength: float = 20.0  # pseudo-rows with the pooled covariance
+    floor: float = 1e-3  # added to every variance
+    smoothing: float = (
+        1.0  # pseudo-rows with the overall rates of counts, at most so many with those of states
+    )
+    unit_floor: Floats | None = None  # (numbers,) least variances of single columns, as of whole numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureFit:
+    """Parameters of a mixture."""
+
+    log_weight: Floats  # (components,)
+    gaussians: Gaussians
+    log_state: Floats  # (components, states)
+    rate: Floats  # (components, counts)
+    log_r: Floats  # (components, counts) of negative binomial counts; infinite where they are Poisson
+
+    def __len__(self) -> int:
+        return self.log_weight.size
+
+
+FIT_FORM = Form[MixtureFit](
+    lambda fit: [
+        fit.log_weight,
+        [fit.gaussians.mean, fit.gaussians.covariance],
+        fit.log_state,
+        fit.rate,
+        fit.log_r,
+    ],
+    lambda state: MixtureFit(state[0], Gaussians(*state[1]), *state[2:]),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMRows:
+    """Rows as EM needs them."""
+
+    rows: MixedRows
+    patterns: Patterns  # of the standardised numbers
+    outside: Floats  # (rows,) log-density of a background with a fixed share; -inf when there is none
+    overall_state: Floats  # (states,) smoothed frequencies
+    overall_rate: Floats  # (counts,)
+
+
+def em_rows(rows: MixedRows, numbers: Floats, outside: Floats) -> EMRows:
+    """Rows with standardised numbers (rows, numbers) and the log-density of a background."""
+    return EMRows(rows, sort_patterns(numbers, rows.seen), outside, *overall_frequencies(rows))
+
+
+def overall_frequencies(rows: MixedRows) -> tuple[Floats, Floats]:
+    """Frequencies of states with one pseudo-row spread evenly over each column's states, and mean counts."""
+    total = rows.weights @ rows.indicators
+    frequency = np.zeros(total.size)
+    for part in rows.groups.slices():
+        count = total[part] + 1.0 / max(1, part.stop - part.start)
+        frequency[part] = count / count.sum()
+    seen = rows.weights @ rows.counts_seen
+    rate = np.where(seen > 0, rows.weights @ rows.counts, 1.0) / np.where(seen > 0, seen, 1.0)
+    return frequency, np.maximum(rate, LEAST_RATE)
+
+
+def log_components(data: EMRows, fit: MixtureFit, given: Conditionals | None = None) -> Floats:
+    """The log-density of each row in each component, with the component's weight. (rows, components)."""
+    given = conditionals(data.patterns, fit.gaussians) if given is None else given
+    logs = log_densities(data.patterns, given) + fit.log_weight
+    if data.rows.indicators.size:
+        logs += data.rows.indicators @ fit.log_state.T
+    if data.rows.counts.size:
+        logs += _log_counts(data.rows, fit)
+    return logs
+
+
+def _log_counts(rows: MixedRows, fit: MixtureFit) -> Floats:
+    """The log-probability of the counts of each row in each component. Shape (rows, components)."""
+    if np.isinf(fit.log_r).all():
+        logs = rows.counts @ np.log(fit.rate).T - rows.counts_seen @ fit.rate.T
+        return np.asarray(logs - rows.log_factorials[:, None])
+    total = np.zeros((len(fit), len(rows)))
+    for j, (x, seen) in enumerate(zip(rows.counts.T, rows.counts_seen.T, strict=True)):
+        params = np.stack([np.log(fit.rate[:, j]), fit.log_r[:, j]], axis=1)
+        total += np.where(seen > 0, FAMILIES["negative-binomial"].log_prob(params, x[None]), 0.0)
+    return total.T
+
+
+def widen_counts(data: EMRows, fit: MixtureFit, smoothing: float, background: float) -> MixtureFit:
+    """The mixture with negative binomial counts where the rows prefer them: one more step of EM for these."""
+    if not data.rows.counts.size or not data.rows.weights.any():
+        return fit
+    share = responsibilities(data, fit, background)[0] * data.rows.weights[:, None]
+    rate, log_r = fit.rate.copy(), fit.log_r.copy()
+    for j, overall in enumerate(data.overall_rate.tolist()):
+        x = np.where(data.rows.counts_seen[:, j] > 0, data.rows.counts[:, j], np.nan)
+        params = shared_count_params(x, share, max(smoothing, LEAST_SMOOTHING), overall)
+        if np.isfinite(params[:, 1]).any():
+            rate[:, j], log_r[:, j] = np.maximum(np.exp(params[:, 0]), LEAST_RATE), params[:, 1]
+    return replace(fit, rate=rate, log_r=log_r)
+
+
+def log_mixture(data: EMRows, fit: MixtureFit) -> Floats:
+    """The log-density of each row, without the background. Shape (rows,)."""
+    return log_sum(log_components(data, fit))
+
+
+def log_sum(logs: Floats) -> Floats:
+    """The logarithms of the sums over the last axis of numbers below infinity; quicker than scipy's."""
+    top = np.maximum(logs.max(axis=-1), -1e300)
+    return top + np.log(np.exp(logs - top[..., None]).sum(axis=-1))
+
+
+def add_background(log_mixture: Floats, outside: Floats, share: float) -> Floats:
+    """The log-densities of a mixture of the two in which the background has that share."""
+    log_share = np.log(share) if share > 0 else -np.inf
+    return np.logaddexp(log_mixture + np.log1p(-share), outside + log_share)
+
+
+def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> MixtureFit:
+    """The most probable parameters when components have the given shares of rows, (rows, components).
+
+    `given` says what is expected of missing cells.
+    """
+    weighted = share * data.rows.weights[:, None]
+    count = weighted.sum(axis=0)
+    total, square = expected_sums(data.patterns, given, weighted)
+    log_weight = np.log(count + 1.0 / count.size) - np.log(count.sum() + 1.0)
+    smoothing = max(prior.smoothing, LEAST_SMOOTHING)
+    log_state = _log_states(data, weighted.T @ data.rows.indicators, smoothing)
+    seen = weighted.T @ data.rows.counts_seen + smoothing
+    rate = (weighted.T @ data.rows.counts + smoothing * data.overall_rate) / seen
+    fitted = _shrunk_gaussians(count, total, square, prior)
+    rate = np.maximum(rate, LEAST_RATE)
+    return MixtureFit(log_weight, fitted, log_state, rate, np.full(rate.shape, np.inf))
+
+
+def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior) -> Gaussians:
+    """Means and covariances (scatter + strength * target) / (count + strength) + floor."""
+    columns = total.shape[1]
+    mean = total / (count + MEAN_COUNT)[:, None]
+    outer = mean[:, :, None] * mean[:, None, :]
+    cross = total[:, :, None] * mean[:, None, :]
+    scatter = square - cross - cross.transpose(0, 2, 1) + count[:, None, None] * outer
+    scatter = (scatter + scatter.transpose(0, 2, 1)) / 2
+    whole = count.sum()
+    pooled = scatter.sum(axis=0) / whole if whole > 0 else np.eye(columns)
+    strength = max(prior.strength, 1e-6)
+    target = _rescaled(pooled, scatter, count, strength)
+    covariance = (scatter + strength * target) / (count + strength)[:, None, None]
+    floor = np.full(columns, prior.floor)
+    if prior.unit_floor is not None:
+        floor = np.maximum(floor, prior.unit_floor)
+    return Gaussians(mean, covariance + np.diag(floor))
+
+
+def _rescaled(pooled: Floats, scatter: Floats, count: Floats, strength: float) -> Floats:
+    """The pooled covariance with variances between each component's own and the pooled ones.
+
+    Their logarithms are averaged, for a narrow component would be widened many times by the variances of
+    wide ones themselves. Shape (components, numbers, numbers).
+    """
+    wide = np.maximum(np.diag(pooled), LEAST_VARIANCE)
+    own = np.diagonal(scatter, axis1=1, axis2=2) / np.maximum(count, LEAST_RATE)[:, None]
+    narrower = np.log(np.maximum(own, LEAST_VARIANCE) / wide) * (count / (count + strength))[:, None]
+    ratio = np.exp(narrower / 2)
+    return ratio[:, :, None] * pooled * ratio[:, None, :]
+
+
+def _log_states(data: EMRows, counts: Floats, smoothing: float) -> Floats:
+    """Smoothed log-probabilities of the states of each column. Shape (components, states)."""
+    answer = np.zeros(counts.shape)
+    for part in data.rows.groups.slices():
+        prior = data.overall_state[part]
+        smoothed = counts[:, part] + preferred_pseudo_counts(counts[:, part], prior, smoothing) * prior
+        answer[:, part] = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+    return answer
+
+
+def start_from(data: EMRows, share: Floats, prior: Prior) -> MixtureFit:
+    """First parameters from shares of rows; missing cells are taken to be normal around zero."""
+    columns = data.patterns.values.shape[1]
+    size = share.shape[1]
+    neutral = Gaussians(np.zeros((size, columns)), np.tile(np.eye(columns), (size, 1, 1)))
+    return estimate(data, share, conditionals(data.patterns, neutral), prior)
+
+
+def responsibilities(
+    data: EMRows, fit: MixtureFit, background: float, given: Conditionals | None = None
+) -> tuple[Floats, float]:
+    """Each component's share of each row beside the background's, and the mean log-likelihood of the rows."""
+    logs = log_components(data, fit, given)
+    total = add_background(log_sum(logs), data.outside, background)
+    weight = data.rows.weights
+    mean = float(weight @ np.where(weight > 0, total, 0.0)) / max(float(weight.sum()), 1e-300)
+    return np.exp(logs - (total - np.log1p(-background))[:, None]), mean
+
+
+def iterate_em(
+    data: EMRows,
+    fit: MixtureFit,
+    prior: Prior,
+    *,
+    background: float,
+    steps: int,
+    tolerance: float,
+    watch: Watch | None = None,
+) -> MixtureFit:
+    """The parameters after EM, which ends when a step gains less than `tolerance` nats a row.
+
+    With a watch it ends when it must, and goes on from the step that an earlier run has come to.
+    """
+    watch = watch or Watch()
+    before, done = -np.inf, 0
+    saved = watch.checkpoint()
+    if saved is not None:
+        done, before, fit = saved[0], saved[1], FIT_FORM.from_state(saved[2])
+    for step in range(done, steps):
+        given = conditionals(data.patterns, fit.gaussians)
+        share, now = responsibilities(data, fit, background, given)
+        if now - before < tolerance or watch.must_stop():
+            break
+        fit, before = estimate(data, share, given, prior), now
+        watch.save_checkpoint(partial(_em_state, step + 1, before, fit))
+    return fit
+
+
+def _em_state(done: int, before: float, fit: MixtureFit) -> State:
+    return [done, before, FIT_FORM.to_state(fit)]
+
+
+def labels_as_shares(label: Ints, size: int) -> Floats:
+    """Hard shares from one label a row. Shape (rows, size)."""
+    return (label[:, None] == np.arange(size)).astype(np.float64)

@@ -1,0 +1,177 @@
+"""A mixture of Gaussians with full covariances, in several views of the numeric columns."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.base.arrays import Ints
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Builder, Graph
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.poisson import MAX_LOG_RATE
+from tractable.data import Schema, Table
+from tractable.data.caution import caution
+from tractable.learning.joint.gaussian_mixture.background import state_leaves
+from tractable.learning.joint.gaussian_mixture.map_fits import centre_and_scale
+from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member
+from tractable.learning.joint.gaussian_mixture.rows import MixedRows
+from tractable.learning.joint.gaussian_mixture.stack import MAP_NAMES, Stack, StackSettings, learn_stack
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.count_leaves import count_leaf
+
+LARGEST = 1e100  # columns with larger numbers are kept apart from the Gaussians
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class GaussianMixtureLearner(PoolingLearner):
+    """A mixture of Gaussians with full covariances over all numeric columns that are no counts.
+
+    Each component has its own distributions of categorical and count columns beside its Gaussian. Up to three
+    such mixtures are fitted by EM: to the numeric columns as they are, through Yeo-Johnson power maps, and
+    through piecewise linear maps to normal scores. Their sizes and priors, and their weights in the result,
+    are those that suit held-out rows (or the validation rows) best; then they are fitted to all rows. A
+    background of independent columns has a small share, so that no strange row has a density near zero.
+    """
+
+    name: ClassVar[str] = "gaussian-mixture"
+    title: ClassVar[str] = "Gaussian mixture"
+
+    components: tuple[int, ...] = setting(
+        (),
+        "Numbers of components to try, in ascending order; the search ends when larger ones no longer help."
+        " Without any: 1, 2, 3, 4, 6 and 9, and above 1,000 rows also 20 and 30.",
+        at_least=1,
+        optional=True,
+    )
+    maps: Literal["all", "identity", "yeo-johnson", "piecewise-linear"] = setting(
+        "all",
+        "Maps of numeric columns inside the leaves: one of them, or a stack of a mixture with each.",
+    )
+    shrinkage: tuple[float, ...] = setting(
+        (5.0, 20.0),
+        "Strengths of the prior to try: pseudo-rows of each component that have the covariance pooled within"
+        " all components.",
+        at_least=0,
+    )
+    floor: tuple[float, ...] = setting(
+        (1e-3, 1e-4),
+        "Variances to try that are added to those of standardised columns. Those after the first are tried"
+        " with the best size only.",
+        at_least=1e-9,
+    )
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-rows of the count columns of each component, and at most so many of each categorical column,"
+        " distributed as in the whole table. A categorical column has fewer where the rows of the components"
+        " prefer that, because each component has states of its own.",
+        at_least=0,
+        search=Between(0.1, 10, log=True),
+    )
+    background: float = setting(
+        0.002,
+        "Least share of a background of independent columns with one and a half times their spread.",
+        at_least=0,
+        at_most=0.5,
+        search=Between(0.001, 0.1, log=True),
+    )
+    held_out: float = setting(
+        1 / 6,
+        "Share of the rows held out to choose sizes, priors and weights, where there are no validation rows."
+        " Small tables are divided several times.",
+        at_least=0.01,
+        at_most=0.5,
+    )
+    steps: int = setting(100, "Maximum number of EM iterations.", at_least=1)
+    tolerance: float = setting(
+        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        maps = MAP_NAMES if self.maps == "all" else (self.maps,)
+        em = EMSettings(
+            steps=self.steps,
+            tolerance=self.tolerance,
+            smoothing=self.smoothing,
+            background=self.background,
+        )
+        how = StackSettings(
+            maps=maps, sizes=tuple(sorted(set(self.components))), strengths=self.shrinkage,
+            floors=self.floor, held_out=self.held_out, em=em,
+        )  # fmt: skip
+        with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
+            extreme = extreme_columns(table)
+            if not extreme.size:
+                return Learned(stack_circuit(learn_stack(table, valid, how, rng, watch), table.schema))
+            rest = np.setdiff1d(np.arange(len(table.schema)), extreme)
+            if not rest.size:
+                return Learned(add_columns(None, table, rest, extreme))
+            part = table.select(rest)
+            stack = learn_stack(part, None if valid is None else valid.select(rest), how, rng, watch)
+        return Learned(add_columns(stack_circuit(stack, part.schema), table, rest, extreme))
+
+
+def extreme_columns(table: Table) -> Ints:
+    """The numeric columns whose numbers or spread have no square that is a double."""
+    extreme = []
+    for column, variable in enumerate(table.schema):
+        if variable.is_numeric and variable.kind != "count":
+            seen = ~np.isnan(table.values[:, column]) & (table.row_weights > 0)
+            x, weight = table.values[seen, column], table.row_weights[seen]
+            spread = centre_and_scale(x, weight)[1]
+            if np.abs(x).max(initial=0.0) > LARGEST or not 1 / LARGEST <= spread <= LARGEST:
+                extreme.append(column)
+                caution(
+                    f"column '{variable.name}' has numbers too large or too small to multiply: it is learned"
+                    " as independent of all others; a logarithm of it would take part"
+                )
+    return np.array(extreme, dtype=np.int64)
+
+
+def add_columns(graph: Graph | None, table: Table, columns: Ints, extreme: Ints) -> Graph:
+    """A circuit over `columns` times one Gaussian leaf for each other column."""
+    builder = Builder(table.schema)
+    factors = [] if graph is None else [builder.splice(graph, columns)]
+    for column in extreme.tolist():
+        seen = ~np.isnan(table.values[:, column])
+        params = FAMILIES["gaussian"].fit(
+            table.values[seen, column], table.row_weights[None, seen], table.schema[column], 1.0
+        )
+        factors.append(builder.leaf("gaussian", column, params[0]))
+    builder.product(factors)
+    return builder.freeze()
+
+
+def stack_circuit(stack: Stack, schema: Schema) -> Graph:
+    """The circuit: one sum over all components of all members, and the background."""
+    builder = Builder(schema)
+    nodes: list[int] = []
+    logs: list[float] = []
+    for member, log_weight in zip(stack.members, stack.log_weight[:-1].tolist(), strict=True):
+        nodes += component_nodes(builder, schema, member, stack.rows)
+        logs += (member.fit.log_weight + log_weight).tolist()
+    if stack.log_weight[-1] > -np.inf:
+        nodes.append(stack.background.node(builder, schema, stack.rows))
+        logs.append(float(stack.log_weight[-1]))
+    total = np.logaddexp.reduce(logs)
+    builder.sum(nodes, np.array(logs) - total)
+    return builder.freeze()
+
+
+def component_nodes(builder: Builder, schema: Schema, member: Member, rows: MixedRows) -> list[int]:
+    """A product of a joint leaf and the leaves of other columns for each component."""
+    groups, fit = rows.groups, member.fit
+    params = member.view.leaf_params(fit.gaussians)
+    rates = np.clip(np.log(fit.rate), -MAX_LOG_RATE, MAX_LOG_RATE)
+    nodes = []
+    for k in range(len(fit)):
+        leaves = state_leaves(builder, schema, rows, fit.log_state[k])
+        counts = np.stack([rates[k], fit.log_r[k]], axis=1)
+        leaves += [count_leaf(builder, int(c), counts[j]) for j, c in enumerate(groups.counts)]
+        if groups.numbers.size:
+            leaves.append(builder.joint_leaf(member.view.family, groups.numbers.tolist(), params[k]))
+        nodes.append(builder.product(leaves))
+    return nodes

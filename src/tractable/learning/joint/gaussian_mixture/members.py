@@ -1,0 +1,114 @@
+"""One member of the stack: a mixture of Gaussians in one view of the numbers."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import Form, Watch
+from tractable.learning.joint.gaussian_mixture.background import Background
+from tractable.learning.joint.gaussian_mixture.em import (
+    FIT_FORM,
+    EMRows,
+    MixtureFit,
+    Prior,
+    em_rows,
+    iterate_em,
+    labels_as_shares,
+    log_mixture,
+    responsibilities,
+    start_from,
+    widen_counts,
+)
+from tractable.learning.joint.gaussian_mixture.rows import MixedRows
+from tractable.learning.joint.gaussian_mixture.views import View
+from tractable.learning.statistics.k_means import k_means
+
+
+class Candidate(NamedTuple):
+    """What is chosen for a member."""
+
+    size: int  # components
+    strength: float  # of the prior of covariances, in rows
+    floor: float  # of variances of standardised columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class EMSettings:
+    """How EM runs."""
+
+    steps: int = 100
+    tolerance: float = 1e-3
+    smoothing: float = 1.0  # pseudo-rows of the states and counts of a component
+    background: float = 0.01  # share of the background while a member is fitted and compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A fitted mixture with its view."""
+
+    view: View
+    fit: MixtureFit
+
+    def log_density(self, rows: MixedRows) -> Floats:
+        """The log-density of each row in the units of its columns. Shape (rows,)."""
+        z, slope = self.view.images(rows)
+        return log_mixture(em_rows(rows, z, np.zeros(len(rows))), self.fit) + slope
+
+
+def member_form(view: View) -> Form[Member]:
+    """How members in a view are saved."""
+    return Form(
+        lambda member: FIT_FORM.to_state(member.fit), lambda state: Member(view, FIT_FORM.from_state(state))
+    )
+
+
+def viewed(view: View, rows: MixedRows, background: Background) -> EMRows:
+    """Rows as EM sees them in a view."""
+    z, slope = view.images(rows)
+    return em_rows(rows, z, background.log_density(rows) - slope)
+
+
+def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
+    """Shares of rows by k-means over numbers and indicators of states. Shape (rows, size)."""
+    counts = data.rows.counts / np.maximum(1.0, np.sqrt(data.overall_rate))
+    points = np.concatenate([data.patterns.values, data.rows.indicators, counts], axis=1)
+    return labels_as_shares(k_means(points, data.rows.weights, size, rng), size)
+
+
+def fit_member(
+    view: View, data: EMRows, share: Floats, candidate: Candidate, how: EMSettings, watch: Watch | None = None
+) -> MixtureFit:
+    """The mixture that EM finds from given shares of rows."""
+    prior = Prior(
+        strength=candidate.strength,
+        floor=candidate.floor,
+        smoothing=how.smoothing,
+        unit_floor=view.unit_floor,
+    )
+    fit = start_from(data, share, prior)
+    fit = iterate_em(
+        data,
+        fit,
+        prior,
+        background=how.background,
+        steps=how.steps,
+        tolerance=how.tolerance,
+        watch=watch,
+    )
+    return widen_counts(data, fit, how.smoothing, how.background)
+
+
+def refit_member(
+    member: Member,
+    view: View,
+    rows: MixedRows,
+    background: Background,
+    candidate: Candidate,
+    how: EMSettings,
+    watch: Watch | None = None,
+) -> Member:
+    """A member in a view of other rows, by EM from the shares that it gives these rows."""
+    share, _ = responsibilities(viewed(member.view, rows, background), member.fit, how.background)
+    return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, how, watch))

@@ -1,0 +1,187 @@
+"""The choice of each member's size and prior, by the likelihood of rows that were held out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import Form, State, Watch
+from tractable.learning.joint.gaussian_mixture.background import Background
+from tractable.learning.joint.gaussian_mixture.em import (
+    FIT_FORM,
+    EMRows,
+    MixtureFit,
+    add_background,
+    log_mixture,
+    responsibilities,
+)
+from tractable.learning.joint.gaussian_mixture.members import (
+    Candidate,
+    EMSettings,
+    Member,
+    first_shares,
+    fit_member,
+    viewed,
+)
+from tractable.learning.joint.gaussian_mixture.rows import MixedRows
+from tractable.learning.joint.gaussian_mixture.views import MapName, View, fit_view
+
+MOST_COPIES = 1_000_000  # of all rows together, when rows that stand for several are divided
+PATIENCE = 2  # sizes in a row that may be no better before the search ends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Rows to fit and rows to compare by, in one view."""
+
+    view: View
+    fit: EMRows
+    held: EMRows
+    outside: Floats  # (held rows,) log-density of the background
+    seed: int
+    shares: dict[int, Floats] = field(default_factory=dict)  # by size, from which the next fit starts
+
+    def member(self, candidate: Candidate, how: EMSettings, watch: Watch) -> Member:
+        """The member fitted with these choices."""
+
+        def work(part: Watch) -> MixtureFit:
+            if candidate.size not in self.shares:
+                rng = np.random.default_rng([self.seed, candidate.size])
+                self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
+            return fit_member(self.view, self.fit, self.shares[candidate.size], candidate, how, part)
+
+        fit = watch.remember(f"{self.seed} {candidate}", work, FIT_FORM)
+        self.shares[candidate.size] = responsibilities(self.fit, fit, how.background)[0]
+        return Member(self.view, fit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The best choices in one view, and how well they did."""
+
+    candidate: Candidate
+    member: Member  # as fitted to the first fold
+    held_out: Floats  # (held rows of all folds,) log-density of the member alone
+    score: float  # mean log-density of the held-out rows, with the background
+
+
+def chosen_form(folds: Sequence[Fold]) -> Form[Chosen]:
+    """How choices in these folds are saved."""
+
+    def to_state(chosen: Chosen) -> State:
+        return [[*chosen.candidate], FIT_FORM.to_state(chosen.member.fit), chosen.held_out, chosen.score]
+
+    def from_state(state: State) -> Chosen:
+        candidate, fit, held_out, score = state
+        member = Member(folds[0].view, FIT_FORM.from_state(fit))
+        return Chosen(Candidate(*candidate), member, held_out, score)
+
+    return Form(to_state, from_state)
+
+
+def make_fold(
+    name: MapName, fit: MixedRows, held: MixedRows, background: Background, is_whole: Floats, seed: int
+) -> Fold:
+    """A fold in a view that is fitted to its own rows."""
+    view = fit_view(name, fit, is_whole)
+    held_rows = viewed(view, held, background)
+    return Fold(view, viewed(view, fit, background), held_rows, background.log_density(held), seed)
+
+
+def fit_and_score(
+    folds: Sequence[Fold], candidate: Candidate, how: EMSettings, watch: Watch | None = None
+) -> Chosen:
+    """A candidate fitted in all folds."""
+    members = [fold.member(candidate, how, watch or Watch()) for fold in folds]
+    logs = []
+    for fold, member in zip(folds, members, strict=True):
+        _, slope = fold.view.images(fold.held.rows)
+        logs.append(log_mixture(fold.held, member.fit) + slope)
+    held_out = np.concatenate(logs)
+    outside = np.concatenate([fold.outside for fold in folds])
+    weight = np.concatenate([fold.held.rows.weights for fold in folds])
+    mixed = add_background(held_out, outside, how.background)
+    return Chosen(candidate, members[0], held_out, float(weight @ mixed / max(weight.sum(), 1e-300)))
+
+
+def choose(
+    folds: Sequence[Fold],
+    sizes: Sequence[int],
+    strengths: Sequence[float],
+    floors: Sequence[float],
+    how: EMSettings,
+    watch: Watch,
+) -> Chosen:
+    """The best size and strength with the first floor, then the best floor."""
+    best: Chosen | None = None
+    worse = 0
+    for done, size in enumerate(sizes):
+        found = [fit_and_score(folds, Candidate(size, s, floors[0]), how, watch) for s in strengths]
+        top = max(found, key=_score)
+        worse = 0 if best is None or top.score > best.score else worse + 1
+        best = top if best is None or top.score > best.score else best
+        watch.report(f"{folds[0].view.name} columns", done + 1, len(sizes), best.score)
+        if worse >= PATIENCE or watch.should_stop():
+            break
+    assert best is not None
+    for floor in floors[1:]:
+        if not watch.should_stop():
+            other = fit_and_score(folds, best.candidate._replace(floor=floor), how, watch)
+            best = max(best, other, key=_score)
+    return best
+
+
+def _score(found: Chosen) -> float:
+    return found.score
+
+
+def split_rows(
+    rows: MixedRows, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
+) -> list[tuple[MixedRows, MixedRows]]:
+    """Rows to fit and rows to hold out, one pair a fold; no copy of a row is held out twice.
+
+    A row that stands for several is divided as if it were written as often. At most so many rows are taken.
+    """
+    weight = np.maximum(rows.weights, 0.0)
+    copies = np.ceil(weight * min(1.0, MOST_COPIES / max(weight.sum(), 1.0))).astype(np.int64)
+    owner = rng.permutation(np.repeat(np.arange(len(rows)), copies))
+    held = max(1, round(owner.size * share))
+    if owner.size < 2:
+        return [(rows, rows)]
+    answer = []
+    for fold in range(folds):
+        out = np.bincount(owner[fold * held : (fold + 1) * held], minlength=len(rows))
+        part = out / np.maximum(copies, 1)
+        answer.append(
+            (_weighted(rows, weight * (1 - part), most[0], rng), _weighted(rows, weight * part, most[1], rng))
+        )
+    return answer
+
+
+def _weighted(rows: MixedRows, weight: Floats, most: int, rng: np.random.Generator) -> MixedRows:
+    """The rows of positive weight, with these weights; at most so many, drawn at random."""
+    chosen = np.flatnonzero(weight > 0)
+    if chosen.size > most:
+        chosen = np.sort(rng.choice(chosen, most, replace=False))
+    return replace(rows.take(chosen), weights=weight[chosen])
+
+
+def stack_weights(logs: Floats, weights: Floats, floor: float, steps: int = 300) -> Floats:
+    """Weights of members by EM on held-out rows; the last member's is at least `floor`.
+
+    `logs` is (rows, members). One pseudo-row is spread evenly over all members but the last.
+    """
+    members = logs.shape[1]
+    p = np.full(members, 1 / members)
+    pseudo_row = np.append(np.full(members - 1, 1 / (members - 1)), 0.0)
+    scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
+    for _ in range(steps):
+        share = scaled * p
+        share /= share.sum(axis=1, keepdims=True)
+        count = weights @ share + pseudo_row
+        p = count / count.sum()
+        if p[-1] < floor:
+            p[:-1] *= (1 - floor) / p[:-1].sum()
+            p[-1] = floor
+    return p

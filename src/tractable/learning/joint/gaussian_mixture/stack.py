@@ -1,0 +1,129 @@
+"""Members in several views and a background, with weights from held-out rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from scipy.special import logsumexp
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
+from tractable.data import Table, collapse
+from tractable.learning.joint.gaussian_mixture.background import Background, fit_background
+from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member, member_form, refit_member
+from tractable.learning.joint.gaussian_mixture.rows import MixedRows, mixed_rows
+from tractable.learning.joint.gaussian_mixture.selection import (
+    Chosen,
+    choose,
+    chosen_form,
+    make_fold,
+    split_rows,
+    stack_weights,
+)
+from tractable.learning.joint.gaussian_mixture.views import MapName, fit_view
+
+ENOUGH = 300  # held-out rows that choices can rest on: a small table is divided several times
+MOST_FOLDS = 3
+MOST_FITTED, MOST_HELD = 10_000, 5_000  # rows used for choices
+NEGLIGIBLE = 0.01  # members with less weight are left out
+LEAST_ROWS = 5  # there are so many rows for each component
+LAST_STEPS = 3  # EM iterations on all rows when the time is over
+MANY_ROWS = 1000  # from which on large mixtures are tried
+MAP_NAMES: tuple[MapName, ...] = ("identity", "yeo-johnson", "piecewise-linear")
+SIZES, LARGE_SIZES = (1, 2, 3, 4, 6, 9), (20, 30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackSettings:
+    """What is tried."""
+
+    maps: tuple[MapName, ...] = MAP_NAMES
+    sizes: tuple[int, ...] = ()  # numbers of components; empty: by the number of rows
+    strengths: tuple[float, ...] = (5.0, 20.0)
+    floors: tuple[float, ...] = (1e-3, 1e-4)
+    held_out: float = 1 / 6
+    em: EMSettings = field(default_factory=EMSettings)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """The finished model: a weight for each member and, last, for the background."""
+
+    members: tuple[Member, ...]
+    background: Background
+    log_weight: Floats  # (members + 1,)
+    rows: MixedRows  # that it was fitted to
+
+    def log_density(self, rows: MixedRows) -> Floats:
+        """The log-density of each row. Shape (rows,)."""
+        logs = [m.log_density(rows) for m in self.members] + [self.background.log_density(rows)]
+        return np.asarray(logsumexp(np.stack(logs, axis=1) + self.log_weight, axis=1))
+
+
+def distinct_rows(table: Table) -> MixedRows:
+    """The distinct rows that weigh something and have a cell; all rows if there are none such."""
+    weighs = (table.row_weights > 0) & ~table.missing.all(axis=1)
+    return mixed_rows(collapse(table.take(weighs) if weighs.any() else table)[0])
+
+
+def learn_stack(
+    table: Table, valid: Table | None, how: StackSettings, rng: np.random.Generator, watch: Watch
+) -> Stack:
+    """The stack of the best mixture in each view."""
+    rows = distinct_rows(table)
+    numeric = [table.schema[int(c)] for c in rows.groups.numbers]
+    is_whole = np.array([float(v.is_whole) for v in numeric])
+    background = fit_background(rows)
+    seed = int(rng.integers(2**32))
+    parts = _parts(rows, None if valid is None else distinct_rows(valid), how, rng)
+    sizes = how.sizes or _sizes(float(parts[0][0].weights.sum()))
+    chosen: list[Chosen] = []
+    for name in how.maps if numeric else how.maps[:1]:
+        if chosen and watch.should_stop():
+            break
+        folds = [
+            make_fold(name, fit, held, background, is_whole, seed + i) for i, (fit, held) in enumerate(parts)
+        ]
+        work = partial(choose, folds, sizes, how.strengths, how.floors, how.em)
+        chosen.append(watch.remember(name, work, chosen_form(folds)))
+    held_rows = [held for _, held in parts]
+    weight = _weights(chosen, held_rows, background, how)
+    kept = [i for i in range(len(chosen)) if weight[i] >= NEGLIGIBLE] or [int(weight[:-1].argmax())]
+    members = []
+    for i in kept:
+        view = fit_view(how.maps[i], rows, is_whole)
+        em = replace(how.em, steps=min(how.em.steps, LAST_STEPS)) if watch.should_stop() else how.em
+        again = (chosen[i].member, view, rows, background, chosen[i].candidate, em)
+        members.append(
+            watch.remember(f"{view.name}, all rows", partial(refit_member, *again), member_form(view))
+        )
+        watch.report("fit to all rows", len(members), len(kept))
+    share = np.append(weight[kept] * (1 - weight[-1]) / weight[kept].sum(), weight[-1])
+    return Stack(tuple(members), background, np.log(share), rows)
+
+
+def _sizes(rows: float) -> tuple[int, ...]:
+    """Numbers of components to try."""
+    sizes = SIZES + LARGE_SIZES if rows > MANY_ROWS else SIZES
+    return tuple(k for k in sizes if k == 1 or k * LEAST_ROWS <= rows)
+
+
+def _parts(
+    rows: MixedRows, valid: MixedRows | None, how: StackSettings, rng: np.random.Generator
+) -> list[tuple[MixedRows, MixedRows]]:
+    """Rows to fit and rows to compare by, for each fold."""
+    if valid is not None or not len(rows):
+        return [(rows, rows if valid is None else valid)]
+    held = max(1.0, float(rows.weights.sum()) * how.held_out)
+    folds = int(np.clip(np.ceil(ENOUGH / held), 1, min(MOST_FOLDS, 1 / how.held_out)))
+    return split_rows(rows, how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
+
+
+def _weights(
+    chosen: Sequence[Chosen], held: Sequence[MixedRows], background: Background, how: StackSettings
+) -> Floats:
+    """The weight of each member and of the background. Shape (members + 1,)."""
+    outside = np.concatenate([background.log_density(rows) for rows in held])
+    logs = np.stack([*(c.held_out for c in chosen), outside], axis=1)
+    return stack_weights(logs, np.concatenate([rows.weights for rows in held]), how.em.background)

@@ -1,0 +1,238 @@
+"""A Chow-Liu tree of hidden variables, one for each column, which is its only child outside the tree.
+
+Dang, Khosravi, Liang, Vergari and Van den Broeck, «Juice», 2021; Liu and Van den Broeck, «Tractable
+Regularization of Probabilistic Circuits», NeurIPS 2021.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, OneOf, setting
+from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
+from tractable.circuit.assemble import Edges, assemble, concatenate_edges
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.states import graph_form
+from tractable.data import Schema, Table
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.parameters import Method, fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.parameters.online_em import OnlineEM
+from tractable.learning.statistics.bootstrap import draw_rows
+from tractable.learning.statistics.count_updates import refit_counts
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.estimates import default_family, estimates, leaf_params
+from tractable.learning.statistics.forests import Forest, chow_liu_forest
+from tractable.learning.statistics.pieces import view_pieces
+from tractable.learning.statistics.product_mixtures import initial_sums
+from tractable.learning.statistics.scores import mean_log_prob
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HiddenChowLiuLearner(PoolingLearner):
+    """A tree of hidden variables along a Chow-Liu tree, fitted by online EM and then by EM on all rows.
+
+    The Chow-Liu tree sees numeric columns through pieces; their leaves are those of the numbers themselves.
+    """
+
+    name: ClassVar[str] = "hidden-chow-liu"
+    title: ClassVar[str] = "hidden Chow-Liu tree"
+
+    states: tuple[int, ...] = setting(
+        (16, 4, 32),
+        "Numbers of states of each hidden variable. With validation rows all are tried and the best is kept;"
+        " without them the first is used. Few states suit tables of few rows and many columns.",
+        at_least=1,
+        search=OneOf((16, 4, 32), (4,), (8,), (16,), (32,), (64,)),
+    )
+    trees: int = setting(
+        4,
+        "Number of trees, with different random starting points, that are mixed. More trees fit better and"
+        " cost time.",
+        at_least=1,
+        search=OneOf(1, 2, 4, 8),
+    )
+    bagged: bool = setting(
+        False,
+        "Whether each of several trees is learned on rows drawn with replacement (bagging).",
+        search=OneOf(False, True),
+    )
+    initial_persistence: float = setting(
+        0.9,
+        "Share of the initial weights that keeps a hidden variable in the state of its parent: EM starts"
+        " near a mixture in which all hidden variables agree.",
+        at_least=0,
+        at_most=1,
+    )
+    batch: int = setting(1024, "Number of rows of a mini-batch of online EM.", at_least=1)
+    epochs: int = setting(
+        30, "Maximum number of passes of online EM over all rows, before EM on all rows at once.", at_least=1
+    )
+    steps: int = setting(20, "Maximum number of iterations of EM on all rows afterwards.", at_least=0)
+    smoothing: float = setting(
+        0.1,
+        "Pseudo-counts of each sum node and of each leaf. They are a third of that in tables with numeric"
+        " columns.",
+        at_least=0,
+        search=Between(0.01, 1, log=True),
+    )
+    softness: float = setting(
+        0.0,
+        "Probability with which a categorical cell is replaced by a random state in training (data"
+        " softening).",
+        at_least=0,
+        at_most=1,
+        search=Between(0, 0.05),
+    )
+    entropy: float = setting(
+        8.0,
+        "Weight of entropy regularisation, in rows: the circuit's entropy counts as much as the"
+        " log-likelihood of this many rows. It is a quarter of that in tables with numeric columns.",
+        at_least=0,
+        search=Between(0.5, 100, log=True),
+    )
+    patience: int = setting(
+        6,
+        "Early stopping: online EM ends after this many passes without a better score on the validation"
+        " rows.",
+        at_least=1,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        seeds = rng.integers(2**63, size=self.trees)
+        states, first = self._best_states(table, int(seeds[0]), valid, watch)
+        grown = [first]
+        for number, seed in enumerate(seeds[1:].tolist(), start=2):
+            if watch.should_stop():
+                break
+            work = partial(self._tree, table, states, seed, valid)
+            grown.append(watch.remember(f"tree {number}", work, graph_form(table.schema)))
+        return Learned(grown[0] if len(grown) == 1 else mixture(grown))
+
+    def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:
+        """The number of states whose tree scores best on the validation rows, and that tree."""
+        best: tuple[float, int, Graph] | None = None
+        for states in self.states if valid is not None else self.states[:1]:
+            work = partial(self._tree, table, states, seed, valid)
+            graph = watch.remember(f"{states} states", work, graph_form(table.schema))
+            score = 0.0 if valid is None else mean_log_prob(graph, valid)
+            if best is None or score > best[0]:
+                best = (score, states, graph)
+            if watch.should_stop():
+                break
+        assert best is not None
+        return best[1], best[2]
+
+    def _tree(self, table: Table, states: int, seed: int, valid: Table | None, watch: Watch) -> Graph:
+        rng = np.random.default_rng(seed)
+        sample = draw_rows(table, rng) if self.bagged else table
+        encoding = encode(sample)
+        states = max(1, min(states, len(encoding.weights)))
+        forest = chow_liu_forest(encode(view_pieces(sample).code(sample)), 1.0, watch=watch)
+        graph = hidden_tree(encoding, forest, states, self.initial_persistence, rng)
+        if not encoding.total:
+            return graph  # there are no rows to fit to
+        for how in (self._online(encoding.total, table.schema), self._whole(encoding.total, table.schema)):
+            if how.name == "cccp" and (not self.steps or watch.should_stop()):
+                break
+            work = partial(_fit, graph, sample, how, rng, valid)
+            graph = watch.remember(how.name, work, graph_form(table.schema), rng)
+        return refit_counts(graph, encoding.table, self._smoothing(table.schema))
+
+    def _smoothing(self, schema: Schema) -> float:
+        """The pseudo-counts; few with numbers, for a stray row of a group of numbers widens it a lot."""
+        return self.smoothing / 3 if has_numbers(schema) else self.smoothing
+
+    def _entropy(self, schema: Schema) -> float:
+        """The weight of entropy regularisation, in rows; the entropy of numbers has no upper limit."""
+        return self.entropy / 4 if has_numbers(schema) else self.entropy
+
+    def _online(self, rows: float, schema: Schema) -> OnlineEM:
+        """How the parameters are fitted to mini-batches."""
+        return OnlineEM(
+            iterations=self.epochs,
+            batch=self.batch,
+            smoothing=self._smoothing(schema),
+            leaf_smoothing=self._smoothing(schema),
+            softness=self.softness,
+            entropy=self._entropy(schema) / rows,
+            patience=self.patience,
+        )
+
+    def _whole(self, rows: float, schema: Schema) -> CCCP:
+        """How the parameters are fitted to all rows afterwards."""
+        return CCCP(
+            iterations=self.steps,
+            smoothing=self._smoothing(schema),
+            leaf_smoothing=self._smoothing(schema),
+            softness=self.softness,
+            entropy=self._entropy(schema) / rows,
+            patience=2,
+        )
+
+
+def _fit(
+    graph: Graph, table: Table, how: Method, rng: np.random.Generator, valid: Table | None, watch: Watch
+) -> Graph:
+    return fit(graph, table, how, rng, valid=valid, watch=watch).graph
+
+
+def has_numbers(schema: Schema) -> bool:
+    """Whether any column is numeric."""
+    return any(not variable.is_categorical for variable in schema)
+
+
+def hidden_tree(
+    encoding: Encoding, forest: Forest, states: int, persistence: float, rng: np.random.Generator
+) -> Graph:
+    """The circuit with random parameters.
+
+    A column's hidden variable has a product for each of its states, of the column's leaf and a sum for each
+    child; and a sum over these products for each state of its parent. Nodes of one kind and column are
+    numbered consecutively, so that the sums form dense blocks.
+    """
+    size = forest.parent.size
+    params = leaf_params(encoding, estimates(encoding, initial_sums(encoding, states, rng)))
+    leaf, product, total = (np.zeros((size, states), dtype=np.int64) for _ in range(3))
+    groups: list[Edges] = []
+    kinds: list[Ints] = []
+    children = forest.children()
+    for column in forest.order[::-1].tolist():
+        first = states * len(kinds)
+        leaf[column], product[column], total[column] = (
+            first + i * states + np.arange(states) for i in range(3)
+        )
+        kinds += [np.full(states, kind) for kind in (LEAF, PRODUCT, SUM)]
+        below = np.stack([leaf[column], *(total[child] for child in children[column])], axis=1)
+        groups.append(_edges(product[column], below, np.zeros(below.shape)))
+        groups.append(
+            _edges(
+                total[column],
+                np.tile(product[column], (states, 1)),
+                _random_log_weights(states, persistence, rng),
+            )
+        )
+    root = np.array([states * len(kinds)])
+    roots = np.array([total[column, 0] for column in np.flatnonzero(forest.parent < 0)])
+    groups.append(_edges(root, roots[None, :], np.zeros((1, roots.size))))
+    blocks = [
+        LeafBlock(FAMILIES[default_family(v)], leaf[c], np.full(states, c), params[c])
+        for c, v in enumerate(encoding.schema)
+    ]
+    return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), concatenate_edges(groups), blocks)
+
+
+def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:
+    """All edges from nodes to their children, (nodes, children)."""
+    return Edges(np.repeat(parent, child.shape[1]), child.ravel(), log_weight.ravel())
+
+
+def _random_log_weights(states: int, persistence: float, rng: np.random.Generator) -> Floats:
+    """Random weights, a share of which stays in the parent's state. Shape (parent's states, states)."""
+    even = rng.dirichlet(np.ones(states), size=states)
+    return np.log(persistence * np.eye(states) + (1 - persistence) * even + 1e-9)

@@ -1,0 +1,222 @@
+"""Rooshenas and Lowd, «Learning Sum-Product Networks with Direct and Indirect Variable Interactions»,
+ICML 2014.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
+from tractable.data import Table
+from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
+from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSettings
+from tractable.learning.joint.idspn.leaves import has_numbers, prefers_gaussians
+from tractable.learning.joint.markov.acmn import ACMNLearner
+from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.learner import Learned, Learner, PoolingLearner
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.statistics.clustering import Clustering
+from tractable.learning.statistics.scores import mean_log_prob
+
+ANCHORS = (
+    10.0,
+    100.0,
+)  # pseudo-counts that hold the weights of sums near their values; validation rows choose
+WHOLE = 0.99  # a leaf with a larger share of the table's cells is the whole table
+LEAVES: dict[str, type[ACMNLearner | EACMNLearner]] = {"eacmn": EACMNLearner, "acmn": ACMNLearner}
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class IDSPNLearner(PoolingLearner):
+    """A tree of sums and products grown from the root, with Markov networks and their circuits as leaves.
+
+    A leaf is replaced by a product over independent groups of columns, of sums over clusters of rows, of new
+    leaves; the replacement is kept if the whole model scores better with it. The penalties of a leaf are
+    scaled to its share of the table's cells.
+    """
+
+    name: ClassVar[str] = "idspn"
+    title: ClassVar[str] = "sum-product network of circuits"
+
+    leaf: Literal["eacmn", "acmn"] = setting("eacmn", "The learner of the Markov networks that are leaves.")
+    numeric_leaf: Literal["auto", "network", "gaussian-mixture"] = setting(
+        "auto",
+        "Leaves of a table with numeric columns: Markov networks that see numbers through pieces, mixtures of"
+        " multivariate Gaussians, or whichever held-out rows prefer.",
+    )
+    clusters: int = setting(
+        10,
+        "Maximum number of clusters of a sum node. More clusters fit better and cost time and memory.",
+        at_least=1,
+        search=Between(2, 20, whole=True),
+    )
+    cluster_cost: float = setting(
+        0.3,
+        "Log-likelihood in nats, over all rows to be clustered, that a cluster must gain for each of its"
+        " parameters.",
+        at_least=0,
+        search=Between(0.05, 1, log=True),
+    )
+    dependence: float = setting(
+        0.001,
+        "Mutual information in nats above which two columns count as dependent.",
+        at_least=0,
+    )
+    extensions: int = setting(
+        5, "Maximum number of leaves that the search tries to replace by a product of sums.", at_least=0
+    )
+    parent_rows: float = setting(
+        30.0,
+        "Shrinkage towards the parent: the rows that a leaf's rows were divided from count for this many"
+        " rows beside its own.",
+        at_least=0,
+        search=Between(1, 100, log=True),
+    )
+    l1: float = setting(
+        2.0,
+        "L1 penalty of a feature weight in a leaf over all rows and columns; it is scaled to the share of"
+        " the table's cells that a leaf has.",
+        at_least=0,
+    )
+    min_l1: float = setting(
+        0.5,
+        "Lower limit of the scaled L1 penalty.",
+        at_least=0,
+        search=Between(0.1, 5, log=True),
+    )
+    variance: float = setting(
+        2.0,
+        "Variance of the Gaussian prior of a feature weight in a leaf over all rows and columns; it is"
+        " scaled to the share of the table's cells that a leaf has.",
+        at_least=1e-9,
+    )
+    min_variance: float = setting(
+        0.2,
+        "Lower limit of the scaled variance.",
+        at_least=1e-9,
+        search=Between(0.05, 2, log=True),
+    )
+    split_cost: float = setting(
+        3.0,
+        "Log-likelihood in nats that a split must gain in a leaf over all rows and columns; it is scaled to"
+        " the share of the table's cells that a leaf has.",
+        at_least=0,
+    )
+    min_split_cost: float = setting(
+        3.0,
+        "Lower limit of the scaled split cost.",
+        at_least=0,
+        search=Between(1, 10, log=True),
+    )
+    max_edges: int = setting(
+        500_000,
+        "Maximum number of edges of the circuit of a leaf over all rows and columns; it is scaled to the"
+        " share of the table's cells that a leaf has.",
+        at_least=0,
+    )
+    min_max_edges: int = setting(50_000, "Lower limit of the scaled maximum number of edges.", at_least=0)
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of the distribution of each column by itself, which leaves start from.",
+        at_least=0,
+    )
+    refit: bool = setting(
+        True, "Whether the weights of all sums are fitted by EM in the end, where there are validation rows."
+    )
+    jobs: int | None = setting(
+        None,
+        "Number of leaves that are learned in parallel, -1 for one a core; as joblib is configured, unless"
+        " given.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.jobs == 0:
+            raise ValueError(f"setting jobs of {self.name} is a number from 1 up, or -1 for all cores, not 0")
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        settings = ExtensionSettings(
+            clustering=Clustering(clusters=self.clusters, penalty=self.cluster_cost),
+            dependence=self.dependence,
+            extensions=self.extensions,
+            parent_rows=self.parent_rows,
+            jobs=self.jobs,
+        )
+        leaf_learner: Callable[[float], Learner] = self._leaf_learner
+        if has_numbers(table) and self._takes_gaussians(table, valid, rng, watch.part("leaves")):
+            leaf_learner = _gaussian_leaf_learner
+        root = ExtensionSearch(settings, leaf_learner, table, valid).run(rng, watch)
+        graph = _reorder_columns(root.graph(), table)
+        if valid is not None and self.refit:
+            graph = _refit_sums(graph, table, rng, valid, watch.part("sums"))
+        return Learned(graph)
+
+    def _takes_gaussians(
+        self, table: Table, valid: Table | None, rng: np.random.Generator, watch: Watch
+    ) -> bool:
+        """Whether the leaves of a table with numbers are mixtures of Gaussians."""
+        if self.numeric_leaf != "auto":
+            return self.numeric_leaf == "gaussian-mixture"
+        return prefers_gaussians(self._leaf_learner(1.0), table, valid, rng, watch)
+
+    def _leaf_learner(self, share: float) -> Learner:
+        """The learner of a leaf that has the given share of the table's cells."""
+        return LEAVES[self.leaf](
+            l1=max(self.min_l1, self.l1 * share),
+            variance=max(self.min_variance, self.variance * share),
+            split_cost=max(self.min_split_cost, self.split_cost * share),
+            max_edges=int(min(self.max_edges, max(self.min_max_edges, self.max_edges * share))),
+            smoothing=self.smoothing,
+            max_states=self.max_states,
+        )
+
+
+def _gaussian_leaf_learner(share: float) -> Learner:
+    """The learner of a leaf over numbers that has the given share of the table's cells.
+
+    A part of the table gets few components and no maps: its rows were clustered already.
+    """
+    if share > WHOLE:
+        return GaussianMixtureLearner()
+    return GaussianMixtureLearner(components=(1, 2, 3), maps="identity", shrinkage=(5.0,), floor=(1e-3,))
+
+
+def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Table, watch: Watch) -> Graph:
+    """The circuit with the weights of all sums fitted by EM, anchored as validation rows choose."""
+    if not (table.total_weight > 0 and valid.total_weight > 0):
+        return graph  # no rows to fit to, or none to scoring_table by
+    best, best_score = graph, mean_log_prob(graph, valid)
+    for anchor in ANCHORS:
+        if watch.should_stop():
+            break
+        how = CCCP(iterations=10, patience=1, smoothing=0.0, anchor=anchor)
+        work = partial(_fit, graph, table, how, rng, valid)
+        found = watch.remember(f"anchor {anchor:g}", work, graph_form(table.schema), rng)
+        score = mean_log_prob(found, valid)
+        if score > best_score:
+            best, best_score = found, score
+    return best
+
+
+def _fit(
+    graph: Graph, table: Table, how: CCCP, rng: np.random.Generator, valid: Table, watch: Watch
+) -> Graph:
+    return fit(graph, table, how, rng, valid=valid, watch=watch).graph
+
+
+def _reorder_columns(graph: Graph, table: Table) -> Graph:
+    """The same circuit with its columns in the order of a table."""
+    if graph.schema == table.schema:
+        return graph
+    place = np.array([*table.schema.columns(graph.schema.names), -1])
+    leaves = tuple(replace(block, column=place[block.column]) for block in graph.leaves)
+    joints = tuple(replace(block, columns=place[block.columns]) for block in graph.joints)
+    return replace(graph, schema=table.schema, leaves=leaves, features=None, joints=joints)

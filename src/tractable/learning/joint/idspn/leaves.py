@@ -1,0 +1,48 @@
+"""Which circuits stand at the leaves of the tree: Markov networks, or mixtures of Gaussians over numbers."""
+
+from functools import partial
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
+from tractable.data import Table, collapse
+from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
+from tractable.learning.learner import Learner
+from tractable.learning.statistics.scores import mean_log_prob
+
+HELD_OUT = 5  # one row of so many is held out to choose, where there are no validation rows
+MOST_ROWS = 2000  # that the choice is made by
+
+
+def has_numbers(table: Table) -> bool:
+    """Whether a table has numeric columns that are no counts."""
+    return any(v.is_numeric and v.kind != "count" for v in table.schema)
+
+
+def prefers_gaussians(
+    network: Learner, table: Table, valid: Table | None, rng: np.random.Generator, watch: Watch
+) -> bool:
+    """Whether a mixture of multivariate Gaussians suits held-out rows better than a Markov network does.
+
+    Both are learned from some of the rows; validation rows, or other rows of the table, are the judge.
+    """
+    table, _ = collapse(table)  # so that a row of weight two is the same as two rows
+    if len(table) < HELD_OUT:
+        return False
+    order = rng.permutation(len(table))[:MOST_ROWS]
+    held = order[: len(order) // HELD_OUT]
+    judge = table.take(held) if valid is None else valid
+    some = table.take(np.setdiff1d(order, held))
+    scores = []
+    for learner in (network, GaussianMixtureLearner()):
+        work = partial(_learn, learner, some, valid)
+        scores.append(mean_log_prob(watch.remember(learner.name, work, graph_form(some.schema)), judge))
+        if watch.should_stop():
+            return False
+    return scores[1] > scores[0]
+
+
+def _learn(learner: Learner, table: Table, valid: Table | None, watch: Watch) -> Graph:
+    return learner.learn(table, np.random.default_rng(0), valid=valid, watch=watch)

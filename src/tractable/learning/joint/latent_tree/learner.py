@@ -1,0 +1,164 @@
+"""Choi, Tan, Anandkumar and Willsky, «Learning Latent Tree Graphical Models», JMLR 2011."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import ClassVar, NamedTuple, final, get_args
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, OneOf, setting
+from tractable.circuit import Graph
+from tractable.circuit.states import scored_form
+from tractable.data import Table
+from tractable.learning.joint.latent_tree.circuit import tree_circuit
+from tractable.learning.joint.latent_tree.distances import (
+    Pairs,
+    information_distances,
+    pair_counts,
+    usual_states,
+)
+from tractable.learning.joint.latent_tree.start import initial_tables, root_tree
+from tractable.learning.joint.latent_tree.structure import Method, StructureSearch, latent_tree
+from tractable.learning.joint.latent_tree.tree import TREE_FORM, Tree
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.pieces import learn_through_pieces
+from tractable.learning.statistics.scores import bic_penalty, mean_log_prob
+
+PIECE_STATES = (4, 8)  # of hidden nodes, tried for numeric columns: a binary column near them says too little
+TOLERANCE = 1e-4  # EM stops when an iteration gains less than this many nats a row
+COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # multiples of merge_distance that regularised trees are tried with
+
+
+class _Problem(NamedTuple):
+    """The tables and the statistics that trees are found from."""
+
+    table: Table
+    valid: Table | None
+    encoding: Encoding
+    pairs: Pairs
+    distance: Floats  # (columns, columns)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class LatentTreeLearner(PoolingLearner):
+    """A tree of columns and hidden nodes, found from distances that add up along its paths and fitted by EM.
+
+    A numeric column takes part through its pieces: intervals with a density in each.
+    """
+
+    name: ClassVar[str] = "latent-tree"
+    title: ClassVar[str] = "latent tree"
+
+    method: Method = setting(
+        "clnj",
+        "How the tree is found: recursive grouping (rg) or neighbour joining (nj) of all columns, or either"
+        " of them in the neighbourhood of each column of a Chow-Liu tree (clrg, clnj).",
+        search=OneOf(*get_args(Method)),
+    )
+    states: tuple[int, ...] = setting(
+        (),
+        "Numbers of states of hidden nodes to try; the best on validation rows, or by BIC without them, is"
+        " kept. Without any number a hidden node has as many states as the column nearest to it; with numeric"
+        " columns 4 and 8 are tried as well.",
+        at_least=1,
+        optional=True,
+        search=OneOf((), (2,), (4,), (8,)),
+    )
+    relaxation: float = setting(
+        0.05,
+        "How much differences of distances may vary within a family of recursive grouping.",
+        at_least=0,
+        search=Between(0.01, 0.2, log=True),
+    )
+    merge_distance: float = setting(
+        0.01,
+        "A hidden node that is nearer than this to another node is merged with it.",
+        at_least=0,
+        search=Between(0.001, 0.1, log=True),
+    )
+    regularised: bool = setting(
+        False,
+        "Whether ever larger values of merge_distance, and so fewer hidden nodes, are tried as well.",
+        search=OneOf(False, True),
+    )
+    smoothing: float = setting(
+        0.1, "Pseudo-counts of each distribution.", at_least=0, search=Between(0.01, 1, log=True)
+    )
+    steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            facts = _prepare(part, held_out, watch)
+            through_pieces = part.schema != table.schema
+            sizes = self.states or ((None, *PIECE_STATES) if through_pieces else (None,))
+            return self._learn_states(facts, sizes, rng, watch)
+
+        return Learned(learn_through_pieces(table, valid, learn))
+
+    def _learn_states(
+        self, facts: _Problem, sizes: Sequence[int | None], rng: np.random.Generator, watch: Watch
+    ) -> Graph:
+        """The tree over a table of categorical columns."""
+        best, best_score = None, -np.inf
+        form = scored_form(facts.encoding.schema)
+        for number, (tree, states) in enumerate(self._candidates(facts, sizes, watch)):
+            work = partial(self._fit_tree, tree, states, facts, rng)
+            graph, train = watch.remember(f"candidate {number}", work, form, rng)
+            score = (
+                train - bic_penalty(graph, facts.encoding)
+                if facts.valid is None
+                else mean_log_prob(graph, facts.valid)
+            )
+            if best is None or score > best_score:
+                best, best_score = graph, score
+            if watch.should_stop():
+                break
+        assert best is not None
+        return best
+
+    def _candidates(
+        self, facts: _Problem, sizes: Sequence[int | None], watch: Watch
+    ) -> Iterator[tuple[Tree, int | None]]:
+        """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
+        seen: set[int] = set()
+        for factor in COARSER if self.regularised else (1.0,):
+            how = StructureSearch(
+                method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
+            )
+            work = partial(latent_tree, facts.distance, how)
+            tree = watch.remember(f"tree {factor:g}", work, TREE_FORM)
+            if tree.hidden not in seen:
+                seen.add(tree.hidden)
+                yield from product([tree], sizes)
+
+    def _fit_tree(
+        self, tree: Tree, states: int | None, facts: _Problem, rng: np.random.Generator, watch: Watch
+    ) -> tuple[Graph, float]:
+        """The circuit after EM and its mean training log-likelihood."""
+        down = root_tree(tree, facts.encoding.schema, states)
+        graph = tree_circuit(down, initial_tables(down, facts.encoding, facts.pairs, self.smoothing, rng))
+        if not facts.encoding.total:
+            return graph, 0.0
+        how = CCCP(
+            iterations=self.steps,
+            tolerance=TOLERANCE,
+            smoothing=self.smoothing,
+            leaf_smoothing=self.smoothing,
+        )
+        fitted = fit(graph, facts.table, how, rng, valid=facts.valid, watch=watch)
+        return fitted.graph, fitted.train[-1] if fitted.train else -np.inf
+
+
+def _prepare(table: Table, valid: Table | None, watch: Watch) -> _Problem:
+    encoding = encode(table)
+    pairs = pair_counts(encoding)
+    distance = information_distances(pairs, usual_states(pairs), watch)
+    return _Problem(table, valid, encoding, pairs, distance)

@@ -1,0 +1,128 @@
+"""What the learners of Markov networks share: tables with numbers, and the way from a search to a circuit."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learning.growing import (
+    FeatureStructure,
+    FitEffort,
+    JointLikelihood,
+    Priors,
+    SplitCosts,
+    search_splits,
+)
+from tractable.learning.growing.freeze import FACTOR_EDGES
+from tractable.learning.growing.search import model_form
+from tractable.learning.joint.completion import complete
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.pieces import view_pieces
+
+FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkovLearner(PoolingLearner):
+    """Splits features of a Markov network while the likelihood gained is worth the edges of its circuit.
+
+    A numeric column takes part through its pieces: intervals with a density in each. Missing cells are drawn
+    from a Chow-Liu tree before features are counted: frequencies that each come from other rows contradict
+    each other, and then no distribution has them all.
+    """
+
+    l1: float = setting(
+        2.0,
+        "L1 penalty: the price in nats of a unit of a feature weight's distance from its prior mean. It is a"
+        " fifth of that in tables with numeric columns.",
+        at_least=0,
+        search=Between(0.1, 5, log=True),
+    )
+    variance: float = setting(
+        2.0,
+        "Variance of the Gaussian prior of a feature weight. It is ten times that in tables with numeric"
+        " columns.",
+        at_least=1e-9,
+        search=Between(0.1, 5, log=True),
+    )
+    split_cost: float = setting(
+        3.0,
+        "Log-likelihood in nats, over all rows, that a split must gain.",
+        at_least=0,
+        search=Between(1, 10),
+    )
+    edge_cost: float = setting(
+        0.1,
+        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no"
+        " split is worth its edges.",
+        at_least=1e-9,
+    )
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit. The circuit with which the search begins may have more.",
+        at_least=0,
+    )
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of the distribution of each column by itself, which the search starts from.",
+        at_least=0,
+    )
+    patience: int = setting(
+        100,
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
+        at_least=1,
+    )
+
+    @final
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+        most_edges = max(self.max_edges - view.added_edges - FACTOR_EDGES, 0)
+        costs = replace(self._costs(), max_edges=most_edges)
+
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            rows, held_out = complete(part, held_out, rng)
+            structure = FeatureStructure(rows.schema.cardinalities)
+            objective = JointLikelihood(
+                structure,
+                rows,
+                held_out,
+                self._priors(has_pieces=part.schema != table.schema),
+                smoothing=self.smoothing,
+                effort=self._fit_effort(),
+            )
+            self._plant(objective, rows, watch)
+            watch.remember("first fit", partial(self._fit_first, objective), model_form(objective))
+            search_splits(objective, costs, self.patience, watch)
+            objective.fit(FINAL_EFFORT, watch.part("last fit"))
+            return structure.freeze(rows.schema, objective.weights, -objective.log_partition)
+
+        return Learned(view.learn(table, valid, learn))
+
+    @abstractmethod
+    def _plant(self, objective: JointLikelihood, table: Table, watch: Watch) -> None:
+        """Make the splits that the search begins with; the table has distinct rows."""
+
+    @abstractmethod
+    def _first_effort(self) -> FitEffort:
+        """How thoroughly weights are fitted before the search."""
+
+    def _fit_first(self, objective: JointLikelihood, watch: Watch) -> None:
+        objective.fit(self._first_effort(), watch)
+
+    def _priors(self, has_pieces: bool) -> Priors:
+        """The priors of the weights; weak for pieces of numbers, whose groups often exclude each other."""
+        return Priors(self.l1 / 5, self.variance * 10) if has_pieces else Priors(self.l1, self.variance)
+
+    def _costs(self) -> SplitCosts:
+        return SplitCosts(split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges)
+
+    @abstractmethod
+    def _fit_effort(self) -> FitEffort:
+        """How thoroughly weights are fitted after each split."""

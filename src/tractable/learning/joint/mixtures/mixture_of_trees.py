@@ -1,0 +1,132 @@
+"""Meila and Jordan, «Learning with Mixtures of Trees», 2000."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, final
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.base.progress import Stopped, Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Graph
+from tractable.data import Table, collapse
+from tractable.learning.joint.mixtures.size import best_size
+from tractable.learning.joint.mixtures.tree_em import TreeCourse, TreeEM, TreeMixture, iterate_tree_em
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.pieces import learn_through_pieces
+from tractable.learning.statistics.product_mixtures import MIXTURE_FORM, ProductEM, fit_mixture, memberships
+from tractable.learning.statistics.scores import bic_penalty
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class MixtureOfTreesLearner(PoolingLearner):
+    """A mixture of Chow-Liu trees, fitted by EM for several numbers of components.
+
+    EM starts from a naive Bayes mixture. A numeric column takes part through its pieces: intervals with a
+    density in each.
+
+    The number that scores best on validation rows is kept; without validation rows, the best by penalised
+    likelihood.
+    """
+
+    name: ClassVar[str] = "mixture-of-trees"
+    title: ClassVar[str] = "mixture of trees"
+
+    components: tuple[int, ...] = setting(
+        (1, 2, 4, 8, 16, 32),
+        "Numbers of trees to try, in ascending order. The search ends when larger numbers no longer help.",
+        at_least=1,
+    )
+    smoothing: float = setting(
+        0.5,
+        "Pseudo-counts of each distribution of each tree. They are two thirds of that in tables with numeric"
+        " columns.",
+        at_least=0,
+        search=Between(0.05, 5, log=True),
+    )
+    sharing: float = setting(
+        30.0,
+        "Weight, in rows, of a sample of the whole table that is added to the rows of each tree, so that"
+        " trees with few rows are shrunk towards the tree of all rows.",
+        at_least=0,
+        search=Between(1, 300, log=True),
+    )
+    link_cost: float = setting(
+        0.0,
+        "Log-likelihood in nats, over the rows of a tree, that a link must gain for each parameter it adds.",
+        at_least=0,
+        search=Between(0, 5),
+    )
+    restarts: int = setting(
+        4, "Number of random starting points of the naive Bayes mixture; the best is kept.", at_least=1
+    )
+    begin_steps: int = setting(
+        20, "Maximum number of EM iterations on the naive Bayes mixture that EM starts from.", at_least=0
+    )
+    steps: int = setting(50, "Maximum number of EM iterations on the trees.", at_least=1)
+    tolerance: float = setting(
+        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+    )
+    patience: int = setting(
+        3,
+        "Early stopping: EM ends after this many iterations without a better score on the validation rows.",
+        at_least=1,
+    )
+    penalty: float = setting(
+        1.0,
+        "Penalty for each parameter where there are no validation rows, as a multiple of that of the"
+        " Bayesian information criterion (BIC).",
+        at_least=0,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            # A stray row widens a group of numbers a lot, and each tree of the mixture has its own.
+            how = self if part.schema == table.schema else replace(self, smoothing=self.smoothing * 2 / 3)
+            return how._learn_states(part, rng, held_out, watch)
+
+        return Learned(learn_through_pieces(table, valid, learn))
+
+    def _learn_states(
+        self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Graph:
+        """The mixture over a table of categorical columns."""
+        encoding = encode(table)
+        held_out = None if valid is None else collapse(valid)[0]
+
+        def score_size(size: int, watch: Watch) -> tuple[Graph, float]:
+            mixture, score = self._fit(encoding, size, rng, held_out, watch)
+            graph = mixture.circuit(encoding.schema)
+            return graph, score if held_out is not None else score - self.penalty * bic_penalty(
+                graph, encoding
+            )
+
+        with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
+            return best_size(self.components, score_size, watch, encoding, rng)
+
+    def _fit(
+        self, encoding: Encoding, size: int, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> tuple[TreeMixture, float]:
+        """The mixture that EM finds, with early stopping on validation rows, and its mean score."""
+        begin = ProductEM(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
+        work = partial(fit_mixture, encoding, size, rng, begin)
+        share = memberships(encoding, watch.remember("products", work, MIXTURE_FORM, rng))
+        how = TreeEM(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
+        course = TreeCourse.from_state(watch.checkpoint())
+        with suppress(Stopped):
+            for mixture, train in iterate_tree_em(encoding, share, how, watch, course.last):
+                score = train if valid is None else mixture.mean_log_prob(valid)
+                gained = course.record(mixture, train, score)
+                watch.report(f"{share.shape[1]} trees", course.steps, self.steps, course.best_score)
+                if course.steps >= self.steps or course.since >= self.patience or gained < self.tolerance:
+                    break
+                if watch.should_stop():
+                    break
+                watch.save_checkpoint(course.state)
+        if course.best is None:  # there was no time for a single iteration
+            return next(iterate_tree_em(encoding, np.ones((len(encoding.weights), 1)), how, Watch()))
+        return course.best, course.best_score

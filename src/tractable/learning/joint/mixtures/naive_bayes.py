@@ -1,0 +1,93 @@
+"""A mixture of products: the columns are independent given a hidden class."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Builder, Graph
+from tractable.data import Table
+from tractable.learning.joint.mixtures.size import best_size
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, mixture_node
+from tractable.learning.statistics.scores import bic_penalty, mean_log_prob
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class NaiveBayesLearner(PoolingLearner):
+    """A mixture of products of leaves, fitted by EM for each of several numbers of components.
+
+    The number that scores best on validation rows is kept; without validation rows, the best by penalised
+    likelihood.
+    """
+
+    name: ClassVar[str] = "naive-bayes"
+    title: ClassVar[str] = "naive Bayes mixture"
+
+    components: tuple[int, ...] = setting(
+        (1, 2, 4, 8, 16, 32, 64),
+        "Numbers of mixture components to try, in ascending order. The search ends when larger numbers no"
+        " longer help.",
+        at_least=1,
+    )
+    smoothing: float = setting(
+        0.1,
+        "Pseudo-counts of each leaf of each component, spread evenly over the states of its column.",
+        at_least=0,
+        search=Between(0.01, 10, log=True),
+    )
+    restarts: int = setting(
+        4,
+        "Number of random starting points of EM; the one that leads furthest after a few iterations is"
+        " followed to its end.",
+        at_least=1,
+    )
+    steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
+    tolerance: float = setting(
+        1e-4,
+        "EM stops when an iteration gains less than this many nats a row.",
+        at_least=0,
+        search=Between(1e-5, 1e-2, log=True),
+    )
+    penalty: float = setting(
+        1.0,
+        "Penalty for each parameter where there are no validation rows, as a multiple of that of the"
+        " Bayesian information criterion (BIC).",
+        at_least=0,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        encoding = encode(table)
+        how = ProductEM(
+            smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
+        )
+
+        def score_size(size: int, watch: Watch) -> tuple[Graph, float]:
+            graph, mixture = _fit(encoding, size, rng, how, watch)
+            if valid is not None:
+                return graph, mean_log_prob(graph, valid)
+            return graph, self._score(graph, mixture, encoding)
+
+        with threadpool_limits(1, user_api="blas"):  # matrix products this narrow are slower with threads
+            graph = best_size(self.components, score_size, watch, encoding, rng)
+        return Learned(graph)
+
+    def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
+        """The penalised log-likelihood a row."""
+        mean = mixture.log_likelihood / encoding.rows
+        if encoding.layout.counted.size:  # leaves of counts may fit better than those of EM
+            mean = mean_log_prob(graph, encoding.table)
+        return mean - self.penalty * bic_penalty(graph, encoding)
+
+
+def _fit(
+    encoding: Encoding, size: int, rng: np.random.Generator, how: ProductEM, watch: Watch
+) -> tuple[Graph, Mixture]:
+    mixture = fit_mixture(encoding, size, rng, how, watch)
+    builder = Builder(encoding.schema)
+    return builder.freeze(mixture_node(builder, encoding, mixture, how.smoothing)), mixture

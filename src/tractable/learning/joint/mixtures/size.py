@@ -1,0 +1,39 @@
+"""The search for the number of mixture components: ever larger ones, until they no longer help."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.circuit import Graph
+from tractable.circuit.states import scored_form
+from tractable.learning.statistics.encoding import Encoding
+
+PATIENCE = 2  # early stopping: sizes in a row that may be no better before the search ends
+
+
+def best_size(
+    sizes: Iterable[int],
+    score_size: Callable[[int, Watch], tuple[Graph, float]],
+    watch: Watch,
+    encoding: Encoding,
+    rng: np.random.Generator,
+) -> Graph:
+    """The circuit of the size that scores best; sizes above the first that reaches all rows are skipped.
+
+    `rng` is what `score_size` draws from.
+    """
+    best, best_score, worse = None, -np.inf, 0
+    order = sorted(set(sizes))
+    for done, size in enumerate(order):
+        work = partial(score_size, size)
+        graph, score = watch.remember(f"size {size}", work, scored_form(encoding.schema), rng)
+        worse = 0 if score > best_score else worse + 1
+        if best is None or score > best_score:
+            best, best_score = graph, score
+        watch.report("number of components", done + 1, len(order), best_score)
+        if worse >= PATIENCE or watch.should_stop() or size >= len(encoding.weights):
+            break
+    assert best is not None
+    return best

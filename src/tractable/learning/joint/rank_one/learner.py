@@ -1,0 +1,116 @@
+"""Adel, Balduzzi and Ghodsi, «Learning the Structure of Sum-Product Networks via an SVD-based Algorithm»,
+UAI 2015.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final, get_args
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.base.progress import Stopped, Watch
+from tractable.base.settings import Between, OneOf, setting
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learning.joint.rank_one.circuit import (
+    FEW_ROWS,
+    BlockLeaves,
+    Leaf,
+    block_circuit,
+    independent_circuit,
+)
+from tractable.learning.joint.rank_one.regions import DIVISIONS, Division, divide_table, find_divisions
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.number_matrix import NumberMatrix, States, number_matrix
+from tractable.learning.statistics.scores import mean_log_prob
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SPNSVDLearner(PoolingLearner):
+    """A sum-product network found by extracting blocks of the table that are nearly of rank one.
+
+    A block and the other columns of its rows form a product, and all other rows are an alternative to it. A
+    block that is of rank one as a whole becomes a sum over its distinct instances. Missing cells count as the
+    mean of their column while blocks are sought.
+    """
+
+    name: ClassVar[str] = "spn-svd"
+    title: ClassVar[str] = "blocks of rank one (SPN-SVD)"
+
+    gamma: tuple[float, ...] = setting(
+        (4.0, 1.2, 2.0, 8.0),
+        "How far a block may be from rank one: a row or a column joins a block if more than the share"
+        " 1 / gamma of its squared length lies along the block's singular vector. Large values give few large"
+        " blocks. With validation rows all are tried and the best is kept; without them the first is used.",
+        at_least=1,
+        search=OneOf((4.0, 1.2, 2.0, 8.0), (1.2,), (2.0,), (4.0,), (8.0,)),
+    )
+    min_rows: tuple[int, ...] = setting(
+        (2, 200),
+        "Numbers of rows below which a block is not divided further and its columns are independent. With"
+        " validation rows all are tried and the best is kept; without them the first is used.",
+        at_least=0,
+    )
+    leaf: Literal["either", "instances", "chow-liu"] = setting(
+        "either",
+        "Model of a block of rank one: a sum over its distinct instances, or a Chow-Liu tree over its"
+        " columns; blocks of few rows are trees, too. The value either means what is better on the validation"
+        " rows, and without them instances.",
+        search=OneOf("either", "instances", "chow-liu"),
+    )
+    smoothing: float = setting(
+        0.1,
+        "Pseudo-counts that are added to each state of a leaf.",
+        at_least=0,
+        search=Between(0.01, 1, log=True),
+    )
+    states: States = setting(
+        "numbers",
+        "How states take part in the search for blocks: as numbers, if they are numbers or in order, or as"
+        " one indicator for each state, so that all states count the same.",
+        search=OneOf(*get_args(States)),
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        encoding = encode(table)
+        held_out = valid if valid is not None and valid.total_weight else None
+        best, best_score = independent_circuit(encoding, self.smoothing), -np.inf
+        if not encoding.total:
+            watch.report("extracting blocks of rank one", 0, 0)
+            return Learned(best)
+        with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
+            for graph in self._circuits(encoding, held_out is not None, watch):
+                score = 0.0 if held_out is None else mean_log_prob(graph, held_out)
+                if score > best_score:
+                    best, best_score = graph, score
+                if watch.must_stop():
+                    break
+        return Learned(best)
+
+    def _circuits(self, encoding: Encoding, several: bool, watch: Watch) -> Iterator[Graph]:
+        """The circuits of all settings, or of the first ones."""
+        matrix = number_matrix(encoding.table, self.states)
+        for gamma in self.gamma if several else self.gamma[:1]:
+            blocks = divide_table(matrix, self._divisions(matrix, gamma, watch))
+            for how in self._leaves(several):
+                try:
+                    yield block_circuit(encoding, blocks, how, watch)
+                except Stopped:
+                    return
+            if watch.should_stop():
+                return
+
+    def _divisions(self, matrix: NumberMatrix, gamma: float, watch: Watch) -> list[Division | None]:
+        return watch.remember(f"gamma {gamma:g}", lambda part: find_divisions(matrix, gamma, part), DIVISIONS)
+
+    def _leaves(self, several: bool) -> Iterator[BlockLeaves]:
+        """What is tried in the place of blocks that are not divided."""
+        leaves: tuple[Leaf, ...] = ("instances", "chow-liu") if self.leaf == "either" else (self.leaf,)
+        sizes = self.min_rows if several else self.min_rows[:1]
+        for leaf in leaves if several else leaves[:1]:
+            for size in sizes:
+                if leaf == "instances" or size >= FEW_ROWS or size == max(sizes):
+                    yield BlockLeaves(leaf, size, self.smoothing)

@@ -1,0 +1,151 @@
+"""A table taken apart into blocks of rank one: the recursion of SPN-SVD.
+
+Each block of the table is divided into three: the block of rank one that `extract_block` finds, the other
+columns of its rows, and the other rows. The first two are independent and form a product, and the third is an
+alternative to it. The third parts form long chains, so that nothing here calls itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Bools, Ints
+from tractable.base.progress import Form, State, Watch
+from tractable.learning.joint.rank_one.extraction import extract_block
+from tractable.learning.statistics.number_matrix import NumberMatrix
+
+Kind = Literal["instances", "independent", "product", "sum"]
+
+
+@dataclass(slots=True)
+class Block:
+    """Some rows of some columns, and what they became."""
+
+    rows: Ints
+    columns: Ints
+    weight: float  # of the rows
+    kind: Kind = "instances"
+    children: list[int] = field(default_factory=list)  # numbers of later blocks
+
+
+class Division(NamedTuple):
+    """Which rows and columns of a block its part of rank one has."""
+
+    rows: Bools
+    columns: Bools
+
+
+class BlockTree:
+    """The blocks of a table, the first of which is the whole; the largest that waits is divided next."""
+
+    def __init__(self, matrix: NumberMatrix) -> None:
+        every_row, every_column = np.arange(len(matrix.values)), np.arange(matrix.columns)
+        self._matrix = matrix
+        self.blocks = [Block(every_row, every_column, float(matrix.weights.sum()))]
+        self._waiting = [(-_size(self.blocks[0]), 0)]
+
+    @property
+    def finished(self) -> int:
+        """How many blocks are divided, or are known not to be."""
+        return len(self.blocks) - len(self._waiting)
+
+    def next_block(self) -> Block | None:
+        """The largest block that waits; None if none does."""
+        return self.blocks[self._waiting[0][1]] if self._waiting else None
+
+    def apply(self, division: Division | None) -> None:
+        """Divide the next block, or leave it as it is."""
+        block = self.blocks[heappop(self._waiting)[1]]
+        if division is not None:
+            for number in _add_parts(self._matrix, self.blocks, block, division):
+                heappush(self._waiting, (-_size(self.blocks[number]), number))
+
+    def give_up(self) -> None:
+        """Leave all blocks that wait as they are, with independent columns."""
+        for _, number in self._waiting:
+            self.blocks[number].kind = "independent"
+        self._waiting = []
+
+
+def find_divisions(matrix: NumberMatrix, gamma: float, watch: Watch) -> list[Division | None]:
+    """How the blocks of a table are divided, in the order of a `BlockTree`, as far as there is time.
+
+    Divisions that an earlier run has found are repeated.
+    """
+    tree = BlockTree(matrix)
+    found = [_division_from_state(each) for each in watch.checkpoint() or []]
+    for division in found:
+        tree.apply(division)
+    while (block := tree.next_block()) is not None and not watch.should_stop():
+        found.append(_divide(matrix, block, gamma))
+        tree.apply(found[-1])
+        watch.report("extracting blocks of rank one", tree.finished, len(tree.blocks))
+        watch.save_checkpoint(lambda: [_division_state(each) for each in found])
+    return found
+
+
+def divide_table(matrix: NumberMatrix, divisions: Sequence[Division | None]) -> list[Block]:
+    """The blocks after some divisions; columns of those that were not reached are independent."""
+    tree = BlockTree(matrix)
+    for division in divisions:
+        tree.apply(division)
+    tree.give_up()
+    return tree.blocks
+
+
+def _size(block: Block) -> int:
+    return block.rows.size * block.columns.size
+
+
+def _divide(matrix: NumberMatrix, block: Block, gamma: float) -> Division | None:
+    """The part of rank one; None for a base case: one column, one row, or nothing to separate."""
+    if block.columns.size <= 1 or block.rows.size <= 1:
+        return None
+    found = extract_block(matrix.part(block.rows, block.columns), gamma)
+    return None if found.is_everything else Division(found.rows, found.columns)
+
+
+def _add_parts(matrix: NumberMatrix, blocks: list[Block], block: Block, division: Division) -> list[int]:
+    """Add the parts of a block to the list; returns the numbers of those that are to be divided further."""
+    rows, others = block.rows[division.rows], block.rows[~division.rows]
+    inside, outside = block.columns[division.columns], block.columns[~division.columns]
+
+    def add(part_rows: Ints, columns: Ints) -> int:
+        blocks.append(Block(part_rows, columns, float(matrix.weights[part_rows].sum())))
+        return len(blocks) - 1
+
+    host = block
+    if others.size:
+        block.kind = "sum"
+        block.children = [add(rows, block.columns), add(others, block.columns)]
+        host = blocks[block.children[0]]
+    if not outside.size:
+        return block.children
+    host.kind = "product"
+    host.children = [add(rows, inside), add(rows, outside)]
+    return host.children + block.children[1:] if others.size else host.children
+
+
+def _division_state(division: Division | None) -> State:
+    if division is None:
+        return None
+    return [np.packbits(division.rows), np.packbits(division.columns), *(side.size for side in division)]
+
+
+def _division_from_state(state: State) -> Division | None:
+    if state is None:
+        return None
+    rows, columns, row_count, column_count = state
+    return Division(
+        np.unpackbits(rows, count=row_count).astype(np.bool_),
+        np.unpackbits(columns, count=column_count).astype(np.bool_),
+    )
+
+
+DIVISIONS: Form[list[Division | None]] = Form(
+    lambda divisions: [_division_state(each) for each in divisions],
+    lambda states: [_division_from_state(each) for each in states],
+)

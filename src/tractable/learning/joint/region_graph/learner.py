@@ -1,0 +1,138 @@
+"""Learners whose circuits come from region graphs, fitted by EM."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from tractable.base.arrays import Ints
+from tractable.base.progress import Stopped, Watch
+from tractable.base.settings import Between, setting
+from tractable.circuit import Graph
+from tractable.circuit.states import graph_form
+from tractable.data import Grid, Table, grid_of
+from tractable.learning.joint.region_graph.circuit import RegionCircuit
+from tractable.learning.joint.region_graph.clusters import cluster_graph
+from tractable.learning.joint.region_graph.rectangles import rectangle_graph
+from tractable.learning.joint.region_graph.regions import RegionGraph
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.parameters import fit
+from tractable.learning.parameters.cccp import CCCP
+from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.number_matrix import NumberMatrix, number_matrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegionLearner(PoolingLearner):
+    """What learners of region graphs share: sums for each region, and weights fitted by EM."""
+
+    components: int = setting(
+        8,
+        "Number of sums of each region. A region has products of all pairs of sums of its parts, so that time"
+        " and memory grow with the third power.",
+        at_least=1,
+        search=Between(2, 16, whole=True),
+    )
+    smoothing: float = setting(
+        1.0,
+        "Pseudo-counts of each distribution of a leaf.",
+        at_least=0,
+        search=Between(0.05, 5, log=True),
+    )
+    weight_smoothing: float = setting(
+        2.0,
+        "Pseudo-counts of each sum, spread over its products. Larger values make the sums of a region more"
+        " alike.",
+        at_least=0,
+        search=Between(0.05, 10, log=True),
+    )
+    iterations: int = setting(50, "Maximum number of EM iterations.", at_least=0)
+
+    @final
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        def build(part: Watch) -> Graph:
+            with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
+                return self._structure(table, rng, part)
+
+        graph = watch.remember("structure", build, graph_form(table.schema), rng)
+        if watch.should_stop() or not table.total_weight or not self.iterations:
+            return Learned(graph)
+        how = CCCP(iterations=self.iterations, leaf_smoothing=self.smoothing, smoothing=self.weight_smoothing)
+        held_out = valid if valid is not None and valid.total_weight else None
+        return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch.part("weights")).graph)
+
+    def _structure(self, table: Table, rng: np.random.Generator, watch: Watch) -> Graph:
+        """The circuit before its weights are fitted; with one sum a region if there is no time for more."""
+        encoding = encode(table)
+        matrix = number_matrix(encoding.table, "indicators")
+        try:
+            watch.break_off()
+            if not encoding.total:
+                raise Stopped  # as good as no time: there is nothing to cluster
+            graph = self._regions(encoding, matrix, rng)
+            return RegionCircuit(encoding, matrix, graph).build(self.components, self.smoothing, rng, watch)
+        except Stopped:
+            patch = RegionGraph([np.arange(len(table.schema))])
+            return RegionCircuit(encoding, matrix, patch).build(1, self.smoothing, rng, Watch())
+
+    @abstractmethod
+    def _regions(self, encoding: Encoding, matrix: NumberMatrix, rng: np.random.Generator) -> RegionGraph:
+        """The regions of a table."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class DennisVenturaLearner(RegionLearner):
+    """A sum-product network over sets of columns that belong together in some cluster of rows.
+
+    Rows are clustered once, and the columns of each cluster are divided into two, again and again. A set of
+    columns that is found several times is one region. The weights are fitted by EM.
+    """
+
+    name: ClassVar[str] = "dennis-ventura"
+    title: ClassVar[str] = "region graph by clusters"
+
+    clusters: int = setting(
+        4,
+        "Number of clusters of rows, each of which divides the columns in its own way.",
+        at_least=1,
+        search=Between(1, 12, whole=True),
+    )
+
+    def _regions(self, encoding: Encoding, matrix: NumberMatrix, rng: np.random.Generator) -> RegionGraph:
+        return cluster_graph(matrix, self.clusters, rng)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RegionGridLearner(RegionLearner):
+    """A sum-product network over the rectangles of an image, which neighbouring pixels make up.
+
+    The pixels are the columns that lie in a grid (`--grid`, or `grid` of a schema); columns without a grid
+    are taken for a line. The weights are fitted by EM.
+    """
+
+    name: ClassVar[str] = "region-grid"
+    title: ClassVar[str] = "rectangles of an image"
+
+    side: int = setting(
+        8,
+        "Maximum number of patches in each direction. A larger image has patches of several pixels, whose"
+        " mixture components are products.",
+        at_least=1,
+        search=Between(4, 10, whole=True),
+    )
+    cuts: int = setting(
+        1,
+        "Maximum number of cuts of a rectangle in each direction, those nearest to its middle.",
+        at_least=1,
+        search=Between(1, 4, whole=True),
+    )
+
+    def _regions(self, encoding: Encoding, matrix: NumberMatrix, rng: np.random.Generator) -> RegionGraph:
+        columns = np.arange(len(encoding.schema))
+        grid = grid_of(encoding.schema) or Grid(columns[None, :])
+        others: Ints = np.setdiff1d(columns, grid.columns)
+        return rectangle_graph(grid, others, self.side, self.cuts)

@@ -1,0 +1,169 @@
+"""Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014."""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import ClassVar, Literal, NamedTuple, final
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.base.settings import OneOf, setting
+from tractable.circuit import Graph
+from tractable.circuit.states import scored_form
+from tractable.data import Schema, Table
+from tractable.learning.joint.completion import complete, distinct_rows, hold_out
+from tractable.learning.joint.selective.freeze import freeze
+from tractable.learning.joint.selective.rows import CodedRows, coded_rows, make_slots
+from tractable.learning.joint.selective.search import Climb, Limits, finish_climb, tie_rules
+from tractable.learning.joint.selective.smoothing import Smoothing, all_ways
+from tractable.learning.joint.selective.splits import Ties
+from tractable.learning.joint.selective.tree import SelectiveTree
+from tractable.learning.learner import Learned, PoolingLearner
+from tractable.learning.statistics.estimates import LEAST_SMOOTHING
+from tractable.learning.statistics.pieces import view_pieces
+
+SMOOTHING = (0.0001, 0.01, 0.1, 0.5, 1.0, 2.0)  # that validation rows choose from ...
+SHRINKAGE = (0.0, 2.0, 8.0, 32.0, 128.0)
+SMOOTHING_ALONE = 1.0  # ... and where there are none
+SHRINKAGE_ALONE = 0.0
+PENALTIES = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SelectiveLearner(PoolingLearner):
+    """A regular selective sum-product tree, found by greedy splits and merges.
+
+    Each sum decides the state of one column, so that weights are relative counts, and entropy, most probable
+    completions and divergences are exact. The score of a tree is its log-likelihood minus a penalty for each
+    unit of inference cost: two for each edge of a sum, one for each edge of a product. A part of the rows is
+    held out if no validation rows are given. Missing cells are drawn from a Chow-Liu tree. A numeric column
+    takes part through its pieces: intervals with a density in each.
+    """
+
+    name: ClassVar[str] = "selective"
+    title: ClassVar[str] = "selective sum-product tree"
+
+    tuning: Literal["falling", "grid"] = setting(
+        "falling",
+        "How the penalty is chosen: one search whose penalty is halved whenever no change gains or validation"
+        " rows gain no more, or searches of their own for each of several penalties.",
+    )
+    penalty: float = setting(
+        100.0,
+        "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first. It is"
+        " halved whenever no change gains, or the validation rows gain no more.",
+        at_least=1e-3,
+    )
+    penalties: tuple[float, ...] = setting(
+        PENALTIES,
+        "Log-likelihood in nats that each unit of inference cost must gain, in each search of a grid.",
+        at_least=0,
+    )
+    smoothing: float | None = setting(
+        None,
+        "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is"
+        " given.",
+        at_least=0,
+        search=OneOf(None, 0.1, 1.0),
+    )
+    shrinkage: float | None = setting(
+        None,
+        "Pseudo-counts of a sum in proportion to the weights of the sum that it was copied from. Validation"
+        " rows choose between 0 and 128, unless it is given.",
+        at_least=0,
+        search=OneOf(None, 0.0, 8.0),
+    )
+    starts: int = setting(
+        3,
+        "Number of searches, which differ in the order in which they make equally good changes. Validation"
+        " rows choose the best tree.",
+        at_least=1,
+    )
+    max_edges: int = setting(
+        1_000_000,
+        "Maximum number of edges of the circuit, which bounds the time of every answer. Independent columns,"
+        " with which the search begins, may have more.",
+        at_least=0,
+    )
+    patience: int = setting(
+        100,
+        "Early stopping: the search with one penalty may end after so many changes without a better score on"
+        " the validation rows, and the more follow, the smaller is the loss that ends it.",
+        at_least=1,
+    )
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        view = view_pieces(table)
+        limits = Limits(max(self.max_edges - view.added_edges, 0), self.patience)
+
+        def learn(part: Table, held_out: Table | None) -> Graph:
+            rows = self._prepare(part, held_out, rng)
+            return self._search(rows, limits, part.schema, rng, watch)
+
+        return Learned(view.learn(table, valid, learn))
+
+    def _prepare(self, table: Table, valid: Table | None, rng: np.random.Generator) -> "_Rows":
+        """Complete rows; rows that are held out say nothing about the missing cells of others."""
+        rows, held_out = (table, valid) if valid is not None else hold_out(distinct_rows(table), rng)
+        training, validation = complete(rows, held_out, rng)
+        if validation is None:
+            validation = training.take(slice(0, 0))
+        every = training if valid is not None else _joined(training, validation)
+        smoothing = self._smoothing(is_validated=bool(validation.row_weights.any()))
+        return _Rows(coded_rows(training), coded_rows(validation), coded_rows(every), smoothing)
+
+    def _search(
+        self, rows: "_Rows", limits: Limits, schema: Schema, rng: np.random.Generator, watch: Watch
+    ) -> Graph:
+        """The best circuit of several searches. A checkpoint has the circuits of those that are finished."""
+        falls = self.tuning == "falling" or not rows.is_validated
+        starts = self.starts if rows.is_validated else 1
+        rules = tie_rules(make_slots(rows.training)[0].column.size, starts, rng)
+        best: tuple[Graph, float] | None = None
+        for number, how in enumerate(product((self.penalty,) if falls else self.penalties, rules)):
+            search = partial(_climb, rows, limits, *how, falls)
+            found = watch.remember(f"search {number}", search, scored_form(schema))
+            best = found if best is None or found[1] > best[1] else best
+            if watch.should_stop():
+                break
+        assert best is not None
+        return best[0]
+
+    def _smoothing(self, *, is_validated: bool) -> Smoothing:
+        """The ways to smooth among which validation rows choose."""
+        even = SMOOTHING if is_validated else (SMOOTHING_ALONE,)
+        inherited = SHRINKAGE if is_validated else (SHRINKAGE_ALONE,)
+        if self.smoothing is not None:
+            even = (max(self.smoothing, LEAST_SMOOTHING),)
+        return all_ways(even, inherited if self.shrinkage is None else (self.shrinkage,))
+
+
+class _Rows(NamedTuple):
+    """What a search is about."""
+
+    training: CodedRows
+    valid: CodedRows  # none where nothing could be held out
+    every: CodedRows  # that the weights are fitted to in the end
+    smoothing: Smoothing
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether there are validation rows."""
+        return bool(self.valid.weights.size)
+
+
+def _climb(
+    rows: _Rows, limits: Limits, penalty: float, ties: Ties, falls: bool, watch: Watch
+) -> tuple[Graph, float]:
+    """The circuit of one search, and the log-likelihood of its validation rows."""
+    tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
+    found = finish_climb(Climb(tree, penalty, limits, watch, ties), falls=falls)
+    return freeze(found.root, rows.every, rows.smoothing, found.way), found.score
+
+
+def _joined(one: Table, other: Table) -> Table:
+    """The rows of both tables."""
+    weights = np.concatenate([one.row_weights, other.row_weights])
+    return Table(one.schema, np.concatenate([one.values, other.values]), weights)

@@ -1,0 +1,135 @@
+"""What every learner is: frozen settings, and a way from a table to a circuit."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.base.settings import Configurable, setting
+from tractable.circuit import Graph
+from tractable.data import Table, useful_validation
+from tractable.learning.statistics.pooled_states import pool_states
+
+
+class Learned(NamedTuple):
+    """What a learner found: the circuit and, by name, whatever else users may want of it."""
+
+    graph: Graph
+    extras: Mapping[str, Any] = {}  # an estimator shows the extra `network` as its attribute `network_`
+
+
+@dataclass(frozen=True, kw_only=True)
+class CircuitLearner(Configurable, ABC):
+    """A way from a table to a circuit. The same settings, table and seed give the same circuit."""
+
+    extra_texts: ClassVar[Mapping[str, str]] = {}  # what the extras are that it finds, by name
+    recorded: ClassVar[tuple[str, ...]] = ()  # extras that a model's record keeps; they are plain values
+
+    @final
+    def learn(
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        *,
+        valid: Table | None = None,
+        watch: Watch | None = None,
+    ) -> Graph:
+        """A circuit over the table's columns; `valid` are rows by which learners choose between models.
+
+        With a `watch` the work can be followed, and ended early with the best model so far.
+
+        Raises:
+            ValueError: if the tables do not fit together, or hold what this kind of learner does not take.
+        """
+        return self.learn_with_extras(table, rng, valid=valid, watch=watch).graph
+
+    @final
+    def learn_with_extras(
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        *,
+        valid: Table | None = None,
+        watch: Watch | None = None,
+    ) -> Learned:
+        """The same circuit with what else the learner found.
+
+        Raises:
+            ValueError: as `learn` does.
+        """
+        self._check_tables(table, valid)
+        valid = useful_validation(valid)
+        if watch is None:  # nobody asked for the best model so far: Ctrl-C interrupts as it always does
+            return self._learn_as_seen(table, rng, valid, Watch())
+        with watch:
+            return self._learn_as_seen(table, rng, valid, watch)
+
+    def _learn_as_seen(
+        self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Learned:
+        """What the learner finds, in the way in which learners of this kind see the states of columns."""
+        return self._learn(table, rng, valid, watch)
+
+    @abstractmethod
+    def _check_tables(self, table: Table, valid: Table | None) -> None:
+        """Refuse tables that no learner of this kind takes.
+
+        Raises:
+            ValueError: saying what is wrong with them.
+        """
+
+    @abstractmethod
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        """The circuit; the best so far when `watch` says to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner(CircuitLearner):
+    """A learner of joint distributions. Rows may be weighted and cells may be missing."""
+
+    @final
+    def _check_tables(self, table: Table, valid: Table | None) -> None:
+        check_tables(table, valid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolingLearner(Learner):
+    """A learner whose memory grows with the states of columns: it sees at most `max_states` of one."""
+
+    max_states: int = setting(
+        256,
+        "Maximum number of states of a column that have parameters of their own. Rarer states of a column"
+        " that has more share parameters, in proportion to their frequency. More states take more memory.",
+        at_least=2,
+        common=True,
+    )
+
+    @final
+    def _learn_as_seen(
+        self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
+    ) -> Learned:
+        """What the learner finds where the rarest states of a column of more are pooled."""
+        pools = pool_states(table, self.max_states)
+        if pools is None:
+            return self._learn(table, rng, valid, watch)
+        found = self._learn(pools.code(table), rng, None if valid is None else pools.code(valid), watch)
+        return found._replace(graph=pools.decode(found.graph))
+
+
+def check_tables(table: Table, valid: Table | None) -> None:
+    """Refuse tables that no learner takes.
+
+    Raises:
+        ValueError: if there is no column, a column holds potentials, or the schemas differ.
+    """
+    if not len(table.schema):
+        raise ValueError("the table has no columns")
+    for variable in table.schema:
+        if variable.role != "target":
+            role = f"column '{variable.name}' has the role '{variable.role}'"
+            raise ValueError(f"{role}: a joint distribution is over targets only")
+    if valid is not None and valid.schema != table.schema:
+        raise ValueError("the validation table has another schema than the training table")

@@ -1,0 +1,18 @@
+"""Markov networks learned by pseudo-likelihood, without a circuit: their answers are estimated by sampling.
+
+To add a learner: a file with a class that declares its settings, and a line in the table below. The command
+line, the benchmark, `tr.MarkovNetwork` and the reference page follow from these two.
+"""
+
+from tractable.base.settings import Home, Registry
+from tractable.learning.networks.learner import NetworkLearner
+
+NETWORK_LEARNERS: Registry[NetworkLearner] = Registry(
+    "learner",
+    {
+        "l1-markov": Home("tractable.learning.networks.l1.learner", "L1MarkovLearner"),
+        "gssl": Home("tractable.learning.networks.gssl.learner", "GSSLLearner"),
+    },
+)
+
+__all__ = ["NETWORK_LEARNERS", "NetworkLearner"]

@@ -1,0 +1,121 @@
+"""Van Haaren and Davis, «Markov Network Structure Learning: A Randomized Feature Generation Approach»,
+2012: conjunctions that rows suggest, weighted by pseudo-likelihood.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Int32s, Ints
+from tractable.base.progress import PLAIN, Watch
+from tractable.base.settings import setting
+from tractable.data import Table
+from tractable.learning.networks.gssl.kernels import generalise, supports
+from tractable.learning.networks.indicators import StateIndicators, state_indicators
+from tractable.learning.networks.learner import NetworkLearner
+from tractable.learning.networks.penalties import choose_penalty, penalty_path
+from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
+from tractable.learning.networks.pseudo_likelihood.weights import (
+    l1_penalties,
+    log_weights,
+    maximise,
+    reweight,
+)
+from tractable.networks import FeatureFactor, Network
+
+LINES = 1000  # conjunctions whose support is counted at a time
+LEAST_SUPPORT = 1e-300  # of a conjunction: it has been counted and met in some row
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class GSSLLearner(NetworkLearner):
+    """A Markov network of conjunctions, drawn at random from the rows and weighted by pseudo-likelihood.
+
+    A conjunction is drawn by leaving out parts of a row or of an earlier conjunction, and is kept if enough
+    rows satisfy it; an L1 penalty on its weight then decides whether it stays.
+    """
+
+    name: ClassVar[str] = "gssl"
+    title: ClassVar[str] = "Markov network of random conjunctions (GSSL)"
+
+    candidates: int = setting(
+        100_000,
+        "Number of conjunctions that are drawn at random from the rows. More of them find rarer dependences"
+        " and cost time.",
+        at_least=0,
+    )
+    max_length: int = setting(16, "Maximum number of conditions of a conjunction.", at_least=2)
+    min_support: float = setting(
+        10.0,
+        "Minimum support of a conjunction: the number of rows (their total weight) that satisfy it.",
+        at_least=0,
+    )
+    max_features: int = setting(
+        5_000,
+        "Maximum number of conjunctions whose weights are fitted; those drawn most often are preferred.",
+        at_least=0,
+    )
+    penalty: tuple[float, ...] = setting(
+        (5.0, 2.0, 10.0, 20.0),
+        "L1 penalties of the conjunctions' weights, in nats over all rows for each unit of a weight. With"
+        " validation rows all are tried and the one whose network has the highest pseudo-likelihood on them"
+        " is kept; without them the first is used.",
+        at_least=0,
+    )
+    l2: float = setting(
+        1.0,
+        "L2 penalty of all weights, in nats over all rows for half the square of a weight.",
+        at_least=0,
+    )
+    steps: int = setting(200, "Maximum number of L-BFGS iterations for each penalty.", at_least=1)
+
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Network:
+        features = self._features(table, rng, watch)
+        watch.report("features", len(features))
+        objective = PseudoLikelihood(features, table)
+        held_out = None if valid is None else PseudoLikelihood(features, valid)
+
+        def fit(penalty: float, start: Floats, part: Watch) -> Floats:
+            return maximise(objective, start, l1_penalties(features, penalty), self.l2, self.steps, part)
+
+        path = penalty_path(self.penalty, valid)
+        score = None if held_out is None else held_out.mean
+        best = choose_penalty(path, log_weights(features), fit, score, watch)
+        return Network(table.schema, tuple(reweight(features, best)), "markov")
+
+    def _features(self, table: Table, rng: np.random.Generator, watch: Watch) -> list[FeatureFactor]:
+        """One for each state of a column but its most frequent one, and the conjunctions."""
+        indicators = state_indicators(table, without_most_frequent=True)
+        alone = [indicators.feature([i], w) for i, w in enumerate(indicators.log_odds().tolist())]
+        chosen: Int32s = watch.remember(
+            "conjunctions", partial(self._conjunctions, indicators, rng), PLAIN, rng
+        )
+        return [*alone, *(indicators.feature([i for i in line if i >= 0], 0.0) for line in chosen.tolist())]
+
+    def _conjunctions(self, indicators: StateIndicators, rng: np.random.Generator, watch: Watch) -> Int32s:
+        """The indicators of each conjunction, (conjunctions, most conditions), -1 behind the last."""
+        start, literal = indicators.by_row()
+        if start.size == 1:
+            return np.zeros((0, self.max_length), dtype=np.int32)
+        drawn: Int32s = np.empty((self.candidates, self.max_length), dtype=np.int32)
+        generalise(start, literal, drawn, rng.integers(0, 2**64, 1, dtype=np.uint64))
+        distinct, times = _distinct(drawn[drawn[:, 1] >= 0])
+        where = (indicators.occurrences, indicators.codes, indicators.column, indicators.state)
+        support = np.zeros(len(distinct))
+        for at in range(0, len(distinct), LINES):
+            if watch.should_stop():  # those that were not counted are left out
+                break
+            support[at : at + LINES] = supports(*where, distinct[at : at + LINES])
+        frequent = support >= max(self.min_support, LEAST_SUPPORT)
+        distinct, times = distinct[frequent], times[frequent]
+        return distinct[np.argsort(-times, kind="stable")[: self.max_features]]
+
+
+def _distinct(lines: Int32s) -> tuple[Int32s, Ints]:
+    """The different lines in the order of their first appearance, and how often each is there."""
+    _, first, times = np.unique(lines, axis=0, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return lines[first[order]], times[order]

@@ -1,0 +1,95 @@
+"""Parameter learning: from a circuit and a table to a circuit of the same structure with better parameters.
+
+To add a method: a file with a class, and a line in the table below.
+"""
+
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from tractable.base.progress import Stopped, Watch
+from tractable.base.settings import Home, Registry
+from tractable.circuit import Graph
+from tractable.circuit.check import check_graph
+from tractable.data import Table, collapse, useful_validation
+from tractable.learning.parameters.method import Course, Fitted, Method, WeightedRows, is_over
+from tractable.learning.parameters.start import randomise
+
+METHODS: Registry[Method] = Registry(
+    "method",
+    {
+        "cccp": Home("tractable.learning.parameters.cccp", "CCCP"),
+        "online-em": Home("tractable.learning.parameters.online_em", "OnlineEM"),
+        "hard-em": Home("tractable.learning.parameters.hard_em", "HardEM"),
+        "pgd": Home("tractable.learning.parameters.pgd", "PGD"),
+        "eg": Home("tractable.learning.parameters.eg", "EG"),
+        "sma": Home("tractable.learning.parameters.sma", "SMA"),
+        "closed-form": Home("tractable.learning.parameters.closed_form", "ClosedForm"),
+        "discriminative": Home("tractable.learning.parameters.discriminative", "Discriminative"),
+        "max-margin": Home("tractable.learning.parameters.max_margin", "MaxMargin"),
+    },
+)
+
+
+def fit(
+    graph: Graph,
+    table: Table,
+    how: Method,
+    rng: np.random.Generator,
+    *,
+    valid: Table | None = None,
+    watch: Watch | None = None,
+) -> Fitted:
+    """The circuit with the parameters that score best, on the validation rows if there are any.
+
+    Raises:
+        ValueError: if the tables do not fit the circuit, or the method cannot work on it.
+    """
+    for name, some in (("training", table), ("validation", valid)):
+        if some is not None and some.schema != graph.schema:
+            raise ValueError(f"the {name} table has another schema than the circuit")
+    valid = useful_validation(valid)
+    rows, held_out = weighted_rows(table), None if valid is None else weighted_rows(valid)
+    start = how.prepare(graph, table)
+    with watch or Watch() as watching:
+        course = _follow(start, rows, held_out, how, rng, watching)
+    found = how.finish(start if course.best is None else course.best)
+    check_graph(found)  # the steps before it were not checked
+    return Fitted(found, course.train, course.valid)
+
+
+def _follow(
+    start: Graph,
+    rows: WeightedRows,
+    held_out: WeightedRows | None,
+    how: Method,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Course:
+    """The steps of a method until they are over, from those on that an earlier run has made."""
+    course, last, saved = Course(), None, watch.checkpoint()
+    if saved is not None:
+        course, last = Course.from_state(saved, start)
+    with suppress(Stopped):
+        for step in islice(how.run(start, rows, rng, watch, last), 0 if last is None else 1, None):
+            score = None if held_out is None else how.score(step.graph, held_out)
+            course.record(step, score)
+            watch.report(how.title, course.done, how.iterations, step.train if score is None else score)
+            if course.done >= how.iterations or is_over(course, how, watch):
+                break
+            watch.save_checkpoint(partial(course.state, step))
+    return course
+
+
+def weighted_rows(table: Table) -> WeightedRows:
+    """The distinct rows of positive weight."""
+    distinct, _ = collapse(table)
+    some = distinct.row_weights > 0
+    if not some.any():
+        raise ValueError("the table has no rows that weigh anything")
+    return WeightedRows(distinct.values[some], distinct.row_weights[some])
+
+
+__all__ = ["METHODS", "Fitted", "Method", "fit", "randomise", "weighted_rows"]

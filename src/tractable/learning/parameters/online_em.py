@@ -1,0 +1,158 @@
+"""Expectation maximisation on mini-batches."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import State, Watch, generator_state, restore_generator
+from tractable.base.settings import redeclare, setting
+from tractable.circuit import Graph, LeafBlock, normalise
+from tractable.data import Table
+from tractable.engine.expectations import Expectations, Expecter, LeafCounts
+from tractable.learning.parameters.entropy import spread_counts
+from tractable.learning.parameters.joint_updates import refit_joints
+from tractable.learning.parameters.method import Method, Step, WeightedRows
+from tractable.learning.parameters.mini_batches import mini_batches
+from tractable.learning.parameters.softening import soften
+from tractable.learning.parameters.updates import refit_leaves, smoothed_weights
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class OnlineEM(Method):
+    """After each mini-batch the running counts move a step towards its own, and set the parameters.
+
+    The step size falls from `first_step` to `last_step` along a half cosine. An iteration is one pass over
+    all rows. With `softness` the noisy rows are drawn anew for each mini-batch.
+    """
+
+    name: ClassVar[str] = "online-em"
+    title: ClassVar[str] = "online EM"
+
+    batch: int = setting(1024, "Number of rows of a mini-batch.", at_least=1)
+    first_step: float = setting(
+        0.9,
+        "Step size at the start: how far the running counts move towards those of a mini-batch.",
+        at_least=0,
+        at_most=1,
+    )
+    last_step: float = setting(
+        0.05,
+        "Step size at the end; in between it falls along a half cosine.",
+        at_least=0,
+        at_most=1,
+    )
+    smoothing: float = setting(0.1, "Pseudo-counts of each sum node, spread over its edges.", at_least=0)
+    leaf_smoothing: float = setting(0.1, "Pseudo-counts of each leaf.", at_least=0)
+    softness: float = setting(
+        0.0,
+        "Probability with which a categorical cell is replaced by a random state (data softening).",
+        at_least=0,
+        at_most=1,
+    )
+    entropy: float = setting(
+        0.0,
+        "Weight of entropy regularisation: what a nat of the circuit's entropy is worth, in nats of a row's"
+        " log-likelihood.",
+        at_least=0,
+    )
+    tolerance: float = redeclare(Method, "tolerance", 0.0)  # mini-batches differ: a small change says nothing
+
+    def prepare(self, graph: Graph, table: Table) -> Graph:
+        """The circuit locally normalised."""
+        return normalise(graph).graph
+
+    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
+        """Circuits after one pass over all rows each; a mini-batch is scored before the step it leads to."""
+        return self.run(graph, rows, rng, Watch())
+
+    def run(
+        self,
+        graph: Graph,
+        rows: WeightedRows,
+        rng: np.random.Generator,
+        watch: Watch,
+        after: Step | None = None,
+    ) -> Iterator[Step]:
+        """The same steps, broken off between mini-batches when `watch` says so."""
+        expecter = Expecter(graph)
+        price = self.entropy * rows.total
+        running: Expectations | None = None
+        done = 0
+        if after is None:
+            yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)), _memory(0, None, rng))
+        else:
+            graph, done, running = after.graph, after.memory["done"], _running_counts(after.memory)
+            restore_generator(rng, after.memory["rng"])
+            yield after
+        while True:
+            parts = mini_batches(rows.weights, self.batch, rng)
+            score = 0.0
+            for i, (part, times) in enumerate(parts):
+                watch.break_off()
+                batch = WeightedRows(rows.values[part], times)
+                values, weights = soften(batch, graph.schema, self.softness, rng)
+                expected = expecter.expectations(graph, values, weights)
+                score += float(weights @ expected.log_value)
+                pace = self._step((done + i / len(parts)) / max(1, self.iterations))
+                scaled = _scale(expected, rows.total / float(weights.sum()))
+                running = scaled if running is None else _blend(running, scaled, pace)
+                counts = spread_counts(graph, running, price, self.smoothing, self.leaf_smoothing)
+                graph = graph.with_parameters(
+                    log_weight=smoothed_weights(graph, counts, self.smoothing),
+                    leaves=self._leaves(graph, counts, values, pace),
+                    joints=refit_joints(graph, counts, values, self.leaf_smoothing, pace),
+                )
+            done += 1
+            mean = score / sum(float(times.sum()) for _, times in parts)
+            yield Step(graph, mean, _memory(done, running, rng))
+
+    def _step(self, way: float) -> float:
+        fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
+        return float(self.last_step + (self.first_step - self.last_step) * fall)
+
+    def _leaves(
+        self, graph: Graph, expected: Expectations, values: Floats, pace: float
+    ) -> tuple[LeafBlock, ...]:
+        """The new leaves.
+
+        Those over categorical columns are fitted to the running counts; those over numeric columns move a
+        step towards the fit to the mini-batch.
+        """
+        fitted = refit_leaves(graph, expected, values, self.leaf_smoothing)
+        return tuple(
+            new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
+            for old, new, counts in zip(graph.leaves, fitted, expected.leaves, strict=True)
+        )
+
+
+def _memory(done: int, running: Expectations | None, rng: np.random.Generator) -> State:
+    """What the next pass depends on beside the circuit; flows of single rows are never used again."""
+    counts = None if running is None else [running.edge, *(leaf.states for leaf in running.leaves)]
+    return {"done": done, "counts": counts, "rng": generator_state(rng)}
+
+
+def _running_counts(memory: State) -> Expectations | None:
+    if memory["counts"] is None:
+        return None
+    edge, *states = memory["counts"]
+    return Expectations(np.zeros(0), edge, tuple(LeafCounts(s, np.zeros((len(s), 0))) for s in states))
+
+
+def _scale(expected: Expectations, factor: float) -> Expectations:
+    leaves = tuple(LeafCounts(c.states * factor, c.flows * factor) for c in expected.leaves)
+    joints = tuple(flows * factor for flows in expected.joints)
+    return Expectations(expected.log_value, expected.edge * factor, leaves, joints)
+
+
+def _blend(running: Expectations, latest: Expectations, pace: float) -> Expectations:
+    """The running counts moved a step towards the latest ones; flows of single rows are not averaged."""
+    leaves = tuple(
+        LeafCounts((1 - pace) * old.states + pace * new.states, new.flows)
+        for old, new in zip(running.leaves, latest.leaves, strict=True)
+    )
+    edge = (1 - pace) * running.edge + pace * latest.edge
+    return Expectations(latest.log_value, edge, leaves, latest.joints)

@@ -1,0 +1,112 @@
+"""Clusters of rows, for learners that partition a table by its rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.learning.statistics.encoding import Encoding
+from tractable.learning.statistics.product_mixtures import (
+    initial_sums,
+    mixture_coefficients,
+    responsibilities,
+)
+
+PSEUDO_COUNT = 1.0  # average rows that each cluster counts in addition while clusters are searched
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustering:
+    """How clusters are searched."""
+
+    method: Literal["em", "k-means"] = "em"
+    clusters: int = 2  # maximum number
+    restarts: int = 3  # random starting points, of which the likeliest result is kept
+    steps: int = 20  # maximum number of iterations from each starting point
+    penalty: float = 0.2  # nats that a cluster must gain on all rows for each of its parameters
+
+
+class _Clusters(NamedTuple):
+    label: Ints  # (rows,)
+    log_likelihood: float  # of all rows in the mixture of the clusters, each a product of leaves
+
+
+def cluster_rows(
+    encoding: Encoding,
+    rng: np.random.Generator,
+    how: Clustering,
+    between: Callable[[], None] | None = None,
+) -> Ints:
+    """The cluster of each distinct row, numbered from 0 without gaps; one cluster if more gain too little.
+
+    `between` is called between iterations, and may raise an exception to break the search off.
+    """
+    price = how.penalty * (encoding.layout.states.stop - 1 + 2 * encoding.layout.real.size)
+    price += how.penalty * encoding.layout.counted.size
+    best = _single_cluster(encoding)
+    best_score = best.log_likelihood - price
+    for size in range(2, min(how.clusters, len(encoding.weights)) + 1):
+        found = max(
+            (_iterate_clustering(encoding, size, rng, how, between) for _ in range(how.restarts)),
+            key=_likelihood,
+        )
+        score = found.log_likelihood - size * price
+        if score <= best_score:
+            break
+        best, best_score = found, score
+    return np.unique(best.label, return_inverse=True)[1].reshape(-1)
+
+
+def _likelihood(found: _Clusters) -> float:
+    return found.log_likelihood
+
+
+def _single_cluster(encoding: Encoding) -> _Clusters:
+    label = np.zeros(len(encoding.weights), dtype=np.int64)
+    return _Clusters(label, _log_likelihood(encoding, _sums(encoding, label, 1)))
+
+
+def _iterate_clustering(
+    encoding: Encoding,
+    size: int,
+    rng: np.random.Generator,
+    how: Clustering,
+    between: Callable[[], None] | None,
+) -> _Clusters:
+    """The clusters that hard EM or k-means finds from random rows."""
+    sums = initial_sums(encoding, size, rng)
+    label = np.full(len(encoding.weights), -1)
+    for _ in range(max(1, how.steps)):
+        if between is not None:
+            between()
+        affinity = mixture_coefficients(encoding, sums) if how.method == "em" else _closeness(encoding, sums)
+        now = np.asarray(encoding.matrix @ affinity).argmax(axis=1)
+        if (now == label).all():
+            break
+        label = now
+        sums = _sums(encoding, label, size)
+    return _Clusters(label, _log_likelihood(encoding, sums))
+
+
+def _sums(encoding: Encoding, label: Ints, size: int) -> Floats:
+    """The statistics of each cluster, with an average row as pseudo-count. Shape (features, clusters)."""
+    sums = encoding.sums((label[:, None] == np.arange(size)).astype(np.float64))
+    average: Floats = sums.sum(axis=1, keepdims=True) / encoding.rows
+    return sums + PSEUDO_COUNT * average
+
+
+def _log_likelihood(encoding: Encoding, sums: Floats) -> float:
+    """The log-likelihood of all rows under the mixture, up to a constant."""
+    _, logs = responsibilities(encoding.matrix, mixture_coefficients(encoding, sums))
+    return float(encoding.weights @ logs)
+
+
+def _closeness(encoding: Encoding, sums: Floats) -> Floats:
+    """Coefficients of the negative squared distance to each cluster's centre, up to a constant a row."""
+    centre: Floats = sums / sums[0]
+    centre[encoding.layout.squares] = 0.0
+    answer: Floats = 2.0 * centre
+    answer[0] = -(centre[1:] ** 2).sum(axis=0)
+    return answer

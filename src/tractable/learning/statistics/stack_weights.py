@@ -1,0 +1,81 @@
+"""The weights of a mixture of given members that suit rows best, by EM (stacking: Wolpert, 1992)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+
+NEGLIGIBLE = 0.001  # members with less weight are left out
+STEPS = 1000  # of EM, at most
+SETTLED = 1e-7  # EM ends when no weight moves by more
+
+
+class StackWeights(NamedTuple):
+    """The weight of each member, zero for those that are left out, and the rows' mean log-likelihood."""
+
+    weights: Floats  # (members,)
+    score: float
+
+
+def choose_weights(
+    logs: Floats,
+    row_weights: Floats,
+    edges: Ints,
+    pseudo_count: float = 1.0,
+    max_edges: int | None = None,
+    negligible: float = NEGLIGIBLE,
+) -> StackWeights:
+    """Weights of members, from the log-likelihoods (rows, members) and the edges of each.
+
+    Members with less than a `negligible` weight are left out.
+
+    Raises:
+        ValueError: if each member alone has too many edges.
+    """
+    limit = np.inf if max_edges is None else max_edges
+    kept = np.flatnonzero(edges <= limit)
+    if not kept.size:
+        raise ValueError(f"the smallest member has {edges.min():,} edges, more than {max_edges:,}")
+
+    def fit(members: Ints) -> StackWeights:
+        return fit_weights(logs[:, members], row_weights, pseudo_count)
+
+    found = fit(kept)
+    while kept.size > 1 and (found.weights < negligible).any():
+        kept = kept[found.weights >= min(negligible, found.weights.max())]
+        found = fit(kept)
+    while kept.size > 1 and edges[kept].sum() + kept.size > limit:
+        rest = [np.delete(kept, i) for i in range(kept.size)]
+        kept = max(rest, key=lambda members: fit(members).score)
+        found = fit(kept)
+    weights = np.zeros(edges.size)
+    weights[kept] = found.weights
+    return StackWeights(weights, found.score)
+
+
+def fit_weights(
+    logs: Floats,
+    row_weights: Floats,
+    pseudo_count: float,
+    start: Floats | None = None,
+    steps: int = STEPS,
+) -> StackWeights:
+    """The weights of a mixture by EM, from the log-likelihoods (rows, members) of rows.
+
+    EM begins with the weights of `start`, which are positive, or with even ones, and takes so many `steps` at
+    most.
+    """
+    members = logs.shape[1]
+    share = np.full(members, 1 / members) if start is None else start / start.sum()
+    top = logs.max(axis=1, keepdims=True)
+    scaled = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
+    for _ in range(steps):
+        total = scaled @ share
+        told = (row_weights / np.where(total > 0, total, 1.0)) @ scaled * share + pseudo_count / members
+        before, share = share, told / told.sum()
+        if np.abs(share - before).max() < SETTLED:
+            break
+    with np.errstate(divide="ignore"):
+        mean = np.log(scaled @ share) + top[:, 0]
+    return StackWeights(share, float(row_weights @ mean) / float(row_weights.sum()))

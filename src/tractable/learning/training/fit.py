@@ -1,0 +1,56 @@
+"""Parameters of a circuit, fitted by a named method."""
+
+from typing import Any
+
+import numpy as np
+
+from tractable.base.progress import Watch
+from tractable.base.settings import plain_settings
+from tractable.data import Table, as_table, warn_of_unseen
+from tractable.learning.parameters import METHODS, Fitted, Method, fit
+from tractable.model import Circuit
+
+
+def fit_parameters(
+    circuit: Circuit,
+    table: Any,
+    method: str = "cccp",
+    *,
+    valid: Any = None,
+    random_state: int | None = None,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> Circuit:
+    """The circuit with parameters fitted to a table by a named method; `settings` are the method's own.
+
+    Raises:
+        ValueError: if there is no such method or setting, or the tables do not fit the circuit.
+    """
+    how = METHODS.make_with(method, settings)
+    train = rows_for(circuit, table)
+    held_out = None if valid is None else rows_for(circuit, valid)
+    seed = int(np.random.default_rng().integers(2**31)) if random_state is None else random_state
+    return refit(circuit, train, held_out, how, seed, watch or Watch())[0]
+
+
+def rows_for(circuit: Circuit, rows: Any) -> Table:
+    """Rows coded for a circuit; a state that it does not know counts as missing, if it reserves a share."""
+    table = as_table(rows, circuit.schema, unseen="error" if circuit.unseen_share is None else "missing")
+    warn_of_unseen(table, "such a cell counts as missing")
+    return table
+
+
+def refit(
+    circuit: Circuit, table: Table, valid: Table | None, how: Method, seed: int, watch: Watch
+) -> tuple[Circuit, Fitted]:
+    """The circuit with fitted parameters, which its provenance tells, and how the scores went."""
+    fitted = fit(circuit.graph, table, how, np.random.default_rng(seed), valid=valid, watch=watch)
+    record = _record(how, seed, table, watch)
+    if (remark := how.remark(fitted.graph)) is not None:
+        record["parameters"]["fitted"] = remark
+    return Circuit(fitted.graph, {**circuit.about, **record}), fitted
+
+
+def _record(how: Method, seed: int, table: Table, watch: Watch) -> dict[str, Any]:
+    made = {"method": how.name, "settings": plain_settings(how), "seed": seed, "rows": len(table)}
+    return {"parameters": made, "finished": not watch.should_stop()}

@@ -1,0 +1,55 @@
+"""Where a model comes from: what its file tells about how it was learned."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import tractable
+from tractable.base.settings import Configurable, plain_settings
+from tractable.data import Table, unseen_share
+
+FOUND = ("tried",)  # what a record tells that is known after learning only
+
+
+def provenance(
+    learner: Configurable,
+    table: Table,
+    valid: Table | None,
+    *,
+    seed: int,
+    frame: str,
+    reserve: bool = True,
+    **more: Any,
+) -> dict[str, Any]:
+    """The record of a learned model, as plain values; the same call on the same tables records the same.
+
+    `frame` is the kind of data frame that the training rows came in, so that samples come in the same, and
+    `reserve` says whether a share of probability is reserved for states that the rows do not have.
+    """
+    return {
+        "learner": learner.name,
+        "settings": plain_settings(learner),
+        "seed": seed,
+        "version": tractable.__version__,
+        "frame": frame,
+        "rows": len(table),
+        "weight": table.total_weight,
+        "table": fingerprint(table),
+        "valid": None if valid is None else fingerprint(valid),
+        "unseen": unseen_share(table.total_weight) if reserve else None,
+        **more,
+    }
+
+
+def is_finished(about: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a model's record is the wanted one, of a learner that was not stopped early."""
+    found = {name: value for name, value in about.items() if name not in FOUND}
+    return found == {**wanted, "finished": True}
+
+
+def fingerprint(table: Table) -> str:
+    """A short text that two tables share only when they have the same columns, rows and weights."""
+    digest = blake2b(repr(table.schema).encode(), digest_size=8)
+    digest.update(table.values.tobytes())
+    digest.update(table.row_weights.tobytes())
+    return digest.hexdigest()

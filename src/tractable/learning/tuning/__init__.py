@@ -1,0 +1,15 @@
+"""The search for settings: trials of a learner, judged by their models' scores on validation rows.
+
+Several models become one by stacking and bagging.
+
+To add a sampler: a file with a function, and a line in the table of `samplers.py`.
+"""
+
+from tractable.learning.ensembles.bag import bag
+from tractable.learning.ensembles.stacking import stack
+from tractable.learning.tuning.samplers import SAMPLERS
+from tractable.learning.tuning.table import table_text
+from tractable.learning.tuning.trial import Trial
+from tractable.learning.tuning.tuned import Tuned, tune
+
+__all__ = ["SAMPLERS", "Trial", "Tuned", "bag", "stack", "table_text", "tune"]

@@ -1,0 +1,133 @@
+"""Trials in a file, so that a search can go on where it was ended.
+
+JSON lines: the first says what is searched, each other one is a trial. A line that a kill cut short does not
+count and is written over.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from math import inf, isfinite
+from pathlib import Path
+from sys import float_info
+from types import TracebackType
+from typing import Any, Self
+
+from tractable.formats.atomic import write_text
+from tractable.formats.locks import lock
+from tractable.formats.places import name_file_in_errors
+from tractable.learning.tuning.trial import Trial
+
+FORMAT = "tractable study 1"
+DIFFERENCES = {
+    "algorithm": "another algorithm ({theirs}, not {mine})",
+    "settings": "other fixed settings",
+    "space": "another search space",
+    "sampler": "another sampler ({theirs}, not {mine})",
+    "seed": "another seed ({theirs}, not {mine})",
+    "train": "other training rows",
+    "valid": "other validation rows",
+}
+
+TYPES = {
+    "number": int,
+    "settings": dict,
+    "seconds": int | float,
+    "edges": int,
+    "finished": bool,
+    "fault": str,
+}
+
+
+class Journal:
+    """The file of a search, which one process at a time may use.
+
+    Raises:
+        ValueError: if the file is no study, is one of another search, is damaged or in use.
+    """
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        self._path = path
+        if not path.exists() or path.stat().st_size == 0:
+            write_text(path, _line({"format": FORMAT} | header))
+        self._file = path.open("r+b")
+        try:
+            if not lock(self._file, wait=False):
+                raise ValueError(f"study '{path}' is in use by another search")
+            self.trials = self._read(header)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def add(self, trial: Trial) -> None:
+        """Append a trial to the file; it survives a crash once this returns."""
+        facts = asdict(trial) | {"score": trial.score if isfinite(trial.score) else None}
+        with name_file_in_errors(self._path):
+            self._file.write(_line(facts).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self.trials.append(trial)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def _read(self, header: dict[str, Any]) -> list[Trial]:
+        """The trials of the file; the next one is written behind the last of them."""
+        *whole, rest = self._file.read().split(b"\n")
+        self._check_header(_parse(whole[0] if whole else rest), header)
+        trials = []
+        for number, line in enumerate(whole[1:], start=2):
+            trial = _trial(_parse(line))
+            if trial is None:
+                raise ValueError(f"study '{self._path}', line {number}: this is no trial")
+            trials.append(trial)
+        self._file.seek(-len(rest), os.SEEK_END)
+        self._file.truncate()
+        return trials
+
+    def _check_header(self, found: Any, wanted: dict[str, Any]) -> None:
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise ValueError(f"'{self._path}' is no study of settings")
+        for name, words in DIFFERENCES.items():
+            theirs, mine = found.get(name), wanted[name]
+            if theirs != mine:
+                raise ValueError(f"study '{self._path}' is of {words.format(theirs=theirs, mine=mine)}")
+
+
+def _line(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _parse(line: bytes) -> Any:
+    """The value of a line of JSON; None if it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _trial(facts: Any) -> Trial | None:
+    """The trial that a line of the file stands for; None if it stands for none."""
+    if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
+        return None
+    if not all(isinstance(facts[name], kind) for name, kind in TYPES.items()):
+        return None
+    if not _is_number(facts["seconds"]) or not (facts["score"] is None or _is_number(facts["score"])):
+        return None
+    settings = {name: _as_tuple(value) for name, value in facts["settings"].items()}
+    score = -inf if facts["score"] is None else float(facts["score"])
+    return Trial(**facts | {"settings": settings, "score": score})
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that a double can hold; whole numbers of JSON have any size."""
+    return isinstance(value, int | float) and abs(value) <= float_info.max
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

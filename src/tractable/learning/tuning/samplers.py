@@ -1,0 +1,57 @@
+"""How the settings of a trial are found: by the seed, the number of the trial and what earlier trials told.
+
+Nothing else decides, so that a search that was ended goes on in the same sequence.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tractable.base.settings import Space, draw_settings
+from tractable.learning.tuning.tpe import check_optuna, tpe_settings
+from tractable.learning.tuning.trial import Trial
+
+Settings: TypeAlias = Mapping[str, Any]
+Proposal: TypeAlias = Callable[[Space, Settings, int, int, Sequence[Trial]], Settings]
+
+KEPT = 0.5  # the chance that a setting has its default
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A way to find settings."""
+
+    settings: Proposal  # of a space with defaults, for a seed and the number of a trial, after some trials
+    learns: bool  # whether the earlier trials matter
+    check: Callable[[], None] = lambda: None  # refuses when something is wanting
+
+
+def random_settings(
+    space: Space, defaults: Settings, seed: int, number: int, earlier: Sequence[Trial]
+) -> Settings:
+    """Settings drawn at random, about half of them; the others keep their defaults, no bad guess."""
+    rng = np.random.default_rng([seed, number])
+    found = draw_settings(space, rng)
+    kept = rng.random(len(found)) < KEPT
+    kept[rng.integers(len(found))] = False  # one differs at least
+    return {name: defaults[name] if keep else found[name] for name, keep in zip(found, kept, strict=True)}
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "random": Sampler(random_settings, learns=False),
+    "tpe": Sampler(tpe_settings, learns=True, check=check_optuna),
+}
+
+
+def sampler_named(name: str) -> Sampler:
+    """The sampler of a name.
+
+    Raises:
+        ValueError: if there is none, or what it needs is not installed.
+    """
+    if name not in SAMPLERS:
+        raise ValueError(f"there is no sampler '{name}' ({', '.join(SAMPLERS)})")
+    SAMPLERS[name].check()
+    return SAMPLERS[name]

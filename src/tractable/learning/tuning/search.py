@@ -1,0 +1,170 @@
+"""The search itself: trials one after the other or side by side, each written down as it ends."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from joblib import Parallel, delayed
+
+from tractable.base.progress import Watch, share
+from tractable.base.threads import default_threads
+from tractable.learning.tuning.best import Best
+from tractable.learning.tuning.budget import TimeBudget
+from tractable.learning.tuning.journal import Journal
+from tractable.learning.tuning.problem import Problem
+from tractable.learning.tuning.samplers import SAMPLERS
+from tractable.learning.tuning.trial import Outcome, Trial, TrialTask, attempt, attempt_elsewhere
+
+
+class SearchPlan(NamedTuple):
+    """How many trials a search does, how many of them at once, and in how much time."""
+
+    trials: int  # in all, with those of earlier runs
+    jobs: int  # trials side by side
+    seconds: float | None  # in which to do them
+
+
+class TrialSearch:
+    """A search that does the trials that are not done yet."""
+
+    def __init__(
+        self, problem: Problem, best: Best, journal: Journal | None, watch: Watch, plan: SearchPlan
+    ) -> None:
+        self._problem = problem
+        self._sampler = SAMPLERS[problem.sampler]
+        self._best = best
+        self._journal = journal
+        self._watch = watch
+        self._count = plan.trials
+        self._jobs = plan.jobs
+        self._budget = TimeBudget(plan.seconds, plan.jobs)
+        self._given_up: list[Outcome] = []  # trials that somebody interrupted
+        self.trials: list[Trial] = [] if journal is None else list(journal.trials)
+
+    def run(self) -> None:
+        """Do trials until there are as many as planned, the time is over or somebody interrupts.
+
+        There is a model afterwards, also when there was time for nothing.
+        """
+        done = {trial.number for trial in self.trials}
+        pending = [number for number in range(self._count) if number not in done]
+        for numbers in self._rounds(pending):
+            if not self._goes_on():
+                break
+            self._round(numbers, to_come=len(pending) - pending.index(numbers[0]))
+        self._finish()
+
+    def _rounds(self, pending: Sequence[int]) -> Iterator[list[int]]:
+        """The trials that may run side by side; those that learn from others wait for all before them."""
+        if not self._sampler.learns:
+            yield from [list(pending)] if pending else []
+            return
+        for _, numbers in groupby(pending, key=lambda number: number // self._jobs):
+            yield list(numbers)
+
+    def _goes_on(self) -> bool:
+        return not self._watch.should_stop() or not (self.trials or self._given_up)
+
+    def _round(self, numbers: Sequence[int], to_come: int) -> None:
+        first = numbers[0] - numbers[0] % self._jobs
+        earlier = sorted((t for t in self.trials if t.number < first), key=lambda trial: trial.number)
+
+        def tasks() -> Iterator[TrialTask]:
+            for place, number in enumerate(numbers):
+                if place == 0 or not self._watch.should_stop():
+                    seconds = self._seconds(to_come - place)
+                    yield self._task(number, self._settings(number, earlier), seconds)
+
+        workers = min(self._jobs, len(numbers))
+        with closing(
+            self._side_by_side(tasks(), workers) if workers > 1 else self._here(tasks())
+        ) as outcomes:
+            for outcome in outcomes:
+                self._record(outcome)
+
+    def _here(self, tasks: Iterator[TrialTask]) -> Generator[Outcome, None, None]:
+        """The results of trials, one after the other in this process."""
+        for task in tasks:
+            yield attempt(task, self._watch)
+
+    def _side_by_side(self, tasks: Iterator[TrialTask], workers: int) -> Generator[Outcome, None, None]:
+        """The results of trials, done side by side, as soon as they are there."""
+        threads = max(1, default_threads() // self._jobs)
+        # Arrays go as they are: shared ones are read-only, and kernels would be compiled anew for those.
+        parallel = Parallel(
+            n_jobs=workers,
+            return_as="generator_unordered",
+            pre_dispatch="n_jobs",
+            batch_size=1,
+            max_nbytes=None,
+        )
+        try:
+            with share(self._watch) as shared:
+                yield from parallel(delayed(attempt_elsewhere)(task, threads, shared) for task in tasks)
+        except BrokenProcessPool:
+            if not self._watch.interrupted:  # Ctrl-C ends idle processes, too
+                raise MemoryError("a trial's process was killed; fewer jobs take less") from None
+
+    def _seconds(self, to_come: int) -> float | None:
+        """How long the next trial may take."""
+        first = next((trial for trial in self.trials if trial.number == 0), None)
+        if first is None:
+            return self._budget.for_defaults(to_come)
+        return self._budget.share(to_come, first.seconds if first.finished else None)
+
+    def _settings(self, number: int, earlier: Sequence[Trial]) -> Mapping[str, Any]:
+        problem = self._problem
+        if number == 0:
+            return problem.defaults
+        return self._sampler.settings(problem.space, problem.defaults, problem.seed, number, earlier)
+
+    def _task(self, number: int, settings: Mapping[str, Any], seconds: float | None) -> TrialTask:
+        problem = self._problem
+        return TrialTask(
+            number=number,
+            settings=settings,
+            learner=problem.learner(settings),
+            train=problem.train,
+            valid=problem.valid,
+            seed=problem.seed,
+            seconds=seconds,
+        )
+
+    def _record(self, outcome: Outcome) -> None:
+        trial = outcome.trial
+        if outcome.interrupted:  # it is done again, whole, when the search goes on
+            self._given_up.append(outcome)
+            return
+        # The model goes first: a kill between the two costs a trial done twice, not a model.
+        if outcome.graph is not None:
+            self._best.offer(trial, outcome.graph)
+        if self._journal is not None:
+            self._journal.add(trial)
+        self.trials.append(trial)
+        score = None if self._best.trial is None else self._best.trial.score
+        self._watch.report("trials", len(self.trials), self._count, score)
+
+    def _finish(self) -> None:
+        """Have a model: one that was interrupted if there is no other, one learned again if it is lost.
+
+        Raises:
+            KeyboardInterrupt: if somebody interrupted before there was any.
+        """
+        if self._best.trial is None:
+            begun = max(self._given_up, key=lambda outcome: outcome.trial.rank, default=None)
+            if begun is None or begun.graph is None:
+                raise KeyboardInterrupt
+            self.trials.append(begun.trial)
+            self._best.keep(begun.trial, begun.graph)
+        elif self._best.circuit is None:
+            self._learn_again(self._best.trial)
+        self.trials.sort(key=lambda trial: trial.number)
+
+    def _learn_again(self, trial: Trial) -> None:
+        seconds = None if trial.finished else trial.seconds
+        outcome = attempt(self._task(trial.number, trial.settings, seconds), self._watch)
+        if outcome.graph is None:
+            raise ValueError(f"trial {trial.number} could not be learned again: {outcome.trial.fault}")
+        self._best.keep(outcome.trial if outcome.interrupted else trial, outcome.graph)

@@ -1,0 +1,119 @@
+"""One trial: settings, the model they lead to, and its score."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf, isnan
+from typing import Any
+
+import numpy as np
+
+from tractable.base.progress import InnerWatch, Progress, SharedWatch, Watch
+from tractable.base.threads import use_threads
+from tractable.circuit import Graph
+from tractable.data import Table
+from tractable.learning.learner import CircuitLearner
+from tractable.learning.statistics.scores import mean_log_prob
+from tractable.queries import log_prob
+
+FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """The settings that were tried and how good their model is."""
+
+    number: int  # the trial 0 has the learner's defaults
+    settings: Mapping[str, Any]  # those that are searched
+    score: float  # mean log-likelihood of the validation rows, or of their targets given inputs, in nats
+    seconds: float
+    edges: int  # of the circuit
+    finished: bool  # whether its time was enough
+    fault: str = ""  # why there is no model; the score is then -inf
+
+    @property
+    def rank(self) -> tuple[bool, float, int]:
+        """What the best trial has most of: a model, its score, and, of equals, having come first."""
+        return (not self.fault, self.score, -self.number)
+
+
+def best_of(trials: Iterable[Trial]) -> Trial | None:
+    """The trial whose model scores best; None when none has a model."""
+    best = max(trials, key=lambda trial: trial.rank, default=None)
+    return None if best is None or best.fault else best
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrialTask:
+    """Everything that a trial needs, here or in another process."""
+
+    number: int
+    settings: Mapping[str, Any]
+    learner: CircuitLearner
+    train: Table
+    valid: Table
+    seed: int
+    seconds: float | None  # that it may take; None: as long as it takes
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The result of a trial."""
+
+    trial: Trial
+    graph: Graph | None  # None if the settings do not suit the tables
+    interrupted: bool  # by somebody, not by its time budget
+
+
+class TrialWatch(InnerWatch):
+    """A watch that stops a trial when its own time is over or the whole search is interrupted."""
+
+    def __init__(self, task: TrialTask, search: Watch) -> None:
+        super().__init__(search, self._label, seconds=inf if task.seconds is None else task.seconds)
+        self._number = task.number
+
+    def _label(self, progress: Progress) -> None:
+        self._outer.report(f"trial {self._number}: {progress.stage}", *progress[1:])
+
+
+def attempt(task: TrialTask, search: Watch) -> Outcome:
+    """Do a trial of a search with that watch.
+
+    Raises:
+        ValueError: if even the learner's defaults, the trial 0, do not suit the tables.
+    """
+    started = time.perf_counter()
+    watch = TrialWatch(task, search)
+    graph, score, fault = None, -inf, ""
+    try:
+        graph = task.learner.learn(
+            task.train, np.random.default_rng(task.seed), valid=task.valid, watch=watch
+        )
+        score = _score(graph, task.valid)
+    except FAULTS as error:
+        if task.number == 0:
+            raise
+        fault = str(error) or type(error).__name__
+    trial = Trial(
+        number=task.number,
+        settings=task.settings,
+        score=-inf if isnan(score) else score,
+        seconds=time.perf_counter() - started,
+        edges=0 if graph is None else graph.edges,
+        finished=not watch.should_stop(),
+        fault=fault,
+    )
+    return Outcome(trial, graph, watch.interrupted)
+
+
+def _score(graph: Graph, table: Table) -> float:
+    """The mean log-likelihood of rows, or of their targets if the circuit is conditional on inputs."""
+    if not graph.schema.inputs.size:
+        return mean_log_prob(graph, table)
+    return float(log_prob(graph, table.values) @ table.row_weights) / table.total_weight
+
+
+def attempt_elsewhere(task: TrialTask, threads: int, search: SharedWatch) -> Outcome:
+    """Do a trial in another process than the search's, with so many threads."""
+    with use_threads(threads), search.connect() as watch:
+        return attempt(task, watch)

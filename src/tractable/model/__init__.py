@@ -1,0 +1,3 @@
+"""What users hold: circuits with their queries as methods."""
+
+from tractable.model.circuit import *  # noqa: F403

@@ -1,0 +1,104 @@
+"""The generalised circuit that users hold: its queries and its files."""
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tractable.base.arrays import Floats
+from tractable.circuit import Graph
+from tractable.circuit import generalised as queries
+from tractable.circuit.generalised import GeneralisedGraph, Perceptron
+from tractable.data import Schema
+from tractable.formats.generalised import read_generalised, write_generalised
+from tractable.model import Circuit, rows_table
+
+
+class GeneralisedCircuit:
+    """A conditional distribution as a graph of sums, products and non-linear operators.
+
+    Targets that stand below no operator, and over which sums are complete and products decomposable, are
+    tractable: all of them together are summed out in one pass. The states of the others are enumerated, which
+    is refused where there are too many combinations; `enumeration_size` tells beforehand.
+    """
+
+    def __init__(self, graph: GeneralisedGraph, about: Mapping[str, Any] | None = None) -> None:
+        self.graph = graph
+        self.about = dict(about or {})
+
+    @classmethod
+    def from_circuit(cls, circuit: Circuit | Graph) -> "GeneralisedCircuit":
+        """A circuit of sums and products, with any networks below it unrolled.
+
+        Raises:
+            ValueError: if a leaf is over a numeric target.
+        """
+        graph = circuit.graph if isinstance(circuit, Circuit) else circuit
+        return cls(queries.generalise(graph))
+
+    @classmethod
+    def from_sequential(cls, module: Any, schema: Schema) -> "GeneralisedCircuit":
+        """A `torch.nn.Sequential` of linear layers and operators, with one output, over all columns.
+
+        Numeric columns enter as they are, categorical ones as an indicator for each state.
+
+        Raises:
+            ValueError: if the network has other layers, or does not fit the columns.
+        """
+        states = tuple(schema.cardinalities.tolist())
+        network = Perceptron(schema.names, states, queries.layers_of(module))
+        return cls(queries.perceptron_graph(network, schema))
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, their kinds, states and roles."""
+        return self.graph.schema
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """What the columns are called: names, or the labels of any type that the training frame has."""
+        return self.schema.headings
+
+    @property
+    def tractable_targets(self) -> tuple[str, ...]:
+        """The targets that one pass sums out."""
+        return tuple(self.schema[c].name for c in queries.tractable_targets(self.graph).tolist())
+
+    @property
+    def intractable_targets(self) -> tuple[str, ...]:
+        """The targets whose states must be enumerated."""
+        return tuple(self.schema[c].name for c in queries.intractable_targets(self.graph).tolist())
+
+    @property
+    def enumeration_size(self) -> int:
+        """How many combinations of states are enumerated to sum out all targets of one row."""
+        return queries.enumeration_size(self.graph)
+
+    def log_prob(self, rows: Any) -> Floats:
+        """log P(targets | inputs), one a row; a missing target is summed out."""
+        return queries.log_prob(self.graph, self._values(rows))
+
+    def log_partition(self, rows: Any) -> Floats:
+        """log Z, one a row: the logarithm of the sum over its missing targets."""
+        return queries.log_partition(self.graph, self._values(rows))
+
+    def marginals(self, rows: Any) -> dict[str, Floats]:
+        """The posterior of every target: an array (rows, states) each."""
+        found = queries.marginals(self.graph, self._values(rows))
+        return {self.schema[c].name: posterior for c, posterior in found.items()}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the circuit to a `.gac` file."""
+        write_generalised(self.graph, self.about, Path(path))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "GeneralisedCircuit":
+        """The circuit of a `.gac` file. Loading never runs code and checks everything."""
+        return cls(*read_generalised(Path(path)))
+
+    def __repr__(self) -> str:
+        size = f"{self.graph.nodes:,} nodes, {self.graph.edges:,} edges"
+        return f"<GeneralisedCircuit over {len(self.schema)} columns, {size}>"
+
+    def _values(self, rows: Any) -> Floats:
+        return rows_table(rows, self.schema).values
