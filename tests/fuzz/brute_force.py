@@ -9,9 +9,9 @@ from itertools import product as combinations
 from math import inf, isnan
 
 import numpy as np
+import oracle
 from scipy import stats
 
-import oracle
 from tractable.base.arrays import Floats
 from tractable.circuit.graph import Graph
 from tractable.circuit.leaves import Family

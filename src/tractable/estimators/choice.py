@@ -14,11 +14,11 @@ from sklearn.base import clone
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import InnerWatch, Watch, seconds_in
-from tractable.cli.reports.bounded import estimate_mean
 from tractable.data import Table
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.factory import estimator_class
 from tractable.learning.joint import LEARNERS
+from tractable.learning.statistics.bounded_scores import estimate_mean
 from tractable.model import Circuit
 from tractable.queries import weighted_mean
 

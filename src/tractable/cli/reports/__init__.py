@@ -1,12 +1,12 @@
 """What users are shown of models: summaries, scores, features, faults; settings of learners; all as JSON."""
 
-from tractable.cli.reports.bounded import Estimate, estimate_mean
 from tractable.cli.reports.faults import explain_fault, missing_properties
 from tractable.cli.reports.json_text import to_json
 from tractable.cli.reports.metrics import label_metrics, most_probable_alone, prediction_metrics
 from tractable.cli.reports.model import feature_list, leaf_counts, model_summary
 from tractable.cli.reports.scores import column_summary, density_facts, mean_log_likelihood, score_summary
 from tractable.cli.reports.training import fitting_summary, learning_summary, network_summary
+from tractable.learning.statistics.bounded_scores import Estimate, estimate_mean
 
 __all__ = [
     "Estimate",

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from tractable.base.progress import Watch
-from tractable.cli.reports.bounded import Estimate, estimate_mean, shared_time
 from tractable.cli.reports.scores import density_facts, mean_log_likelihood
 from tractable.data import Table
 from tractable.formats.network_files import NetworkDocument
@@ -14,6 +13,7 @@ from tractable.learning.networks.pseudo_likelihood.scores import (
     mean_log_pseudo_likelihood,
 )
 from tractable.learning.parameters import Method, weighted_rows
+from tractable.learning.statistics.bounded_scores import Estimate, estimate_mean, shared_time
 from tractable.learning.training.provenance import FOUND
 from tractable.model import Circuit
 

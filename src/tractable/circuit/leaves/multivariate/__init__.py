@@ -1,4 +1,4 @@
-"""Leaves over several columns together. To add a family: a map in `circuit/leaves/maps.py`, and a line below."""
+"""Leaves over several columns together. To add a family: a map in `leaves/maps.py`, and a line below."""
 
 from tractable.circuit.leaves.maps import IdentityMap, PiecewiseLinearMap, YeoJohnsonMap
 from tractable.circuit.leaves.multivariate.family import MultivariateGaussian

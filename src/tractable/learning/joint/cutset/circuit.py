@@ -1,7 +1,7 @@
 """Cutset networks as one circuit.
 
 Nodes 0, 1, ... are the indicators of all states of all columns, which all networks share. A split is a sum of
-products of an indicator and a branch; a leaf is the circuit of its tree, as in `learning/statistics/forests.py`.
+products of an indicator and a branch; a leaf is the circuit of its tree, as in `statistics/forests.py`.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Compiled loops over the counts of pairs of states, and over Chow-Liu trees: no objects, no policy.
 
-`pair` is a symmetric matrix of weighted counts of pairs of features, as in `learning/statistics/encoding.py`: feature
+`pair` is a symmetric matrix of weighted counts of pairs of features, as in `statistics/encoding.py`: feature
 0 is the constant one, and each state but the first of a column has a feature. `places` has a line for each
 column: the feature of its second state, its number of states, and the feature that says where it is observed
 (0 if it always is). Counts of first states are differences.

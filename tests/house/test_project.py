@@ -1,0 +1,84 @@
+"""The project holds to its own rules."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import tractable as tr
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MOST_LINES = 500  # of a file
+LONGEST = 60  # lines of a function, its docstring not counted
+MEDIAN_FILE, MEDIAN_BODY = 120, 6  # lines, at most
+MARKERS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK"]) + r")\b")
+
+
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_the_version_is_stated_once() -> None:
+    assert "version" in PROJECT["project"]["dynamic"]
+    assert tr.__version__ == version("tractable")
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    assert f"## [{tr.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_files_and_functions_are_short_enough(file: Path) -> None:
+    assert len(file.read_text().splitlines()) <= MOST_LINES
+    assert {f.name: body_lines(f) for f in functions(file) if body_lines(f) > LONGEST} == {}
+
+
+def test_half_of_the_files_and_functions_are_shorter_still() -> None:
+    assert median(len(file.read_text().splitlines()) for file in SOURCES) <= MEDIAN_FILE
+    assert median(body_lines(function) for file in SOURCES for function in functions(file)) <= MEDIAN_BODY
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_nothing_is_left_for_later_in_a_comment(file: Path) -> None:
+    assert not MARKERS.search(file.read_text())
+
+
+def test_the_package_says_that_it_has_types() -> None:
+    assert (ROOT / "src" / "tractable" / "py.typed").exists()
+
+
+def test_the_licence_is_the_one_that_is_declared() -> None:
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_installing_everything_installs_every_extra() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert set(re.findall(r"[a-z]+", extras["all"][0].partition("[")[2])) == set(extras) - {"all"}
+
+
+def test_continuous_integration_runs_the_tests() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    assert "make test" in script.read_text()
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "install", "check", "bench", "docs", "fuzz", "reference"])
+def test_every_target_is_one_that_make_knows(target: str) -> None:
+    done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
