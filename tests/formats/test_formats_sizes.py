@@ -52,6 +52,13 @@ def remade(name: str, make: Callable[[Any], Any]) -> Callable[[Tensors, dict[str
     return change
 
 
+def without(entry: str) -> Callable[[Tensors, dict[str, Any]], None]:
+    def change(arrays: Tensors, header: dict[str, Any]) -> None:
+        del header["networks"][0][entry]
+
+    return change
+
+
 def wrapping(start: Any) -> Any:
     """The same ends, with differences between that wrap around to numbers from zero up."""
     changed = start.copy()
@@ -72,6 +79,12 @@ def wrapping(start: Any) -> Any:
         ("gated", put("gate.0.regression", 0, LEAST), "a regression or an outcome out of range"),
         ("shape", put("shape.step", 0, LEAST), "a node of the shape is out of range"),
         ("shape", put("shape.first", 0, LARGEST), "a node of the shape is out of range"),
+        ("network", without("states"), "network 0 is not columns, states, operators and members or circuits"),
+        (
+            "network",
+            without("columns"),
+            "network 0 is not columns, states, operators and members or circuits",
+        ),
         ("network", put("network.0.0.0.weight", 0, np.nan), "a weight or a bias of a layer is not finite"),
         ("mapped", put("joint.0.params", 0, np.nan), "is not finite"),
         ("mapped", put("joint.0.params", 0, 1e308), "a mean is beyond 1e.300 either way"),

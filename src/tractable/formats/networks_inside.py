@@ -19,7 +19,8 @@ from tractable.formats.check import check_circuit
 from tractable.formats.graph_tensors import graph_from_tensors, graph_tensors, plain_blocks, read_blocks
 from tractable.formats.sealed import Tensors, below
 
-LAYERED = {"columns", "states", "operators"}  # what the header says of every network
+LAYERED = {"columns", "states", "operators"}  # what the header says of every network ...
+KINDS = (LAYERED | {"members"}, LAYERED | {"circuits"})  # ... and of those of perceptrons, or of circuits
 
 
 def networks_of(graph: Graph) -> list[Network]:
@@ -116,7 +117,7 @@ def _read_network(number: int, plain: Any, tensors: Tensors) -> Network:
 
 
 def _check_plain(number: int, network: Any) -> None:
-    if not isinstance(network, dict) or set(network) - LAYERED not in ({"members"}, {"circuits"}):
+    if not isinstance(network, dict) or set(network) not in KINDS:
         raise ValueError(f"network {number} is not columns, states, operators and members or circuits")
     if not all(isinstance(part, list) for name, part in network.items() if name != "members"):
         raise ValueError(f"the columns, states, operators or circuits of network {number} are not a list")
