@@ -79,11 +79,11 @@ def wrapping(start: Any) -> Any:
         ("gated", put("gate.0.regression", 0, LEAST), "a regression or an outcome out of range"),
         ("shape", put("shape.step", 0, LEAST), "a node of the shape is out of range"),
         ("shape", put("shape.first", 0, LARGEST), "a node of the shape is out of range"),
-        ("network", without("states"), "network 0 is not columns, states, operators and members or circuits"),
+        ("network", without("states"), "network 0 is not columns, states, operators"),
         (
             "network",
             without("columns"),
-            "network 0 is not columns, states, operators and members or circuits",
+            "network 0 is not columns, states, operators",
         ),
         ("network", put("network.0.0.0.weight", 0, np.nan), "a weight or a bias of a layer is not finite"),
         ("mapped", put("joint.0.params", 0, np.nan), "is not finite"),
