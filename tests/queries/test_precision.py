@@ -53,7 +53,7 @@ BELLS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(bells=BELLS, data=st.data())
 def test_moments_have_all_digits_at_every_scale(bells: list[Bell], data: st.DataObject) -> None:
     share = st.sampled_from([1e-280, 1e-30, 1e-9, 0.1, 0.5, 1.0])
@@ -105,7 +105,7 @@ def exact_log_mass(first: float, last: float) -> float:
         return float(mp.log(above - below))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     out=st.one_of(st.floats(-6, 6), st.floats(-60, 60)),
     length=st.one_of(st.floats(1e-9, 1e-3), st.floats(1e-3, 80.0), st.just(inf)),

@@ -16,7 +16,7 @@ from tractable.learning.joint import LEARNERS
 pytestmark = pytest.mark.filterwarnings("ignore")  # learners say what they leave out
 
 QUICK: dict[str, dict[str, Any]] = {  # settings with which they take a fraction of a second
-    "auto": {"budget": "1s"},
+    "auto": {"budget": "0.3s"},
     "continuous-mixture": {"components": 4, "networks": 1, "points": 4, "patience": 1},
     "gaclearn": {"members": 1, "epochs": 3, "hidden": 5, "dropout": 0.0},
     "hidden-chow-liu": {"trees": 1, "states": (3,), "epochs": 2, "steps": 2},
