@@ -104,7 +104,6 @@ class PoolingLearner(Learner):
         "Maximum number of states of a column that have parameters of their own. Rarer states of a column"
         " that has more share parameters, in proportion to their frequency. More states take more memory.",
         at_least=2,
-        common=True,
     )
 
     @final

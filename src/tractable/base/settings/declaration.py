@@ -26,7 +26,6 @@ class Constraint(NamedTuple):
     at_most: float | None
     optional: bool
     search: Choice | None
-    common: bool  # whether many classes have it by inheritance, so that it is listed last
 
 
 class Setting(NamedTuple):
@@ -49,16 +48,14 @@ def setting(
     at_most: float | None = None,
     optional: bool = False,
     search: Choice | None = None,
-    common: bool = False,
 ) -> Any:
     """A dataclass field that declares a setting.
 
     `text` is a whole sentence for users. The bounds hold for each item of a tuple, and a tuple without items
     is refused unless it is `optional`. `at_most=inf` lets items be infinite. `search` are the values that a
-    tuner tries; None keeps it from trying. A `common` setting, which many classes inherit, is listed last.
+    tuner tries; None keeps it from trying.
     """
-    constraint = Constraint(text, at_least, at_most, optional, search, common)
-    return field(default=default, metadata={_KEY: constraint})
+    return field(default=default, metadata={_KEY: Constraint(text, at_least, at_most, optional, search)})
 
 
 def redeclare(base: type["Configurable"], name: str, default: Any, **changes: Any) -> Any:
@@ -125,14 +122,10 @@ class Configurable:
 
 
 def _constraints(kind: type[Configurable]) -> Iterator[tuple[str, Constraint]]:
-    for declared in sorted(fields(kind), key=_is_common):
+    for declared in fields(kind):
         if _KEY not in declared.metadata:
             raise TypeError(f"field {declared.name} of {kind.__name__} is not declared by setting(...)")
         yield declared.name, declared.metadata[_KEY]
-
-
-def _is_common(declared: Any) -> bool:
-    return _KEY in declared.metadata and bool(declared.metadata[_KEY].common)
 
 
 def settings_of(kind: type[Configurable]) -> tuple[Setting, ...]:
