@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from numbers import Integral
 from os import PathLike
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -31,10 +31,13 @@ from tractable.data import (
 from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
 from tractable.formats import Document, read_circuit, write_circuit
-from tractable.queries import AnswerKind, ColumnScore, Estimate
-from tractable.queries.information import InformationMethod
-from tractable.queries.mpe import MPEMethod
-from tractable.queries.sampling import Filling
+from tractable.queries import AnswerKind
+
+if TYPE_CHECKING:
+    from tractable.queries import ColumnScore, Estimate
+    from tractable.queries.information import InformationMethod
+    from tractable.queries.mpe import MPEMethod
+    from tractable.queries.sampling import Filling
 
 Given: TypeAlias = Mapping[Any, object] | str | None  # {"age": "40-60"} or "age=40-60"
 RandomState: TypeAlias = int | np.random.Generator | None
@@ -156,7 +159,7 @@ class Circuit:
             raise ValueError("the rows have no weight")
         return queries.weighted_mean(self.log_prob(table), table.row_weights)
 
-    def column_scores(self, rows: Any, sample_weight: Any = None) -> dict[str, ColumnScore]:
+    def column_scores(self, rows: Any, sample_weight: Any = None) -> "dict[str, ColumnScore]":
         """How well the model knows each column: means over the rows in which it has a value, in nats.
 
         `given_rest` is the mean of log P(value | all other columns), whose sum over all columns is the log
@@ -216,7 +219,7 @@ class Circuit:
         rows: Any = None,
         *,
         columns: Hashable | Iterable[Hashable] | None = None,
-        method: MPEMethod = "auto",
+        method: "MPEMethod" = "auto",
         random_state: RandomState = 0,
     ) -> Any:
         """The most probable completion of what is given, its log-probability, and whether it is exact.
@@ -252,7 +255,7 @@ class Circuit:
             return self._frame(drawn, rows)
         return self._frame(queries.sample(self.graph, count, self._evidence(given), _seed(random_state)))
 
-    def impute(self, rows: Any, method: Filling = "mpe", *, random_state: RandomState = None) -> Any:
+    def impute(self, rows: Any, method: "Filling" = "mpe", *, random_state: RandomState = None) -> Any:
         """The rows with their missing cells filled: `mpe`, `mean` or `sample`.
 
         All else stays: cells with states that the model does not know, columns that it lacks, the order and
@@ -277,9 +280,9 @@ class Circuit:
         columns: Hashable | Iterable[Hashable] | None = None,
         given: Given = None,
         *,
-        method: InformationMethod = "exact",
+        method: "InformationMethod" = "exact",
         random_state: RandomState = 0,
-    ) -> Estimate:
+    ) -> "Estimate":
         """The entropy of some columns (all targets, unless named) given evidence, in nats."""
         chosen = self.schema.targets.tolist() if columns is None else self._columns(columns)
         return queries.entropy(self.graph, self._evidence(given), chosen, method, _seed(random_state))
@@ -290,9 +293,9 @@ class Circuit:
         other: Hashable | Iterable[Hashable],
         given: Given = None,
         *,
-        method: InformationMethod = "exact",
+        method: "InformationMethod" = "exact",
         random_state: RandomState = 0,
-    ) -> Estimate:
+    ) -> "Estimate":
         """How much two columns, or groups of columns, tell about each other given evidence, in nats."""
         return queries.mutual_information(
             self.graph,
@@ -304,8 +307,8 @@ class Circuit:
         )
 
     def divergence(
-        self, other: "Circuit", *, method: InformationMethod = "exact", random_state: RandomState = 0
-    ) -> Estimate:
+        self, other: "Circuit", *, method: "InformationMethod" = "exact", random_state: RandomState = 0
+    ) -> "Estimate":
         """The Kullback-Leibler divergence to another circuit over the same columns, in nats."""
         return queries.divergence(self.graph, other.graph, method, _seed(random_state))
 

@@ -3,17 +3,10 @@
 To add one: a function in a file here, a line in the table of exports, and a method of `tractable.Circuit`.
 """
 
-from tractable.queries.columns import (
-    CellLogs,
-    ColumnScore,
-    cell_log_probs,
-    column_scores,
-    state_log_probs,
-    weighted_mean,
-)
-from tractable.queries.comparison import divergence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tractable.queries.densities import AnswerKind, answer_kind, density_columns, density_mask, has_density
-from tractable.queries.information import Estimate, entropy, mutual_information
 from tractable.queries.marginals import (
     expected_cells,
     joint_marginal,
@@ -22,7 +15,6 @@ from tractable.queries.marginals import (
     some_marginals,
 )
 from tractable.queries.moments import Moments, moments
-from tractable.queries.mpe import Completion, most_probable
 from tractable.queries.probability import FAR_OUT, evidence_log_prob, log_conditional, log_prob
 from tractable.queries.requirements import (
     require_distribution,
@@ -30,7 +22,32 @@ from tractable.queries.requirements import (
     require_possible,
     require_valid,
 )
-from tractable.queries.sampling import impute, sample, sample_rows
+
+if TYPE_CHECKING:
+    from tractable.queries.columns import (
+        CellLogs,
+        ColumnScore,
+        cell_log_probs,
+        column_scores,
+        state_log_probs,
+        weighted_mean,
+    )
+    from tractable.queries.comparison import divergence
+    from tractable.queries.information import Estimate, entropy, mutual_information
+    from tractable.queries.mpe import Completion, most_probable
+    from tractable.queries.sampling import impute, sample, sample_rows
+
+# A probability needs none of these, which are loaded when first asked for.
+_HOME = {
+    **dict.fromkeys(
+        ("CellLogs", "ColumnScore", "cell_log_probs", "column_scores", "state_log_probs", "weighted_mean"),
+        "columns",
+    ),
+    "divergence": "comparison",
+    **dict.fromkeys(("Estimate", "entropy", "mutual_information"), "information"),
+    **dict.fromkeys(("Completion", "most_probable"), "mpe"),
+    **dict.fromkeys(("impute", "sample", "sample_rows"), "sampling"),
+}
 
 __all__ = [
     "FAR_OUT",
@@ -69,3 +86,11 @@ __all__ = [
     "state_log_probs",
     "weighted_mean",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A query that is loaded late."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'tractable.queries' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f"tractable.queries.{_HOME[name]}"), name)
+    return value
