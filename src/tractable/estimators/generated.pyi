@@ -7,26 +7,27 @@ from tractable.estimators.conditional import ConditionalEstimator
 from tractable.estimators.seeds import RandomState
 
 class ACBN(TableEstimator):
+    max_states: int
     smoothing: float
     split_cost: float
     edge_cost: float
     max_edges: int
     patience: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         smoothing: float = 2.0,
         split_cost: float = 4.0,
         edge_cost: float = 0.1,
         max_edges: int = 1000000,
         patience: int = 300,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class ACMN(TableEstimator):
+    max_states: int
     l1: float
     variance: float
     split_cost: float
@@ -35,10 +36,10 @@ class ACMN(TableEstimator):
     smoothing: float
     patience: int
     steps: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         l1: float = 1.0,
         variance: float = 2.0,
         split_cost: float = 4.0,
@@ -47,62 +48,62 @@ class ACMN(TableEstimator):
         smoothing: float = 1.0,
         patience: int = 100,
         steps: int = 10,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class AutoTractable(TableEstimator):
+    max_states: int
     budget: str
     max_edges: int
     least_weight: float
     smoothing: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         budget: str = "10m",
         max_edges: int = 10000000,
         least_weight: float = 0.02,
         smoothing: float = 1.0,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class BayesianNetwork(TableEstimator):
+    max_states: int
     smoothing: float
     split_penalty: float | None
     patience: int
     limit: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         smoothing: float = 2.0,
         split_penalty: float | None = None,
         patience: int = 300,
         limit: int = 1000000,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class ChowLiuTree(TableEstimator):
+    max_states: int
     smoothing: float
     link_cost: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         smoothing: float = 1.0,
         link_cost: float = 1.0,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class ContinuousMixture(TableEstimator):
+    max_states: int
     components: int
     strength: Literal["auto", "strong", "medium", "weak"]
     smoothing: float
@@ -111,10 +112,10 @@ class ContinuousMixture(TableEstimator):
     batch: int
     patience: int
     held_out: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 64,
         components: int = 1024,
         strength: Literal["auto", "strong", "medium", "weak"] = "auto",
         smoothing: float = 1.0,
@@ -123,12 +124,12 @@ class ContinuousMixture(TableEstimator):
         batch: int = 256,
         patience: int = 5,
         held_out: float = 0.1,
-        max_states: int = 64,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class CutsetNetwork(TableEstimator):
+    max_states: int
     components: int
     mixture: Literal["random", "extremely-random", "bagged", "boosted"]
     split_score: Literal["information", "bayesian"]
@@ -142,10 +143,10 @@ class CutsetNetwork(TableEstimator):
     split_cost: float
     max_edges: int
     em_steps: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         components: int = 20,
         mixture: Literal["random", "extremely-random", "bagged", "boosted"] = "random",
         split_score: Literal["information", "bayesian"] = "information",
@@ -159,32 +160,32 @@ class CutsetNetwork(TableEstimator):
         split_cost: float = 0.0,
         max_edges: int = 4000000,
         em_steps: int = 0,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class DennisVentura(TableEstimator):
+    max_states: int
     components: int
     smoothing: float
     weight_smoothing: float
     iterations: int
     clusters: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         components: int = 8,
         smoothing: float = 1.0,
         weight_smoothing: float = 2.0,
         iterations: int = 50,
         clusters: int = 4,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class EACMN(TableEstimator):
+    max_states: int
     l1: float
     variance: float
     split_cost: float
@@ -193,10 +194,10 @@ class EACMN(TableEstimator):
     smoothing: float
     patience: int
     min_support: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         l1: float = 2.0,
         variance: float = 2.0,
         split_cost: float = 3.0,
@@ -205,12 +206,12 @@ class EACMN(TableEstimator):
         smoothing: float = 1.0,
         patience: int = 100,
         min_support: float = 0.0001,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class GaussianMixture(TableEstimator):
+    max_states: int
     components: int | tuple[int, ...]
     maps: Literal["all", "identity", "yeo-johnson", "piecewise-linear"]
     shrinkage: float | tuple[float, ...]
@@ -220,10 +221,10 @@ class GaussianMixture(TableEstimator):
     held_out: float
     steps: int
     tolerance: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         components: int | tuple[int, ...] = (),
         maps: Literal["all", "identity", "yeo-johnson", "piecewise-linear"] = "all",
         shrinkage: float | tuple[float, ...] = (5.0, 20.0),
@@ -233,12 +234,12 @@ class GaussianMixture(TableEstimator):
         held_out: float = 0.16666666666666666,
         steps: int = 100,
         tolerance: float = 0.001,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class HiddenChowLiuTree(TableEstimator):
+    max_states: int
     states: int | tuple[int, ...]
     trees: int
     bagged: bool
@@ -250,10 +251,10 @@ class HiddenChowLiuTree(TableEstimator):
     softness: float
     entropy: float
     patience: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         states: int | tuple[int, ...] = (16, 4, 32),
         trees: int = 4,
         bagged: bool = False,
@@ -265,12 +266,12 @@ class HiddenChowLiuTree(TableEstimator):
         softness: float = 0.0,
         entropy: float = 8.0,
         patience: int = 6,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class IDSPN(TableEstimator):
+    max_states: int
     leaf: Literal["eacmn", "acmn"]
     numeric_leaf: Literal["auto", "network", "gaussian-mixture"]
     clusters: int
@@ -289,10 +290,10 @@ class IDSPN(TableEstimator):
     smoothing: float
     refit: bool
     jobs: int | None
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         leaf: Literal["eacmn", "acmn"] = "eacmn",
         numeric_leaf: Literal["auto", "network", "gaussian-mixture"] = "auto",
         clusters: int = 10,
@@ -311,7 +312,6 @@ class IDSPN(TableEstimator):
         smoothing: float = 1.0,
         refit: bool = True,
         jobs: int | None = None,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
@@ -329,6 +329,7 @@ class Independent(TableEstimator):
     ) -> None: ...
 
 class LatentTree(TableEstimator):
+    max_states: int
     method: Literal["clrg", "clnj", "rg", "nj"]
     states: int | tuple[int, ...]
     relaxation: float
@@ -336,10 +337,10 @@ class LatentTree(TableEstimator):
     regularised: bool
     smoothing: float
     steps: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         method: Literal["clrg", "clnj", "rg", "nj"] = "clnj",
         states: int | tuple[int, ...] = (),
         relaxation: float = 0.05,
@@ -347,12 +348,12 @@ class LatentTree(TableEstimator):
         regularised: bool = False,
         smoothing: float = 0.1,
         steps: int = 200,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class LearnSPN(TableEstimator):
+    max_states: int
     min_rows: int | tuple[int, ...]
     threshold: float | tuple[float, ...]
     leaf: Literal["chow-liu", "univariate"]
@@ -363,10 +364,10 @@ class LearnSPN(TableEstimator):
     penalty: float
     restarts: int
     steps: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         min_rows: int | tuple[int, ...] = (200, 50, 100, 500, 1000),
         threshold: float | tuple[float, ...] = (10.83, 20.0),
         leaf: Literal["chow-liu", "univariate"] = "chow-liu",
@@ -377,12 +378,12 @@ class LearnSPN(TableEstimator):
         penalty: float = 0.2,
         restarts: int = 3,
         steps: int = 20,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class MixtureOfTrees(TableEstimator):
+    max_states: int
     components: int | tuple[int, ...]
     smoothing: float
     sharing: float
@@ -393,10 +394,10 @@ class MixtureOfTrees(TableEstimator):
     tolerance: float
     patience: int
     penalty: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         components: int | tuple[int, ...] = (1, 2, 4, 8, 16, 32),
         smoothing: float = 0.5,
         sharing: float = 30.0,
@@ -407,76 +408,76 @@ class MixtureOfTrees(TableEstimator):
         tolerance: float = 0.001,
         patience: int = 3,
         penalty: float = 1.0,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class NaiveBayesMixture(TableEstimator):
+    max_states: int
     components: int | tuple[int, ...]
     smoothing: float
     restarts: int
     steps: int
     tolerance: float
     penalty: float
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         components: int | tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64),
         smoothing: float = 0.1,
         restarts: int = 4,
         steps: int = 200,
         tolerance: float = 0.0001,
         penalty: float = 1.0,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class RegionGrid(TableEstimator):
+    max_states: int
     components: int
     smoothing: float
     weight_smoothing: float
     iterations: int
     side: int
     cuts: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         components: int = 8,
         smoothing: float = 1.0,
         weight_smoothing: float = 2.0,
         iterations: int = 50,
         side: int = 8,
         cuts: int = 1,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class SPNSVD(TableEstimator):
+    max_states: int
     gamma: float | tuple[float, ...]
     min_rows: int | tuple[int, ...]
     leaf: Literal["either", "instances", "chow-liu"]
     smoothing: float
     states: Literal["numbers", "indicators"]
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         gamma: float | tuple[float, ...] = (4.0, 1.2, 2.0, 8.0),
         min_rows: int | tuple[int, ...] = (2, 200),
         leaf: Literal["either", "instances", "chow-liu"] = "either",
         smoothing: float = 0.1,
         states: Literal["numbers", "indicators"] = "numbers",
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
 
 class SelectiveSPN(TableEstimator):
+    max_states: int
     tuning: Literal["falling", "grid"]
     penalty: float
     penalties: float | tuple[float, ...]
@@ -485,10 +486,10 @@ class SelectiveSPN(TableEstimator):
     starts: int
     max_edges: int
     patience: int
-    max_states: int
     def __init__(
         self,
         *,
+        max_states: int = 256,
         tuning: Literal["falling", "grid"] = "falling",
         penalty: float = 100.0,
         penalties: float | tuple[float, ...] = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625),
@@ -497,7 +498,6 @@ class SelectiveSPN(TableEstimator):
         starts: int = 3,
         max_edges: int = 1000000,
         patience: int = 100,
-        max_states: int = 256,
         unseen: str = "share",
         random_state: RandomState = None,
     ) -> None: ...
