@@ -20,7 +20,7 @@ from tractable.circuit import Builder, Graph, mixture
 from tractable.circuit.members import mixture_members
 from tractable.circuit.shapes import shared_shape
 from tractable.data import Schema, Variable, discrete_schema
-from tractable.engine import shared, sweep
+from tractable.engine import shape_terms, shared, sweep
 from tractable.engine.shape_terms import shape_program
 from tractable.formats import Document, graph_tensors, read_circuit, write_circuit
 from tractable.formats.tract_members import join_members
@@ -267,3 +267,13 @@ def test_a_header_that_does_not_fit_the_members_is_refused(
     save_file(tensors, path, metadata=metadata | {"circuit": json.dumps(header)})
     with pytest.raises(ValueError, match=words):
         read_circuit(path)
+
+
+def test_components_with_few_edges_are_scored_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, asked = mixed_mixture(40, 3), []
+    monkeypatch.setattr(shape_terms, "shape_program", asked.append)
+    shared.log_values(graph, rows_of(1))
+    assert len(asked) == 1
+    monkeypatch.setattr(shared, "EDGES_EACH", 100)
+    shared.log_values(graph, rows_of(1))
+    assert len(asked) == 1

@@ -58,7 +58,7 @@ def samples(
     leaves = _remembered_leaves(question)
 
     def run(words: Words) -> Floats:
-        size = min(DRAWS_TILE, -(-words.size // SET) * SET)
+        size = min(DRAWS_TILE, max(1, -(-words.size // SET)) * SET)
         draws = _empty_draws(words, len(row), size, np.zeros(size, np.uint32), False)
         waiting, who = _waiting(ops, size)
         for d in range(len(draws.state) if root > 0.0 else 0):

@@ -135,14 +135,16 @@ def bounds(
                 held_below, held_above = below, above
             if is_sum[op]:
                 lowest, highest = min(lowest, below), np.logaddexp(highest, above)
-                least, most = min(least, held_below), np.logaddexp(most, held_above)
+                least, most = min(least, held_below), max(most, held_above)
             else:
                 lowest, highest = lowest + min(below, 0.0), highest + max(above, 0.0)
                 least, most = least + min(held_below, 0.0), most + max(held_above, 0.0)
         if every > 0:
             low[op], high[op] = lowest, highest
-            if is_sum[op] and (lowest <= -SAFE or highest >= SAFE):  # terms may be brought to one exponent
-                least, most = min(least, -HALF_STEP), max(most, HALF_STEP + np.log(float(every)))
+            if lowest > -SAFE and highest < SAFE:
+                least, most = lowest, highest
+            elif is_sum[op]:  # terms may be brought to one exponent
+                least, most = min(least, -HALF_STEP), max(most, HALF_STEP) + np.log(float(every))
             reach[op] = max(-least, most)
             is_near = reach[op] < DRIFT
             held_low[op], held_high[op] = (least, most) if is_near else (-SAFE, SAFE)

@@ -121,12 +121,8 @@ def trace(  # noqa: C901, PLR0912, PLR0913, PLR0917
         if count == 0:
             continue
         o, first, last, leaf, leaf_last = (
-            slot[op],
-            start[op],
-            start[op + 1],
-            leaf_start[op],
-            leaf_start[op + 1],
-        )
+            slot[op], start[op], start[op + 1], leaf_start[op], leaf_start[op + 1],
+        )  # fmt: skip
         if kind[op] == SUM:
             is_even = True
             if lines is not None:

@@ -141,9 +141,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0917
             )  # fmt: skip
             own = NO_LINE
             if lines is not None and care[op] != PLAIN and kind[op] == SUM:
-                own = common_line(
-                    exponent, line, holders, unused, operand, first, last, leaf < leaf_last
-                )  # fmt: skip
+                own = common_line(exponent, line, holders, unused, operand, first, last, leaf < leaf_last)
             if matrix is not None and matrix[op] > 0 and op + matrix[op] <= end and own != MIXED:
                 sums, below, operands = matrix[op], operand[first], last - first
                 if multiply_matrix(value, care, weight, first, op, sums, below, operands):
