@@ -2,22 +2,49 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, permutations, product
-from typing import Any, TypeAlias
+from typing import Any, Optional, TypeAlias
 
 import numpy as np
 
-from tractable.base.arrays import Ints
 from tractable.data import Table, discrete_schema
 from tractable.learning.joint.selective.candidates import Candidates
-from tractable.learning.joint.selective.corrections import decision_correction, marginal_correction
-from tractable.learning.joint.selective.kernels import Slots
-from tractable.learning.joint.selective.nodes import Decision, Inner, Marginal, Node, Product, Reach
+from tractable.learning.joint.selective.copying import start_node
+from tractable.learning.joint.selective.nodes import SUM_EDGE
 from tractable.learning.joint.selective.rows import CodedRows, coded_rows
 from tractable.learning.joint.selective.smoothing import all_ways
-from tractable.learning.joint.selective.tree import SelectiveTree, states_below
+from tractable.learning.joint.selective.tree import Basis, SelectiveTree
 
 Form: TypeAlias = tuple[Any, ...]  # the structure of a tree: equal forms are equal trees
+
+
+@dataclass(eq=False)
+class Node:
+    """A node as an object: a product, a decision or a marginal."""
+
+    kind: str
+    number: int  # in the arrays
+    column: int  # -1 for a product
+    parts: list[tuple[int, ...]]  # the states of each edge of a sum
+    children: list["Node"] = field(default_factory=list)
+    parent: Optional["Node"] = None
+
+
+def view(tree: SelectiveTree, number: int | None = None, parent: Node | None = None) -> Node:
+    """A node of a tree with everything below it; the root, unless it is given."""
+    i = tree.root if number is None else number
+    line = tree.nodes[i]
+    branch = tree.arrays.branch[line["first_state"] : line["first_state"] + line["states"]].tolist()
+    kind = "product" if line["column"] < 0 else "marginal" if line["nodes"] == 1 else "decision"
+    edges = sorted(set(branch) - {-1})
+    parts = [tuple(s for s, e in enumerate(branch) if e == edge) for edge in edges]
+    node = Node(kind, i, int(line["column"]), parts, parent=parent)
+    if kind != "marginal":
+        first = int(line["first_edge"])
+        children = tree.arrays.child[first : first + int(line["edges"])].tolist()
+        node.children = [view(tree, child, node) for child in children]
+    return node
 
 
 def walk(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -26,7 +53,7 @@ def walk(nodes: Sequence[Node]) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(() if isinstance(node, Marginal) else reversed(node.children))
+        waiting.extend(reversed(node.children))
 
 
 def make_tree(states: list[int], values: Any, weights: Any = None, valid: Any = None) -> SelectiveTree:
@@ -39,6 +66,14 @@ def make_tree(states: list[int], values: Any, weights: Any = None, valid: Any = 
     return SelectiveTree(some, other, all_ways([0.5], [0.0, 2.0]))
 
 
+def rows_of(tree: SelectiveTree) -> tuple[CodedRows, CodedRows]:
+    """The training and the validation rows."""
+    cells, schema = tree.arrays.cells, discrete_schema(tree.states.tolist())
+    parts = slice(0, cells.training), slice(cells.training, None)
+    first, second = (CodedRows(schema, cells.codes[:, part], cells.weight[part]) for part in parts)
+    return first, second
+
+
 def log_likelihood(node: Node, rows: CodedRows) -> float:
     """The log-likelihood of all rows at maximum likelihood, by passing one row after another down."""
     tally: dict[int, dict[int, float]] = {}
@@ -46,80 +81,100 @@ def log_likelihood(node: Node, rows: CodedRows) -> float:
         waiting: list[Node] = [node]
         while waiting:
             here = waiting.pop()
-            if isinstance(here, Product):
+            if here.kind == "product":
                 waiting.extend(here.children)
                 continue
             state = int(rows.codes[here.column, r])
             (edge,) = [i for i, part in enumerate(here.parts) if state in part]
             edges = tally.setdefault(id(here), {})
             edges[edge] = edges.get(edge, 0.0) + float(rows.weights[r])
-            if isinstance(here, Decision):
+            if here.kind == "decision":
                 waiting.append(here.children[edge])
     return sum(
         n * math.log(n / sum(edges.values())) for edges in tally.values() for n in edges.values() if n > 0
     )
 
 
+def rows_that_reach(tree: SelectiveTree, root: Node) -> dict[int, set[int]]:
+    """The training rows that reach each node."""
+    codes, answer = tree.arrays.cells.codes, dict[int, set[int]]()
+
+    def go(node: Node, rows: set[int]) -> None:
+        answer[node.number] = rows
+        for edge, child in enumerate(node.children):
+            is_sum = node.kind == "decision"
+            go(child, {r for r in rows if codes[node.column, r] in node.parts[edge]} if is_sum else rows)
+
+    go(root, set(range(tree.arrays.cells.training)))
+    return answer
+
+
 def cost_and_edges(root: Node) -> tuple[int, int]:
     """The inference cost and the number of edges, counted one by one."""
     sums = products = 0
     for node in walk([root]):
-        if isinstance(node, Product):
+        if node.kind == "product":
             products += len(node.children)
         elif len(node.parts) > 1:
             sums += len(node.parts)
     return 2 * sums + products, sums + products
 
 
-def corrections(decision: Decision, slots: Slots) -> Ints:
-    """What `Decision.correction` is, from all sums from the decision down."""
-    answer = np.zeros(slots.column.size, dtype=np.int64)
-    for node in walk([decision]):
-        if not isinstance(node, Product):
-            states = slots.state[slots.of(node.column)]
-            if isinstance(node, Marginal):
-                own = marginal_correction(node.states, states)
-            else:
-                own = decision_correction(node, states)
-            answer[slots.of(node.column)] += own
-    return answer
+def size_of_copy(node: Node, above: int | None, column: int, kept: set[int]) -> int:
+    """The packed size of a copy in which a column has some states, below a node about `above`, if any."""
+    if node.kind == "marginal":
+        states = sum(node.column != column or part[0] in kept for part in node.parts)
+        return states * SUM_EDGE if states > 1 else 0
+    children = node.children
+    if node.column == column:
+        children = [c for c, part in zip(node.children, node.parts, strict=True) if kept & set(part)]
+    if len(children) == 1:
+        return size_of_copy(children[0], above, column, kept)
+    edge = 1 if node.column < 0 else SUM_EDGE
+    edges = len(children) - (node.column == above)  # joined to the node above, it needs no edge of its own
+    return edge * edges + sum(size_of_copy(child, node.column, column, kept) for child in children)
+
+
+def correction(node: Node, column: int, state: int, states: int) -> int:
+    """By how much two copies, with a state and with all others, differ from twice the size."""
+    above = None if node.parent is None else node.parent.column
+    everything = set(range(states))
+    both = [size_of_copy(node, above, column, kept) for kept in ({state}, everything - {state})]
+    return sum(both) - 2 * size_of_copy(node, None, column, everything)
+
+
+def states_below(node: Node, column: int) -> list[int]:
+    """The states of a column that some marginal below a node has."""
+    marginals = [n for n in walk([node]) if n.kind == "marginal" and n.column == column]
+    return sorted({state for marginal in marginals for (state,) in marginal.parts})
 
 
 def is_reduced(root: Node) -> bool:
     """Whether no node has a single child or a child that should be joined to it."""
-    for node in walk([root]):
-        if isinstance(node, Marginal):
-            continue
-        joined = any(
-            isinstance(child, Product)
-            if isinstance(node, Product)
-            else isinstance(child, Decision) and child.column == node.column
-            for child in node.children
-        )
-        if len(node.children) < 2 or joined or any(child.parent is not node for child in node.children):
-            return False
-    return root.parent is None
+    inner = [node for node in walk([root]) if node.kind != "marginal"]
+    return all(
+        len(node.children) > 1
+        and not any((c.kind, c.column) == (node.kind, node.column) for c in node.children)
+        for node in inner
+    )
 
 
 def moves(tree: SelectiveTree) -> Iterator[tuple[Any, ...]]:
     """The arguments of all splits and merges, whether they gain or not."""
-    for node in walk([tree.root]):
-        if isinstance(node, Product):
+    for node in walk([view(tree)]):
+        if node.kind == "product":
             for first, second in product(node.children, repeat=2):
                 if first is not second:
-                    for column in range(tree.forming.states.size):
-                        states = states_below(first, column, int(tree.forming.states[column]))
+                    for column in range(tree.states.size):
+                        states = states_below(first, column)
                         if len(states) > 1:
-                            yield from ((node, first, second, column, k) for k in states)
-        elif isinstance(node, Decision):
+                            numbers = node.number, first.number, second.number
+                            yield from ((*numbers, column, k) for k in states)
+        elif node.kind == "decision":
             below = walk(node.children)
-            if not any(isinstance(n, Decision) and n.column == node.column for n in below):
-                yield from (
-                    (node, i, j)
-                    for i in range(len(node.children))
-                    for j in range(len(node.children))
-                    if i != j
-                )
+            if not any(n.kind == "decision" and n.column == node.column for n in below):
+                many = len(node.children)
+                yield from ((node.number, i, j) for i in range(many) for j in range(many) if i != j)
 
 
 def make_move(tree: SelectiveTree, move: tuple[Any, ...]) -> None:
@@ -130,17 +185,17 @@ def make_move(tree: SelectiveTree, move: tuple[Any, ...]) -> None:
         tree.merge(*move)
 
 
-def gains(candidates: Candidates) -> dict[Inner, float]:
+def gains(candidates: Candidates) -> dict[int, float]:
     """What the best change of each node gains."""
-    inner = [node for node in walk([candidates.tree.root]) if not isinstance(node, Marginal)]
-    return {node: found.score for node in inner if (found := candidates.best_of(node)[0])}
+    inner = [node.number for node in walk([view(candidates.tree)]) if node.kind != "marginal"]
+    return {node: found.score for node in inner if (found := candidates.best_of(node, candidates.price())[0])}
 
 
 def form_of(node: Node) -> Form:
     """The structure of a tree without any order."""
-    if isinstance(node, Marginal):
-        return ("marginal", node.column, node.states)
-    if isinstance(node, Product):
+    if node.kind == "marginal":
+        return ("marginal", node.column, tuple(part[0] for part in node.parts))
+    if node.kind == "product":
         return ("product", frozenset(form_of(child) for child in node.children))
     edges = ((part, form_of(child)) for part, child in zip(node.parts, node.children, strict=True))
     return ("decision", node.column, frozenset(edges))
@@ -149,19 +204,26 @@ def form_of(node: Node) -> Form:
 def tree_of(form: Form, states: list[int]) -> SelectiveTree:
     """A tree of that structure without any rows."""
     tree = make_tree(states, np.zeros((0, len(states))))
-    empty = Reach(*np.zeros((2, 0), dtype=np.int32))
+    plan, made, used = tree._plan([], 100), 0, tree._states.used
+    tree._states.make_room(1000)
+    tree._edges.make_room(1000)
 
-    def build(part: Form) -> Any:
+    def build(part: Form, parent: int) -> None:
+        nonlocal made, used
+        number, made = int(plan.node[made]), made + 1
+        column = -1 if part[0] == "product" else part[1]
+        used = start_node(tree.arrays, number, parent, column, 0 if column < 0 else states[column], used)
+        branch = tree._branch(number)
         if part[0] == "marginal":
-            return tree.forming.marginal(part[1], part[2], empty)
-        if part[0] == "product":
-            return tree.forming.product([build(child) for child in part[1]])
-        parts, children = zip(*part[2], strict=True)
-        return tree.forming.decision(part[1], [build(child) for child in children], parts, None)
+            branch[list(part[2])] = np.arange(len(part[2]))
+            tree.nodes["edges"][number] = len(part[2]) if len(part[2]) > 1 else 0
+        for edge, child in enumerate(part[-1] if part[0] != "marginal" else ()):
+            if part[0] == "decision":
+                branch[list(child[0])] = edge
+            build(child[1] if part[0] == "decision" else child, number)
 
-    tree.root = build(form)
-    if isinstance(tree.root, Decision):
-        tree.forming.settle(tree.root)
+    build(form, -1)
+    tree.root = tree._finish(plan, made, used, [], Basis(tree.root, -1, None, inherits=False))
     return tree
 
 

@@ -10,7 +10,7 @@ import selective_twin as twin
 import strategies  # noqa: F401 - registers the profile of Hypothesis
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from selective_twin import walk
+from selective_twin import view, walk
 from small_tables import categorical_table, every_row, is_normalised, mixed_table
 
 import tractable as tr
@@ -22,22 +22,26 @@ from tractable.engine import log_values
 from tractable.learning.joint.completion import complete, hold_out
 from tractable.learning.joint.selective.candidates import Candidates
 from tractable.learning.joint.selective.freeze import freeze
-from tractable.learning.joint.selective.kernels import conditioning_gains, count_slots
 from tractable.learning.joint.selective.learner import SelectiveLearner
-from tractable.learning.joint.selective.merges import Merge, likelihood_added_to
-from tractable.learning.joint.selective.nodes import Decision, Product
-from tractable.learning.joint.selective.rows import CodedRows, coded_rows, make_slots
+from tractable.learning.joint.selective.merges import Merge, added_likelihood
+from tractable.learning.joint.selective.nodes import cost_and_edges, list_nodes
+from tractable.learning.joint.selective.rows import (
+    CodedRows,
+    coded_rows,
+    conditioning_gains,
+    count_conditions,
+    list_cells,
+)
 from tractable.learning.joint.selective.search import Climb, Limits, finish_climb
-from tractable.learning.joint.selective.smoothing import Smoothing, all_ways, branches
-from tractable.learning.joint.selective.splits import Split, Ties, cost_and_edges
-from tractable.learning.joint.selective.subtrees import subtree_of
+from tractable.learning.joint.selective.smoothing import Smoothing, all_ways
+from tractable.learning.joint.selective.splits import Split, TieRule
 from tractable.learning.joint.selective.tree import SelectiveTree
 
 
 @st.composite
 def trees(draw: st.DrawFn) -> SelectiveTree:
     """The product of marginals over random rows; few, repeated, weighted, or none at all."""
-    states = draw(st.lists(st.integers(1, 4), min_size=2, max_size=5))
+    states = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     rows = draw(st.sampled_from([0, 1, 3, 40]))
     values = np.column_stack([rng.integers(0, k, rows) for k in states]).reshape(rows, len(states))
@@ -49,32 +53,46 @@ def trees(draw: st.DrawFn) -> SelectiveTree:
 
 def assert_is_known(tree: SelectiveTree) -> None:
     """Everything that is kept of the tree equals what is counted afresh."""
-    rows, valid, smoothing = tree.forming.rows, tree.forming.valid, tree.forming.smoothing
+    (rows, valid), root, smoothing = twin.rows_of(tree), view(tree), tree.smoothing
     scale = max(1.0, float(rows.weights.sum()))
-    assert twin.is_reduced(tree.root)
-    assert tree.root.log_likelihood == pytest.approx(twin.log_likelihood(tree.root, rows), abs=1e-9 * scale)
-    assert cost_and_edges(tree.root.size) == twin.cost_and_edges(tree.root)
-    assert_lines_are_known(tree)
+    assert twin.is_reduced(root)
+    assert tree.nodes["log_likelihood"][tree.root] == pytest.approx(
+        twin.log_likelihood(root, rows), abs=1e-9 * scale
+    )
+    assert_arrays_are_known(tree, root)
     for way in range(smoothing.ways):
-        graph = freeze(tree.root, rows, smoothing, way)
+        graph = freeze(tree, rows, way)
         assert is_normalised(graph)
         assert is_regular_selective(graph)
         held_out = log_values(graph, valid.codes.T.astype(np.float64)) @ valid.weights
-        assert tree.root.held_out[way] == pytest.approx(held_out)
+        assert tree.held_out[way] == pytest.approx(held_out)
 
 
-def assert_lines_are_known(tree: SelectiveTree) -> None:
-    """Each line belongs to one sum, or to none and is zero; corrections are those of all sums below."""
-    lines, slots = tree.forming.lines, tree.forming.slots
-    sums = [node for node in walk([tree.root]) if not isinstance(node, Product)]
-    free = lines._free[: lines._left].tolist()
-    assert sorted([*free, *(node.line for node in sums if node.line)]) == list(range(1, lines.size.size))
-    assert not lines.gain[[0, *free]].any()
-    assert not lines.size[[0, *free]].any()
-    for node in sums:
-        assert not node.line or lines.size[node.line] == node.size
-        if isinstance(node, Decision):
-            np.testing.assert_array_equal(node.correction, twin.corrections(node, slots))
+def assert_arrays_are_known(tree: SelectiveTree, root: twin.Node) -> None:
+    """Each line belongs to one sum; links, sizes, rows and corrections are those of the nodes one by one."""
+    nodes, lines, everything = tree.nodes, tree._lines, list(walk([root]))
+    free = np.concatenate([[], *lines._free]).astype(int).tolist()
+    used = [int(nodes["line"][node.number]) for node in everything]
+    assert sorted([*free, *(line for line in used if line)]) == list(range(1, lines.used))
+    assert not tree.arrays.gain[0].any()
+    assert list_nodes(tree.arrays, tree.root).tolist() == [node.number for node in everything]
+    reached = twin.rows_that_reach(tree, root)
+    for node in everything:
+        line = nodes[node.number]
+        assert line["parent"] == (node.parent.number if node.parent else -1)
+        assert line["nodes"] == len(list(walk([node])))
+        assert cost_and_edges(int(line["size"])) == twin.cost_and_edges(node)
+        assert set(tree.rows_of(node.number).tolist()) == reached[node.number]
+        tree.know_correction(node.number)
+        if node.kind == "decision":
+            assert_corrections_are_known(tree, node)
+
+
+def assert_corrections_are_known(tree: SelectiveTree, node: twin.Node) -> None:
+    found = tree.arrays.correction[tree.nodes["total"][node.number]]
+    for condition, (column, state) in enumerate(zip(*tree.conditions[:2], strict=True)):
+        if state in (states := twin.states_below(node, column)) and len(states) > 1:
+            assert found[condition] == twin.correction(node, column, state, int(tree.states[column]))
 
 
 @settings(max_examples=25)
@@ -90,25 +108,31 @@ def test_any_splits_and_merges_keep_the_tree_regular_selective_and_its_counts_ri
     assert_is_known(tree)
 
 
+def known(tree: SelectiveTree) -> tuple[float, tuple[int, int]]:
+    """The log-likelihood, and the inference cost and edges, as the tree knows them."""
+    size, log_likelihood = tree.nodes[["size", "log_likelihood"]][tree.root].item()
+    return log_likelihood, cost_and_edges(size)
+
+
 @settings(max_examples=20)
 @given(trees(), st.sampled_from([5.0, 0.3, 1e-3]), st.integers(0, 12))
 def test_each_step_of_the_search_gains_what_was_foretold(
     tree: SelectiveTree, penalty: float, steps: int
 ) -> None:
     candidates = Candidates(tree, penalty, 10**6)
-    scale = max(1.0, float(tree.forming.rows.weights.sum()))
+    scale = max(1.0, float(tree.training_weight))
     for _ in range(steps):
         found = candidates.best()
         if found is None:
             break
-        before, edges = tree.root.log_likelihood, cost_and_edges(tree.root.size)
+        before, edges = known(tree)
         candidates.make(found)
-        more = [new - old for new, old in zip(cost_and_edges(tree.root.size), edges, strict=True)]
-        gain = tree.root.log_likelihood - before - penalty * more[0]
+        more = [new - old for new, old in zip(known(tree)[1], edges, strict=True)]
+        gain = known(tree)[0] - before - penalty * more[0]
         assert found.score == pytest.approx(gain, abs=1e-8 * scale)
         assert found.edges == more[1]
         waiting = {place.node for place in candidates._waiting.values()}
-        assert waiting == set(candidates._places) <= set(walk([tree.root]))
+        assert waiting == set(candidates._places) <= {node.number for node in walk([view(tree)])}
     assert_is_known(tree)
     fresh = twin.gains(Candidates(tree, penalty, 10**6))
     assert twin.gains(candidates) == pytest.approx(fresh, abs=1e-8 * scale)
@@ -128,11 +152,12 @@ def test_no_change_gains_more_than_the_best_candidate(seed: int, turns: list[int
         return tree
 
     def score(tree: SelectiveTree) -> float:
-        cost = twin.cost_and_edges(tree.root)[0]
-        return twin.log_likelihood(tree.root, tree.forming.rows) - penalty * cost
+        root = view(tree)
+        cost = twin.cost_and_edges(root)[0]
+        return twin.log_likelihood(root, twin.rows_of(tree)[0]) - penalty * cost
 
     tree = replay()
-    first_column = Ties(-np.arange(tree.forming.slots.column.size, dtype=np.float64), 0.0)
+    first_column = TieRule(-np.arange(tree.conditions.column.size, dtype=np.float64), 0.0)
     most = max(score(replay(last)) for last in range(len(list(twin.moves(tree))))) - score(tree)
     for ties in (None, first_column):
         found = Candidates(tree, penalty, 10**6, ties).best()
@@ -143,9 +168,9 @@ def test_a_column_without_a_choice_never_ties_with_the_best_split() -> None:
     rng = np.random.default_rng(0)
     pair = rng.integers(0, 2, 50)
     tree = twin.make_tree([2, 2, 2, 2], np.column_stack([np.zeros(50), pair, pair, rng.integers(0, 2, 50)]))
-    found = Candidates(tree, 0.1, 10**6, Ties(-np.arange(4.0), 0.0)).best()
+    found = Candidates(tree, 0.1, 10**6, TieRule(-np.arange(4.0), 0.0)).best()
     assert isinstance(found, Split)
-    assert {found.first.slots[0], found.second.slots[0]} == {1, 2}
+    assert set(tree.nodes["column"][[found.first, found.second]]) == {1, 2}
 
 
 def test_candidates_of_random_changes_equal_those_scored_afresh() -> None:
@@ -159,7 +184,7 @@ def test_candidates_of_random_changes_equal_those_scored_afresh() -> None:
         change: Split | Merge = Split(*move, 0.0, 0) if len(move) == 5 else Merge(*move, 0.0, 0)  # type: ignore[call-arg]
         candidates.make(change)
         assert twin.gains(candidates) == pytest.approx(twin.gains(Candidates(tree, 0.01, 10**6)), abs=1e-7)
-    assert any(isinstance(node, Decision) for node in walk([tree.root]))
+    assert any(node.kind == "decision" for node in walk([view(tree)]))
 
 
 @settings(max_examples=25)
@@ -176,14 +201,14 @@ def test_changes_that_need_too_many_edges_are_found_again_when_edges_are_free(
         [np.where(rng.random(60) < 0.7, hidden % k, rng.integers(0, k, 60)) for k in states]
     )
     tree = twin.make_tree(states, values)
-    most = cost_and_edges(tree.root.size)[1] + more
+    most = known(tree)[1][1] + more
     candidates = Candidates(tree, penalty, most)
     while (found := candidates.best()) is not None:
         fresh = Candidates(tree, penalty, most).best()
         assert fresh is not None
         assert found.score == pytest.approx(fresh.score, abs=1e-7)
         candidates.make(found)
-        assert cost_and_edges(tree.root.size)[1] <= most
+        assert known(tree)[1][1] <= most
     assert Candidates(tree, penalty, most).best() is None
 
 
@@ -212,7 +237,7 @@ def test_every_small_tree_can_be_reached_from_every_other(states: list[int], is_
     """
     everything = twin.all_forms({c: tuple(range(k)) for c, k in enumerate(states)})
     chosen = twin.classes(everything, states) if is_symmetric else {form: form for form in everything}
-    start = twin.form_of(twin.make_tree(states, np.zeros((0, len(states)))).root)
+    start = twin.form_of(view(twin.make_tree(states, np.zeros((0, len(states))))))
     after: dict[twin.Form, set[twin.Form]] = {form: set() for form in chosen.values()}
     before: dict[twin.Form, set[twin.Form]] = {form: set() for form in chosen.values()}
     assert set(chosen) == everything
@@ -220,7 +245,7 @@ def test_every_small_tree_can_be_reached_from_every_other(states: list[int], is_
         for number in range(len(list(twin.moves(twin.tree_of(form, states))))):
             tree = twin.tree_of(form, states)
             twin.make_move(tree, list(twin.moves(tree))[number])
-            found = chosen[twin.form_of(tree.root)]
+            found = chosen[twin.form_of(view(tree))]
             next_forms.add(found)
             before[found].add(form)
     assert reachable(start, after) == reachable(start, before) == set(after)
@@ -235,44 +260,51 @@ def reachable(start: twin.Form, steps: dict[twin.Form, set[twin.Form]]) -> set[t
     return found
 
 
+def test_the_tree_of_a_single_column_is_its_marginal() -> None:
+    tree = twin.make_tree([3], [[0], [2], [2]])
+    tree.undo()
+    graph = freeze(tree, twin.rows_of(tree)[0], 0)
+    weights = np.array([1.5, 0.5, 2.5]) / 4.5
+    np.testing.assert_allclose(np.exp(log_values(graph, np.arange(3.0)[:, None])), weights)
+
+
 def test_an_undone_change_leaves_the_tree_of_the_last_commit() -> None:
     rng = np.random.default_rng(1)
     tree = twin.make_tree([2, 3, 2], rng.integers(0, 2, (30, 3)))
     for step in range(12):
         if step == 5:
             tree.commit()
-            kept = twin.form_of(tree.root)
+            kept = twin.form_of(view(tree))
         possible = list(twin.moves(tree))
         twin.make_move(tree, possible[int(rng.integers(len(possible)))])
-    assert twin.form_of(tree.root) != kept
+    assert twin.form_of(view(tree)) != kept
     tree.undo()
-    assert twin.form_of(tree.root) == kept
+    assert twin.form_of(view(tree)) == kept
 
 
-@settings(max_examples=20)
-@given(trees(), st.data())
-def test_a_changed_tree_as_arrays_is_the_tree_node_by_node(tree: SelectiveTree, data: st.DataObject) -> None:
-    for _ in range(data.draw(st.integers(0, 6))):
-        possible = list(twin.moves(tree))
-        if possible:
-            twin.make_move(tree, possible[data.draw(st.integers(0, len(possible) - 1))])
-    subtree, top = subtree_of(tree.root)
-    nodes = list(walk([tree.root]))
-    starts, edges = subtree.shape.state_start, subtree.weights.edge_start
-    assert top == 0
-    assert subtree.shape.column.tolist() == [getattr(node, "column", -1) for node in nodes]
-    assert subtree.shape.many.tolist() == [len(list(walk([node]))) for node in nodes]
-    for i, node in enumerate(nodes):
-        if isinstance(node, Product):
-            assert starts[i] == starts[i + 1]
-            continue
-        branch = subtree.shape.branch[starts[i] : starts[i + 1]].tolist()
-        assert branch == branches(node.parts, tree.forming.states[node.column]).tolist()
-        np.testing.assert_array_equal(subtree.weights.counts[edges[i] : edges[i + 1]], node.counts)
-        ways = tree.forming.smoothing.ways
-        np.testing.assert_array_equal(
-            subtree.weights.prior[ways * starts[i] : ways * starts[i + 1]], node.prior.ravel()
-        )
+@settings(max_examples=10)
+@given(trees(), st.lists(st.integers(0, 10**6), min_size=8, max_size=20))
+def test_an_undone_tree_is_the_former_one_though_numbers_and_ranges_were_used_again(
+    tree: SelectiveTree, turns: list[int]
+) -> None:
+    def change(turns: list[int]) -> None:
+        for turn in turns:
+            if possible := list(twin.moves(tree)):
+                twin.make_move(tree, possible[turn % len(possible)])
+
+    change(turns[:6])
+    tree.commit()
+    kept = twin.form_of(view(tree))
+    rows = twin.rows_of(tree)[0]
+    graph = freeze(tree, rows, 0)
+    change(turns[6:])
+    for ranges in (tree._edges, tree._states, tree._rows):
+        ranges._close_up()
+    tree.undo()
+    again = freeze(tree, rows, 0)
+    assert twin.form_of(view(tree)) == kept
+    np.testing.assert_array_equal(again.log_weight, graph.log_weight)
+    np.testing.assert_array_equal(again.child, graph.child)
 
 
 @settings(max_examples=20)
@@ -284,25 +316,23 @@ def test_what_more_rows_add_is_what_all_rows_have_without_those_that_were_there(
         possible = list(twin.moves(tree))
         if possible:
             twin.make_move(tree, possible[data.draw(st.integers(0, len(possible) - 1))])
-    rows = tree.forming.rows
+    rows, root = twin.rows_of(tree)[0], view(tree)
     chosen = np.arange(rows.weights.size, dtype=np.int32)[:many]
     weights = rows.weights.copy()
     weights[chosen] *= 2
-    before, after = (
-        twin.log_likelihood(tree.root, replace(rows, weights=w)) for w in (rows.weights, weights)
-    )
-    found = likelihood_added_to([tree.root], rows.weights.sum(), tree.forming.cells, chosen)
+    before, after = (twin.log_likelihood(root, replace(rows, weights=w)) for w in (rows.weights, weights))
+    found = added_likelihood(tree.arrays, tree.root, rows.weights.sum(), chosen)
     assert found == pytest.approx(after - before, abs=1e-9 * max(1.0, float(weights.sum())))
 
 
 def test_changes_that_are_not_defined_are_refused() -> None:
     tree = twin.make_tree([3, 2, 2], np.zeros((4, 3)))
-    first, second, third = tree.root.children  # type: ignore[union-attr]
+    first, second, third = tree.children(tree.root)
     with pytest.raises(ValueError, match="does not divide"):
-        tree.split(tree.root, first, second, 2, 0)  # type: ignore[arg-type]
-    swap = tree.split(tree.root, first, second, 0, 0)  # type: ignore[arg-type]
-    tree.split(tree.root, third, swap.new, 2, 0)  # type: ignore[arg-type]
-    inner = [n for n in walk([tree.root]) if isinstance(n, Decision) and n.column == 0]
+        tree.split(tree.root, first, second, 2, 0)
+    change = tree.split(tree.root, first, second, 0, 0)
+    tree.split(tree.root, third, change.new, 2, 0)
+    inner = [n for n in walk([view(tree)]) if n.kind == "decision" and n.column == 0]
     assert len(inner) == 2
 
 
@@ -330,19 +360,19 @@ def test_what_conditioning_gains_is_the_difference_of_log_likelihoods(
     values = np.column_stack([rng.integers(0, k, rows) for k in states]).astype(np.float64)
     table = Table(discrete_schema(states), values, rng.random(rows) if weighted else None)
     coded = coded_rows(table)
-    slots, entries = make_slots(coded)
+    cells = list_cells(coded, coded)
+    conditions = cells.conditions
     everything = np.arange(coded.weights.size, dtype=np.int32)
     for column in range(4):
-        counts, gain = np.zeros((slots.column.size + 2, states[column])), np.zeros(slots.column.size)
-        count_slots(
-            everything, coded.codes[column], np.arange(states[column], dtype=np.int32), entries, counts
-        )
+        many, edges = conditions.column.size, np.arange(states[column], dtype=np.int32)
+        counts, gain = np.zeros((many + 2, states[column])), np.zeros(many)
+        count_conditions(cells, everything, column, edges, counts)
         conditioning_gains(counts, gain)
-        for slot, (other, state) in enumerate(zip(slots.column, slots.state, strict=True)):
+        for condition, (other, state) in enumerate(zip(conditions.column, conditions.state, strict=True)):
             has = coded.codes[other] == state
             parts = [_log_likelihood(coded, column, some) for some in (has, ~has)]
             whole = _log_likelihood(coded, column, np.ones(has.size, dtype=np.bool_))
-            assert gain[slot] == pytest.approx(sum(parts) - whole, abs=1e-9)
+            assert gain[condition] == pytest.approx(sum(parts) - whole, abs=1e-9)
 
 
 def _log_likelihood(rows: CodedRows, column: int, some: Bools) -> float:
@@ -351,15 +381,17 @@ def _log_likelihood(rows: CodedRows, column: int, some: Bools) -> float:
 
 
 def test_a_column_of_two_states_divides_rows_in_one_way() -> None:
-    slots, _ = make_slots(coded_rows(Table(discrete_schema([1, 2, 3]), np.array([[0.0, 1.0, 2.0]]))))
-    assert slots.column.tolist() == [1, 2, 2, 2]
-    assert slots.state.tolist() == [0, 0, 1, 2]
+    rows = coded_rows(Table(discrete_schema([1, 2, 3]), np.array([[0.0, 1.0, 2.0]])))
+    conditions = list_cells(rows, rows).conditions
+    assert conditions.column.tolist() == [1, 2, 2, 2]
+    assert conditions.state.tolist() == [0, 0, 1, 2]
 
 
 def test_sums_are_shrunk_towards_the_sum_they_were_copied_from() -> None:
     smoothing = Smoothing(np.array([0.0]), np.array([4.0]))
-    prior = smoothing.prior_mean([0, 1], 2, np.array([[0.75, 0.25]]))
-    assert smoothing.weights(np.array([0.0, 1.0]), prior)[0] == pytest.approx([0.6, 0.4])
+    parts = [np.array([0]), np.array([1])]
+    prior = smoothing.prior_mean(np.arange(2), np.array([[0.75, 0.25]]), 2)
+    assert smoothing.weights(np.array([0.0, 1.0]), prior, parts)[0] == pytest.approx([0.6, 0.4])
     assert all_ways([1, 2], [0, 5, 7]).ways == 6
 
 
@@ -428,7 +460,7 @@ def test_the_search_ends_when_the_loss_is_above_what_is_left_of_five_percent() -
     tree = twin.make_tree([2, 2], [[0, 1], [1, 0]], valid=[[0, 1]])
     climb = Climb(tree, 100.0, Limits(100, 10), Watch())
     climb.best.score = -1.0
-    tree.root.held_out = np.array([-1.03])
+    tree.held_out[:] = -1.03
     for since, stops in ((10, False), (11, False), (83, False), (84, True)):  # five percent halve after 100
         climb._since = since
         assert climb._should_give_up() is stops
@@ -458,7 +490,7 @@ def test_the_score_of_the_best_tree_is_that_of_its_circuit() -> None:
     smoothing = SelectiveLearner()._smoothing(is_validated=True)
     tree = SelectiveTree(coded_rows(table), coded_rows(valid), smoothing)
     found = finish_climb(Climb(tree, 100.0, Limits(1000, 100), Watch()), falls=True)
-    graph = freeze(found.root, coded_rows(table), smoothing, found.way)
+    graph = freeze(tree, coded_rows(table), found.way)
     assert found.score == pytest.approx(log_values(graph, valid.values).sum())
 
 

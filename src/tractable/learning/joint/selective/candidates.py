@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.learning.joint.selective.kernels import SUM_EDGE
-from tractable.learning.joint.selective.merges import Change, Merge, Merges
-from tractable.learning.joint.selective.nodes import Decision, Inner, Marginal, Node, Product
-from tractable.learning.joint.selective.splits import Price, Split, Splits, Ties, cost_and_edges
-from tractable.learning.joint.selective.tree import SelectiveTree, Swap, removed_nodes
+from tractable.learning.joint.selective.merges import Merge, Merges, Passed
+from tractable.learning.joint.selective.nodes import SUM_EDGE, cost_and_edges
+from tractable.learning.joint.selective.splits import Factors, Price, Split, TieRule, best_split, find_factors
+from tractable.learning.joint.selective.tree import Change, SelectiveTree
 
 ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
@@ -18,7 +17,7 @@ ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 class _Waiting(NamedTuple):
     """A node in the queue."""
 
-    node: Inner
+    node: int
     change: Split | Merge | None  # its best one; None if none gains, or until it is scored
 
 
@@ -32,23 +31,26 @@ class Candidates:
     change, for which too few edges are left, waits again when enough are.
     """
 
-    def __init__(self, tree: SelectiveTree, penalty: float, max_edges: int, ties: Ties | None = None) -> None:
+    def __init__(
+        self, tree: SelectiveTree, penalty: float, max_edges: int, ties: TieRule | None = None
+    ) -> None:
         self.tree, self.penalty, self._max_edges = tree, penalty, max_edges
-        self._ties = ties or Ties(np.zeros(tree.forming.slots.column.size), 1.0)
-        self._least = ROUNDING * max(1.0, float(tree.forming.rows.weights.sum()))
-        self._splits: dict[Product, Splits] = {}  # of the products that were scored
-        self._merges: dict[Decision, Merges] = {}
+        self._ties = ties or TieRule(np.zeros(tree.conditions.column.size), 1.0)
+        self._least = ROUNDING * max(1.0, float(tree.training_weight))
+        self._factors: dict[int, Factors] = {}  # of the products that were scored
+        self._merges: dict[int, Merges] = {}  # of the decisions that were scored
         self._queue: list[tuple[float, int]] = []  # minus what could be gained, and the number of a place
         self._waiting: dict[int, _Waiting] = {}  # by the number of its place; others are out of date
-        self._places: dict[Inner, int] = {}  # the newest place of each node that has entered the queue
-        self._needed: dict[Inner, float] = {}  # the edges that the better change of a node needs
+        self._places: dict[int, int] = {}  # the newest place of each node that has entered the queue
+        self._needed: dict[int, float] = {}  # the edges that the better change of a node needs
         self._room = 0.0  # the edges that were left at the last look
         self._numbers = count()
-        self._enter(tree.root)
+        self._start()
 
     def best(self) -> Split | Merge | None:
         """The change that gains most, if any gains at all."""
-        room = self._price().edges
+        price = self.price()
+        room = price.edges
         if room > self._room:
             again = [node for node, needed in self._needed.items() if needed <= room]
             for node in sorted(again, key=self._places.__getitem__):
@@ -61,34 +63,39 @@ class Candidates:
                 return first.change
             heappop(self._queue)
             if first is not None:  # not scored yet, or when more edges were allowed
-                self._score(first.node, place)
+                self._score(first.node, place, price)
         return None
 
-    def best_of(self, node: Inner) -> tuple[Split | Merge | None, float]:
+    def price(self) -> Price:
+        """What size costs at the moment."""
+        tree = self.tree
+        edges = cost_and_edges(int(tree.nodes["size"][tree.root]))[1]
+        return Price(self.penalty, self._least, float(self._max_edges - edges), self._ties)
+
+    def best_of(self, node: int, price: Price) -> tuple[Split | Merge | None, float]:
         """The best change of one node, if any gains, and how many edges a better one would need."""
-        price = self._price()
-        if isinstance(node, Product):
-            if node not in self._splits:
-                self._splits[node] = Splits(node, self.tree)
-            return self._splits[node].best(price)
+        if self.tree.nodes["column"][node] < 0:
+            if node not in self._factors:
+                self._factors[node] = find_factors(self.tree, node)
+            return best_split(self.tree, node, self._factors[node], price)
         if node not in self._merges:
-            self._merges[node] = Merges(node, self.tree.forming.cells)
+            self._merges[node] = Merges(self.tree, node)
         return self._merges[node].best(price)
 
-    def make(self, change: Split | Merge) -> Swap:
+    def make(self, made: Split | Merge) -> Change:
         """Change the tree, and let the scores that this concerns be computed anew."""
-        what = change[:-2]
-        swap = self.tree.split(*what) if isinstance(change, Split) else self.tree.merge(*what)
-        self._keep_gains(swap)
-        for node in removed_nodes(swap):
+        tree, what = self.tree, made[:-2]
+        change = tree.split(*what) if isinstance(made, Split) else tree.merge(*what)
+        self._keep_gains(change)
+        for node in change.removed.tolist():
             self._forget(node)
-        if isinstance(swap.parent, Product) and isinstance(swap.new, Product):
-            for factor in swap.new.children:  # which are those of its parent now
+        if change.new in change.removed:  # a product, whose factors are those of its parent now
+            for factor in tree.inner_children(change.new):
                 self._enter(factor)
-        else:
-            self._enter(swap.new)
-        self._follow(swap)
-        return swap
+        elif tree.nodes["nodes"][change.new] > 1:
+            self._enter(change.new)
+        self._follow(change)
+        return change
 
     def lower_penalty(self, penalty: float) -> None:
         """Let all changes be scored anew with another penalty."""
@@ -97,36 +104,37 @@ class Candidates:
         self._waiting.clear()
         self._places.clear()
         self._needed.clear()
-        self._enter(self.tree.root)
+        self._start()
 
-    def _price(self) -> Price:
-        edges = cost_and_edges(self.tree.root.size)[1]
-        return Price(self.penalty, self._least, float(self._max_edges - edges), self._ties)
-
-    def _bound(self, node: Inner) -> float:
+    def _bound(self, node: int) -> float:
         """What no change of a node can gain more than: no log-likelihood is above zero, and no cost below.
 
         A change may also join the node to its parent, which saves the edge between them.
         """
-        return self.penalty * cost_and_edges(node.size + SUM_EDGE)[0] - node.log_likelihood
+        size, log_likelihood = self.tree.nodes[["size", "log_likelihood"]][node].item()
+        return self.penalty * cost_and_edges(size + SUM_EDGE)[0] - log_likelihood
 
-    def _enter(self, node: Node) -> None:
+    def _start(self) -> None:
+        if self.tree.nodes["nodes"][self.tree.root] > 1:
+            self._enter(self.tree.root)
+
+    def _enter(self, node: int) -> None:
         """Let a node wait to be scored, unless it does already."""
-        if not isinstance(node, Marginal) and node not in self._places:
+        if node not in self._places:
             self._enqueue(node)
 
-    def _enqueue(self, node: Inner) -> None:
+    def _enqueue(self, node: int) -> None:
         """Let a node wait to be scored. Of equally good changes that which has waited longest is made."""
         self._leave(node)
         self._places[node] = place = next(self._numbers)
         self._waiting[place] = _Waiting(node, None)
         heappush(self._queue, (-self._bound(node), place))
 
-    def _score(self, node: Inner, place: int) -> None:
+    def _score(self, node: int, place: int, price: Price) -> None:
         """Let a node wait with its best change in its place, and its children to be scored."""
-        for child in node.children:
+        for child in self.tree.inner_children(node):
             self._enter(child)
-        found, needed = self.best_of(node)
+        found, needed = self.best_of(node, price)
         self._waiting[place] = _Waiting(node, found)
         if found is not None:
             heappush(self._queue, (-found.score, place))
@@ -134,40 +142,34 @@ class Candidates:
         if needed < np.inf:
             self._needed[node] = needed
 
-    def _leave(self, node: Inner) -> None:
-        """Let the place of a node be out of date; a node must not be kept in memory by its place."""
+    def _leave(self, node: int) -> None:
+        """Let the place of a node be out of date."""
         self._waiting.pop(self._places.pop(node, -1), None)
         self._needed.pop(node, None)
 
-    def _keep_gains(self, swap: Swap) -> None:
+    def _forget(self, node: int) -> None:
+        """Leave nothing of a node that was removed: another one may get its number."""
+        if node in self._places:
+            self._leave(node)
+        self._factors.pop(node, None)
+        self._merges.pop(node, None)
+
+    def _keep_gains(self, change: Change) -> None:
         """Score the merges of a decision in the place of another one, whose children it may have kept."""
-        old, new = swap.old[0], swap.new
-        if isinstance(old, Decision) and isinstance(new, Decision) and old.column == new.column:
-            former = self._merges.get(old)
-            if former is not None and len(swap.old) == 1:
-                self._merges[new] = Merges(new, self.tree.forming.cells, former)
+        old, new, column = change.old[0], change.new, self.tree.nodes["column"]
+        if len(change.old) == 1 and column[old] == column[new] and old in self._merges:
+            self._merges[new] = Merges(self.tree, new, self._merges[old])
 
-    def _forget(self, node: Node) -> None:
-        if isinstance(node, Marginal):
-            return
-        self._leave(node)
-        if isinstance(node, Product):
-            self._splits.pop(node, None)
-        else:
-            self._merges.pop(node, None)
-
-    def _follow(self, swap: Swap) -> None:
+    def _follow(self, change: Change) -> None:
         """Let what is above a change be scored anew."""
-        change = Change(swap, self.tree.forming.cells)
-        node: Inner | None = swap.parent
-        below: Node = swap.new
-        if isinstance(node, Product):
-            self._splits.pop(node, None)  # it has other factors now
-        while node is not None:
-            if isinstance(node, Decision):
-                place = [child is below for child in node.children].index(True)
+        nodes, passed = self.tree.nodes, Passed(self.tree, change)
+        node, below = change.parent, change.new
+        self._factors.pop(node, None)  # it has other factors now
+        while node >= 0:
+            if nodes["column"][node] >= 0:
+                place = int(nodes["edge"][below])
                 if node in self._merges:
-                    self._merges[node].follow(change, place)
-                change.pass_decision(node, place)
+                    self._merges[node].follow(passed, place)
+                passed.pass_decision(node, place)
             self._enqueue(node)
-            below, node = node, node.parent
+            below, node = node, int(nodes["parent"][node])

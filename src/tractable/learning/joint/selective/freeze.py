@@ -2,68 +2,69 @@
 
 import numpy as np
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Builder, Graph
-from tractable.learning.joint.selective.filling import edge_counts, pass_down
-from tractable.learning.joint.selective.nodes import Node
+from tractable.learning.joint.selective.filling import count_edges, pass_rows
+from tractable.learning.joint.selective.nodes import Arrays, indices, list_nodes
 from tractable.learning.joint.selective.rows import CodedRows
-from tractable.learning.joint.selective.shapes import Shape
-from tractable.learning.joint.selective.smoothing import Smoothing
-from tractable.learning.joint.selective.subtrees import Subtree, subtree_of
+from tractable.learning.joint.selective.tree import SelectiveTree
 
 
-def freeze(root: Node, rows: CodedRows, smoothing: Smoothing, way: int) -> Graph:
-    """The circuit with closed-form weights: relative counts with pseudo-counts.
+def freeze(tree: SelectiveTree, rows: CodedRows, way: int) -> Graph:
+    """The circuit with closed-form weights: relative counts with pseudo-counts, smoothed in one way.
 
     The rows need not be those that the tree was found on. A sum over a single state is an indicator.
     """
-    whole, top = subtree_of(root)
-    assert top == 0  # of the root
-    weights = _log_weights(whole, rows, smoothing, way).tolist()
-    starts = whole.weights.edge_start.tolist()
-    builder = Builder(rows.schema)
-    waiting: list[int] = []  # nodes without a parent yet, the first child last
-    for node in range(whole.shape.column.size - 1, -1, -1):
-        column, first, last = int(whole.shape.column[node]), starts[node], starts[node + 1]
-        if whole.shape.many[node] == 1:
-            edges = [builder.indicator(column, state) for state in _states(whole.shape, node)]
+    arrays, nodes, listed = tree.arrays, tree.nodes, list_nodes(tree.arrays, tree.root)
+    log_weights = _log_weights(tree, listed, rows, way)
+    builder, made = Builder(rows.schema), dict[int, int]()
+    for node in listed[::-1].tolist():
+        column, first, edges = nodes[["column", "first_edge", "edges"]][node].item()
+        if nodes["nodes"][node] > 1:
+            below = [made.pop(child) for child in arrays.child[first : first + edges].tolist()]
         else:
-            many = last - first if column >= 0 else _child_count(whole.shape, node)
-            edges = [waiting.pop() for _ in range(many)]
+            branch = arrays.branch[nodes["first_state"][node] :][: nodes["states"][node]]
+            below = [builder.indicator(column, state) for state in np.flatnonzero(branch >= 0).tolist()]
         if column < 0:
-            waiting.append(builder.product(edges))
+            made[node] = builder.product(below)
         else:
-            waiting.append(edges[0] if len(edges) == 1 else builder.sum(edges, weights[first:last]))
-    return builder.freeze(waiting[0])
+            is_sum = len(below) > 1
+            made[node] = builder.sum(below, log_weights[first : first + edges]) if is_sum else below[0]
+    return builder.freeze(made[tree.root])
 
 
-def _log_weights(whole: Subtree, rows: CodedRows, smoothing: Smoothing, way: int) -> Floats:
+def _log_weights(tree: SelectiveTree, listed: Ints, rows: CodedRows, way: int) -> Floats:
     """The logarithms of the weights of all edges of sums."""
-    shape, (edge_start, _, prior) = whole.shape, whole.weights
-    everything = np.arange(rows.weights.size, dtype=np.int32)
-    counts = edge_counts(shape, edge_start, rows, pass_down(shape, rows, everything))
-    states, edges = np.diff(shape.state_start), np.diff(edge_start)
-    node = np.repeat(np.arange(states.size), states)
-    state = np.arange(node.size) - shape.state_start[node]
-    mean = prior[smoothing.ways * shape.state_start[node] + way * states[node] + state]
-    counted = (shape.branch >= 0) & (edges[node] > 0)
-    place = edge_start[node[counted]] + shape.branch[counted]
-    means = np.bincount(place, mean[counted], counts.size)
-    chosen = smoothing.choose(way)
-    smoothed = counts + chosen.even + chosen.inherited * means
-    total = np.bincount(np.repeat(np.arange(edges.size), edges), smoothed, edges.size)
-    answer: Floats = np.log(smoothed / np.repeat(total, edges))
+    arrays, counts = tree.arrays, _edge_counts(tree.arrays, listed, rows)
+    sums = tree.nodes[listed]
+    sums = sums[(sums["column"] >= 0) & (sums["edges"] > 0)]
+    edge = indices(sums["first_edge"], sums["edges"])
+    state = indices(sums["first_state"], sums["states"])
+    state_edge = np.repeat(sums["first_edge"], sums["states"]) + arrays.branch[state]
+    has_edge = arrays.branch[state] >= 0
+    means = np.bincount(state_edge[has_edge], arrays.prior[state[has_edge], way], counts.size)
+    even, inherited = tree.smoothing.even[way], tree.smoothing.inherited[way]
+    smoothed = counts[edge] + even + inherited * means[edge]
+    total = np.bincount(np.repeat(np.arange(sums.size), sums["edges"]), smoothed, sums.size)
+    answer: Floats = np.zeros(counts.size)
+    answer[edge] = np.log(smoothed / np.repeat(total, sums["edges"]))
     return answer
 
 
-def _states(shape: Shape, marginal: int) -> list[int]:
-    low, high = shape.state_start[marginal], shape.state_start[marginal + 1]
-    answer: list[int] = np.flatnonzero(shape.branch[low:high] >= 0).tolist()
-    return answer
-
-
-def _child_count(shape: Shape, node: int) -> int:
-    children, child = 0, node + 1
-    while child < node + shape.many[node]:
-        children, child = children + 1, child + int(shape.many[child])
-    return children
+def _edge_counts(tree: Arrays, listed: Ints, rows: CodedRows) -> Floats:
+    """The weight of the rows on each edge of each sum, where all rows reach the first node."""
+    many, used = rows.weights.size, -1
+    cells = tree.cells._replace(codes=rows.codes, weight=rows.weights, training=many)
+    copy = tree._replace(
+        nodes=tree.nodes.copy(), counts=tree.counts.copy(), held=tree.held.copy(), cells=cells
+    )
+    room = 2 * many + 64
+    while used < 0:
+        room *= 2
+        copy = copy._replace(row=np.zeros(room, dtype=np.int32))
+        copy.row[:many] = np.arange(many)
+        for field, value in (("first_row", 0), ("rows", many), ("all_rows", many)):
+            copy.nodes[field][listed[0]] = value
+        used = pass_rows(copy, listed, many)
+    count_edges(copy, listed)
+    return copy.counts

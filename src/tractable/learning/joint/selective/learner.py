@@ -14,10 +14,10 @@ from tractable.circuit.states import scored_form
 from tractable.data import Schema, Table
 from tractable.learning.joint.completion import complete, distinct_rows, hold_out
 from tractable.learning.joint.selective.freeze import freeze
-from tractable.learning.joint.selective.rows import CodedRows, coded_rows, make_slots
+from tractable.learning.joint.selective.rows import CodedRows, coded_rows, list_cells
 from tractable.learning.joint.selective.search import Climb, Limits, finish_climb, tie_rules
 from tractable.learning.joint.selective.smoothing import Smoothing, all_ways
-from tractable.learning.joint.selective.splits import Ties
+from tractable.learning.joint.selective.splits import TieRule
 from tractable.learning.joint.selective.tree import SelectiveTree
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.estimates import LEAST_SMOOTHING
@@ -120,7 +120,7 @@ class SelectiveLearner(PoolingLearner):
         """The best circuit of several searches. A checkpoint has the circuits of those that are finished."""
         falls = self.tuning == "falling" or not rows.is_validated
         starts = self.starts if rows.is_validated else 1
-        rules = tie_rules(make_slots(rows.training)[0].column.size, starts, rng)
+        rules = tie_rules(list_cells(rows.training, rows.valid).conditions.column.size, starts, rng)
         best: tuple[Graph, float] | None = None
         for number, how in enumerate(product((self.penalty,) if falls else self.penalties, rules)):
             search = partial(_climb, rows, limits, *how, falls)
@@ -155,12 +155,12 @@ class _Rows(NamedTuple):
 
 
 def _climb(
-    rows: _Rows, limits: Limits, penalty: float, ties: Ties, falls: bool, watch: Watch
+    rows: _Rows, limits: Limits, penalty: float, ties: TieRule, falls: bool, watch: Watch
 ) -> tuple[Graph, float]:
     """The circuit of one search, and the log-likelihood of its validation rows."""
     tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
     found = finish_climb(Climb(tree, penalty, limits, watch, ties), falls=falls)
-    return freeze(found.root, rows.every, rows.smoothing, found.way), found.score
+    return freeze(tree, rows.every, found.way), found.score
 
 
 def _joined(one: Table, other: Table) -> Table:

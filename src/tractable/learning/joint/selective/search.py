@@ -10,8 +10,7 @@ import numpy as np
 
 from tractable.base.progress import Watch
 from tractable.learning.joint.selective.candidates import Candidates
-from tractable.learning.joint.selective.nodes import Node
-from tractable.learning.joint.selective.splits import Ties
+from tractable.learning.joint.selective.splits import TieRule
 from tractable.learning.joint.selective.tree import SelectiveTree
 
 LEAST_PENALTY = 1e-4  # nats; a split that gains less for each edge never helps rows that were not seen
@@ -30,10 +29,9 @@ class Limits:
 
 @dataclass(eq=False, slots=True)
 class Found:
-    """The best tree so far on the validation rows; `score` is their log-likelihood."""
+    """How good the best tree so far is on the validation rows."""
 
-    root: Node
-    score: float
+    score: float  # their log-likelihood
     way: int  # to smooth it
 
 
@@ -41,11 +39,11 @@ class Climb:
     """One tree, changed for the better until validation rows say that it is enough."""
 
     def __init__(
-        self, tree: SelectiveTree, penalty: float, limits: Limits, watch: Watch, ties: Ties | None = None
+        self, tree: SelectiveTree, penalty: float, limits: Limits, watch: Watch, ties: TieRule | None = None
     ) -> None:
         self._tree, self._limits, self._watch = tree, limits, watch
         self._candidates = Candidates(tree, penalty, limits.max_edges, ties)
-        self._weight = float(tree.forming.valid.weights.sum())
+        self._weight = tree.held_out_weight
         self._since = 0  # changes since the best tree
         self._has_gained = False  # whether the best tree was found with this penalty
         self.changes = 0
@@ -80,9 +78,8 @@ class Climb:
         return True
 
     def result(self) -> Found:
-        """The best tree; the climb cannot go on afterwards."""
+        """Return to the best tree; the climb cannot go on afterwards."""
         self._tree.undo()
-        self.best.root = self._tree.root
         return self.best
 
     def _record(self) -> None:
@@ -96,9 +93,9 @@ class Climb:
             self._report()
 
     def _current(self) -> Found:
-        held_out = self._tree.root.held_out
+        held_out = self._tree.held_out
         way = int(held_out.argmax())
-        return Found(self._tree.root, float(held_out[way]), way)
+        return Found(float(held_out[way]), way)
 
     def _should_give_up(self) -> bool:
         """Whether the tree has become too much worse than the best one.
@@ -109,7 +106,7 @@ class Climb:
         more = self._since - self._limits.patience
         if more <= 0:
             return False
-        drop = (self.best.score - float(self._tree.root.held_out.max())) / abs(self.best.score or 1.0)
+        drop = (self.best.score - float(self._tree.held_out.max())) / abs(self.best.score or 1.0)
         return drop > DROP * exp(more * log(0.5) / HALF_LIFE)
 
     def _report(self) -> None:
@@ -119,18 +116,18 @@ class Climb:
 
 
 def finish_climb(climb: Climb, *, falls: bool) -> Found:
-    """The best tree of a climb; if the penalty falls, it is halved whenever no change gains."""
+    """Climb, and return to the best tree; if the penalty falls, it is halved whenever no change gains."""
     while climb.run() and falls and climb.lower_penalty():
         pass
     return climb.result()
 
 
-def tie_rules(slots: int, starts: int, rng: np.random.Generator) -> list[Ties]:
+def tie_rules(conditions: int, starts: int, rng: np.random.Generator) -> list[TieRule]:
     """Which of several equally good splits each climb makes.
 
     The first takes the column that tells most about all others, the second one the first column, and further
     ones take any.
     """
-    rules = [Ties(np.zeros(slots), 1.0), Ties(-np.arange(slots, dtype=np.float64), 0.0)]
-    rules += [Ties(rng.random(slots), 0.0) for _ in range(starts - 2)]
+    rules = [TieRule(np.zeros(conditions), 1.0), TieRule(-np.arange(conditions, dtype=np.float64), 0.0)]
+    rules += [TieRule(rng.random(conditions), 0.0) for _ in range(starts - 2)]
     return rules[:starts]

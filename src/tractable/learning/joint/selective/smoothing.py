@@ -5,16 +5,16 @@ has more of them, in proportion to the weights that the other sum had: it is shr
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Floats, Ints
+from tractable.base.compiled import inner
+from tractable.learning.joint.selective.nodes import Arrays
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Smoothing:
+class Smoothing(NamedTuple):
     """Several ways to smooth, among which validation rows choose."""
 
     even: Floats  # (ways,) pseudo-counts of each edge
@@ -25,26 +25,25 @@ class Smoothing:
         """The number of ways."""
         return self.even.size
 
-    def choose(self, way: int) -> "Smoothing":
-        """One of the ways alone."""
-        return Smoothing(self.even[[way]], self.inherited[[way]])
-
-    def prior_mean(self, states: Iterable[int], column_states: int, model: Floats | None) -> Floats:
+    def prior_mean(self, kept: Ints, model: Floats | None, states: int) -> Floats:
         """A prior mean over some states in proportion to a model; even if the model does not allow them all.
 
-        Shape (ways, states of the column).
+        Shape (ways, states).
         """
-        kept = list(states)
-        share = np.ones((self.ways, len(kept)))
+        share = np.ones((self.ways, kept.size))
         if model is not None and (model[:, kept] > 0).all():
             share = model[:, kept]
-        answer = np.zeros((self.ways, column_states))
+        answer = np.zeros((self.ways, states))
         answer[:, kept] = share / share.sum(axis=1, keepdims=True)
         return answer
 
-    def weights(self, counts: Floats, prior: Floats) -> Floats:
-        """The weights of a sum. Shape (ways, edges), as the prior mean of its edges."""
-        smoothed = counts + self.even[:, None] + self.inherited[:, None] * prior
+    def weights(self, counts: Floats, prior: Floats, parts: Sequence[Ints]) -> Floats:
+        """The weights of the edges of a sum, each of which has a part of the states. Shape (ways, edges)."""
+        if all(part.size == 1 for part in parts):
+            means = prior[:, [part[0] for part in parts]]
+        else:
+            means = np.stack([prior[:, part].sum(axis=1) for part in parts], axis=1)
+        smoothed = counts + self.even[:, None] + self.inherited[:, None] * means
         answer: Floats = smoothed / smoothed.sum(axis=1, keepdims=True)
         return answer
 
@@ -55,22 +54,65 @@ def all_ways(even: Iterable[float], inherited: Iterable[float]) -> Smoothing:
     return Smoothing(first.ravel(), second.ravel())
 
 
-def edge_means(prior: Floats, parts: Sequence[tuple[int, ...]]) -> Floats:
-    """The prior mean of each edge of a sum, from that of the states. Shape (ways, edges)."""
-    if all(len(part) == 1 for part in parts):
-        return prior[:, [part[0] for part in parts]]
-    return np.stack([prior[:, list(part)].sum(axis=1) for part in parts], axis=1)
-
-
 def log_likelihood(counts: Floats) -> float:
     """Of counts under their own relative frequencies."""
     seen = counts[counts > 0]
     return float(seen @ np.log(seen / seen.sum())) if seen.size else 0.0
 
 
-def branches(parts: Iterable[Iterable[int]], states: int) -> npt.NDArray[np.int32]:
-    """The edge that each state of a column belongs to; -1 for states that no edge has."""
-    answer = np.full(states, -1, dtype=np.int32)
-    for edge, part in enumerate(parts):
-        answer[list(part)] = edge
-    return answer
+@inner
+def smooth(tree: Arrays, number: int, prior: Floats, smoothing: Smoothing, weights: Floats) -> None:
+    """The weights of a sum in each way; shape (edges, ways). `prior` is that of the states of its column."""
+    node, ways = tree.nodes[number], smoothing.even.size
+    for e in range(node.edges):
+        for way in range(ways):
+            weights[e, way] = tree.counts[node.first_edge + e] + smoothing.even[way]
+    for s in range(node.states):
+        e = tree.branch[node.first_state + s]
+        for way in range(ways if e >= 0 else 0):
+            weights[e, way] += smoothing.inherited[way] * prior[s, way]
+    for way in range(ways):
+        total = 0.0
+        for e in range(node.edges):
+            total += weights[e, way]
+        for e in range(node.edges):
+            weights[e, way] /= total
+
+
+@inner
+def use_weights(tree: Arrays, number: int, weights: Floats, prior: Floats) -> None:
+    """Turn a prior mean into smoothed weights of states, which share an edge as they did before."""
+    node = tree.nodes[number]
+    branch = tree.branch[node.first_state : node.first_state + node.states]
+    for e in range(node.edges):
+        states = 0
+        for s in range(node.states):
+            states += branch[s] == e
+        for way in range(weights.shape[1]):
+            mean = 0.0
+            for s in range(node.states):
+                mean += prior[s, way] if branch[s] == e else 0.0
+            for s in range(node.states):
+                if branch[s] == e:
+                    share = prior[s, way] * weights[e, way] / mean if states > 1 else weights[e, way]
+                    prior[s, way] = share
+
+
+@inner
+def restrict(tree: Arrays, number: int, model: Floats) -> None:
+    """Make the prior mean of a sum from a model: in proportion, or even if that does not allow all states."""
+    node, allowed = tree.nodes[number], True
+    branch = tree.branch[node.first_state : node.first_state + node.states]
+    prior = tree.prior[node.first_state : node.first_state + node.states]
+    for s in range(node.states):
+        for way in range(model.shape[1] if branch[s] >= 0 else 0):
+            allowed = allowed and model[s, way] > 0.0
+    for way in range(model.shape[1]):
+        total = 0.0
+        for s in range(node.states):
+            prior[s, way] = 0.0
+            if branch[s] >= 0:
+                prior[s, way] = model[s, way] if allowed else 1.0
+                total += prior[s, way]
+        for s in range(node.states):
+            prior[s, way] /= total
