@@ -1,10 +1,12 @@
-"""Operations of the upward sweep whose values may need exponents; see scaling.py. `up.sweep` inlines them."""
+"""Operations of the upward sweep whose values may need exponents; see scaling.py."""
 
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.base.compiled import fused_kernel
+from tractable.circuit.graph import SUM
 from tractable.engine.lines import NO_LINE, give_back, hold_line, take_line
+from tractable.engine.program import DENSE, LOOKUP, PLAIN, STEPWISE, WIDE
 from tractable.engine.rows import inlined
 from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
 
@@ -47,16 +49,9 @@ def read_source(  # noqa: PLR0913, PLR0917
 
 @inlined
 def multiply_exponents(
-    exponent: Floats,
-    line: Ints,
-    holders: Ints,
-    unused: Ints,
-    o: int,
-    operand: UInt32s,
-    first: int,
-    last: int,
-) -> None:
-    """Give slot `o` the exponents of a product: the line of its only operand with one, or a line of sums."""
+    exponent: Floats, line: Ints, holders: Ints, unused: Ints, operand: UInt32s, first: int, last: int
+) -> int:
+    """The line of a product: that of its only operand with one, or a new line of sums; or NO_LINE."""
     found, own = NO_LINE, NO_LINE
     for e in range(first, last):
         other = line[operand[e]]
@@ -68,7 +63,7 @@ def multiply_exponents(
             found = own
         elif other >= 0:
             found = other
-    hold_line(line, holders, unused, o, found)
+    return found
 
 
 @inlined
@@ -208,3 +203,58 @@ def settle(value: Floats, exponent: Floats, line: Ints, holders: Ints, unused: I
         give_back(holders, unused, new)
         new = NO_LINE
     hold_line(line, holders, unused, o, new)
+
+
+@inlined
+def needs_care(care: int, kind: int) -> bool:
+    """Whether the usual loops cannot compute an operation, whatever its operands are."""
+    reads_source = kind == LOOKUP or kind == DENSE  # noqa: PLR1714 (membership takes longer)
+    return care == WIDE or care == STEPWISE or (care != PLAIN and reads_source)  # noqa: PLR1714
+
+
+@fused_kernel
+def compute_carefully(  # noqa: PLR0913, PLR0917
+    value: Floats,
+    exponent: Floats,
+    line: Ints,
+    holders: Ints,
+    unused: Ints,
+    o: int,
+    kind: int,
+    operand: UInt32s,
+    weight: Floats,
+    weight_exponent: Floats,
+    first: int,
+    last: int,
+    code: UInt16s,
+    t: int,
+    column: UInt32s,
+    table: Floats,
+    leaf: int,
+    leaf_last: int,
+    stride: int,
+    source: int,
+    offset: int,
+    lookup: Floats,
+    lookup_exponent: Floats,
+    dense: Floats,
+    dense_exponent: Floats,
+    base: int,
+    maximise: bool,
+) -> None:
+    """Set slot `o` to the value of an operation that the usual loops cannot compute, and give it its line."""
+    if kind == SUM:
+        align_terms(
+            value, exponent, line, holders, unused, o, operand, weight, weight_exponent, first, last, code, t,
+            column, table, leaf, leaf_last, maximise,
+        )  # fmt: skip
+    elif kind == LOOKUP or kind == DENSE:  # noqa: PLR1714, SIM109
+        read_source(
+            value, exponent, line, holders, unused, o, code, t, source, offset, lookup, lookup_exponent,
+            dense, dense_exponent, kind == DENSE, base,
+        )  # fmt: skip
+    else:
+        multiply_in_steps(
+            value, exponent, line, holders, unused, o, operand, first, last, code, t, column, table, leaf,
+            leaf_last, stride,
+        )  # fmt: skip

@@ -14,16 +14,10 @@ from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import SUM
 from tractable.engine.blocks import multiply_matrix
-from tractable.engine.careful import (
-    align_terms,
-    multiply_exponents,
-    multiply_in_steps,
-    read_source,
-    settle,
-)
+from tractable.engine.careful import compute_carefully, multiply_exponents, needs_care, settle
 from tractable.engine.lines import MIXED, NO_LINE, Lines, common_line, hold_line
-from tractable.engine.program import CHECKED, DENSE, LOOKUP, PLAIN, STEPWISE, WIDE, Program, ValuePlaces
-from tractable.engine.rows import add_terms, inlined, multiply_leaves, multiply_slots, raise_terms
+from tractable.engine.program import CHECKED, LOOKUP, PLAIN, Program, ValuePlaces
+from tractable.engine.rows import add_terms, multiply_leaves, multiply_slots, raise_terms
 
 
 class Inputs(NamedTuple):
@@ -77,40 +71,6 @@ def sweep_up(
     return root
 
 
-@inlined
-def compute_plainly(  # noqa: PLR0913, PLR0917
-    value: Floats,
-    o: int,
-    kind: int,
-    operand: UInt32s,
-    weight: Floats,
-    first: int,
-    last: int,
-    code: UInt16s,
-    t: int,
-    column: UInt32s,
-    table: Floats,
-    leaf: int,
-    leaf_last: int,
-    source: int,
-    entry: int,
-    lookup: Floats,
-    complete: bool,
-    maximise: bool,
-) -> None:
-    """Set slot `o` to the value of an operation, without a look at exponents."""
-    if kind == SUM and maximise:
-        raise_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
-    elif kind == SUM:
-        add_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
-    elif kind == LOOKUP:
-        for r in range(value.shape[1]):
-            value[o, r] = lookup[entry + code[t, source, r]]
-    else:  # ONE is a product of nothing
-        multiply_slots(value, o, operand, first, last)
-        multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
-
-
 @fused_kernel
 def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0917
     program: Program,
@@ -146,36 +106,30 @@ def _sweep(  # noqa: C901, PLR0912, PLR0913, PLR0917
                 sums, below, operands = matrix[op], operand[first], last - first
                 if multiply_matrix(value, care, weight, first, op, sums, below, operands):
                     done = op + sums
-            if lines is not None and care[op] == PLAIN:
-                hold_line(line, holders, unused, o, NO_LINE)
-            elif lines is not None:
-                if kind[op] == LOOKUP or kind[op] == DENSE:
-                    read_source(
-                        value, exponent, line, holders, unused, o, code, t, source[op], offset[op], lookup,
-                        lookup_exponent, dense, dense_exponent, kind[op] == DENSE, base,
+            if lines is not None:
+                if own == MIXED or needs_care(care[op], kind[op]):
+                    compute_carefully(
+                        value, exponent, line, holders, unused, o, kind[op], operand, weight, weight_exponent,
+                        first, last, code, t, column, table, leaf, leaf_last, stride[op], source[op],
+                        offset[op], lookup, lookup_exponent, dense, dense_exponent, base, maximise,
                     )  # fmt: skip
                     continue
-                if care[op] == STEPWISE:
-                    multiply_in_steps(
-                        value, exponent, line, holders, unused, o, operand, first, last, code, t, column,
-                        table, leaf, leaf_last, stride[op],
-                    )  # fmt: skip
-                    continue
-                if care[op] == WIDE or own == MIXED:
-                    align_terms(
-                        value, exponent, line, holders, unused, o, operand, weight, weight_exponent, first,
-                        last, code, t, column, table, leaf, leaf_last, maximise,
-                    )  # fmt: skip
-                    continue
-                if kind[op] == SUM:
-                    hold_line(line, holders, unused, o, own)
-                else:
-                    multiply_exponents(exponent, line, holders, unused, o, operand, first, last)
-            if op >= done:
-                compute_plainly(
-                    value, o, kind[op], operand, weight, first, last, code, t, column, table, leaf, leaf_last,
-                    source[op], offset[op], lookup, complete, maximise,
-                )  # fmt: skip
+                if care[op] != PLAIN and kind[op] != SUM:
+                    own = multiply_exponents(exponent, line, holders, unused, operand, first, last)
+                hold_line(line, holders, unused, o, own)
+            if op < done:
+                pass
+            elif kind[op] == SUM and maximise:
+                raise_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
+            elif kind[op] == SUM:
+                add_terms(value, o, operand, weight, first, last, code, t, column, table, leaf, leaf_last)
+            elif kind[op] == LOOKUP:
+                c, entry = source[op], offset[op]
+                for r in range(value.shape[1]):
+                    value[o, r] = lookup[entry + code[t, c, r]]
+            else:  # ONE is a product of nothing
+                multiply_slots(value, o, operand, first, last)
+                multiply_leaves(value, o, code, t, column, table, leaf, leaf_last, complete)
             if lines is not None and care[op] == CHECKED:
                 settle(value, exponent, line, holders, unused, o)
         if end == kind.size:
