@@ -270,7 +270,8 @@ def test_a_header_that_does_not_fit_the_members_is_refused(
 
 
 def test_components_with_few_edges_are_scored_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph, asked = mixed_mixture(40, 3), []
+    graph = mixed_mixture(40, 3)
+    asked: list[Graph] = []
     monkeypatch.setattr(shape_terms, "shape_program", asked.append)
     shared.log_values(graph, rows_of(1))
     assert len(asked) == 1
