@@ -19,6 +19,7 @@ from tractable.estimators.base import TableEstimator
 from tractable.estimators.factory import estimator_class
 from tractable.learning.joint import LEARNERS
 from tractable.learning.statistics.bounded_scores import estimate_mean
+from tractable.learning.statistics.held_out import shuffled_folds
 from tractable.model import Circuit
 from tractable.queries import weighted_mean
 
@@ -170,13 +171,10 @@ def _folds_in_time(watch: Watch | None, candidates: int) -> int:
 
 
 def _folds(table: Table, seed: int, labels: Ints | None) -> Iterator[tuple[Table, Table]]:
-    """Training and held-out rows; shuffled, and dealt out label by label."""
-    order = np.random.default_rng(seed).permutation(len(table))[:MOST_ROWS]
-    if labels is not None:
-        order = order[np.argsort(labels[order], kind="stable")]
-    fold = np.arange(order.size) % FOLDS
-    for number in range(FOLDS):
-        train, test = (table.take(np.sort(order[chosen])) for chosen in (fold != number, fold == number))
+    """Training and held-out rows."""
+    rng = np.random.default_rng(seed)
+    for rows in shuffled_folds(len(table), FOLDS, rng, most=MOST_ROWS, labels=labels):
+        train, test = (table.take(np.sort(some)) for some in rows)
         if train.total_weight and test.total_weight:
             yield train, test
 

@@ -31,7 +31,7 @@ from tractable.learning.ensembles.auto.candidates import (
     kinds_for,
 )
 from tractable.learning.ensembles.auto.facts import TableFacts, describe
-from tractable.learning.ensembles.auto.folds import FOLDS, divide_weights, make_folds
+from tractable.learning.ensembles.auto.folds import FOLDS, make_folds
 from tractable.learning.ensembles.auto.learner import AutoLearner
 from tractable.learning.ensembles.auto.members import Member
 from tractable.learning.ensembles.auto.mixing import LEAST_LOSS, MixingSettings, mix
@@ -91,20 +91,6 @@ def test_every_table_has_candidates_of_different_learners(columns: int, numeric:
 
 
 # ---- held-out rows --------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(0.01, 20), min_size=1, max_size=8), st.integers(2, 8), st.integers(0, 9))
-def test_weights_are_divided_without_loss_and_whole_rows_stay_whole(
-    weights: list[float], parts: int, seed: int
-) -> None:
-    whole = np.array(weights)
-    shares = divide_weights(whole, parts, rng(seed))
-    np.testing.assert_allclose(shares.sum(axis=0), whole)
-    assert (shares >= 0).all()
-    counts = np.ceil(whole)
-    even = divide_weights(counts, parts, rng(seed))
-    assert (even == np.round(even)).all()
-    assert (even.max(axis=0) - even.min(axis=0) <= 1).all()
 
 
 def test_of_a_small_table_every_row_is_held_out_once_and_never_learned_from_at_the_same_time() -> None:

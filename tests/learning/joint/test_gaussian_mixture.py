@@ -12,9 +12,10 @@ from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.gaussian_mixture.learner import extreme_columns, stack_circuit
 from tractable.learning.joint.gaussian_mixture.members import EMSettings
 from tractable.learning.joint.gaussian_mixture.rows import mixed_rows
-from tractable.learning.joint.gaussian_mixture.selection import split_rows, stack_weights
+from tractable.learning.joint.gaussian_mixture.selection import split_rows
 from tractable.learning.joint.gaussian_mixture.stack import StackSettings, learn_stack
 from tractable.learning.joint.gaussian_mixture.views import fit_view
+from tractable.learning.statistics.stack_weights import fit_weights
 
 QUICK = {"components": (1, 3), "steps": 20}
 MIXED = Schema(
@@ -134,7 +135,7 @@ def test_rows_are_divided_as_often_as_they_are_written() -> None:
 
 def test_weights_of_a_stack_keep_the_background() -> None:
     logs = np.column_stack([np.zeros(50), np.full(50, -1.0), np.full(50, -30.0)])
-    weight = stack_weights(logs, np.ones(50), 0.01)
+    weight = fit_weights(logs, np.ones(50), np.array([0.5, 0.5, 0.0]), last=0.01).weights
     assert weight.sum() == pytest.approx(1.0)
     assert weight[-1] == pytest.approx(0.01)
     assert weight[0] > 0.9

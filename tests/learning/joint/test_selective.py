@@ -19,7 +19,7 @@ from tractable.base.progress import Watch
 from tractable.circuit import is_deterministic, is_regular_selective
 from tractable.data import Table, collapse, discrete_schema
 from tractable.engine import log_values
-from tractable.learning.joint.completion import complete, hold_out
+from tractable.learning.joint.completion import complete
 from tractable.learning.joint.selective.candidates import Candidates
 from tractable.learning.joint.selective.freeze import freeze
 from tractable.learning.joint.selective.learner import SelectiveLearner
@@ -36,6 +36,7 @@ from tractable.learning.joint.selective.search import Climb, Limits, finish_clim
 from tractable.learning.joint.selective.smoothing import Smoothing, all_ways
 from tractable.learning.joint.selective.splits import Split, TieRule
 from tractable.learning.joint.selective.tree import SelectiveTree
+from tractable.learning.statistics.held_out import hold_out
 
 
 @st.composite

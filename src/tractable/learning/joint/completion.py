@@ -1,16 +1,13 @@
-"""Complete rows for learners that count: missing cells are drawn, and rows are held out."""
+"""Complete rows for learners that count: missing cells are drawn."""
 
 import numpy as np
 
-from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.engine import completions
 from tractable.learning.joint.chow_liu import ChowLiuLearner
 
 DRAWS = 4  # completions of each row with missing cells, which share its weight
-LEAST_ROWS = 20  # of which some can be held out
-HELD_OUT = 0.2  # share of the rows
 
 
 def complete(table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table | None]:
@@ -42,20 +39,3 @@ def _fill(table: Table, tree: Graph, seed: int) -> Table:
     shared = np.repeat(weights[lacking] / DRAWS, DRAWS)
     values = np.concatenate([table.values[~lacking], drawn])
     return Table(table.schema, values, np.concatenate([weights[~lacking], shared]))
-
-
-def hold_out(table: Table, rng: np.random.Generator) -> tuple[Table, Table | None]:
-    """The table without some of its rows, and these rows; nothing is held out of few rows.
-
-    A weight stands for so many rows, each of which is held out or not.
-    """
-    weights = table.row_weights
-    if weights.sum() < LEAST_ROWS:
-        return table, None
-    whole = np.floor(weights)
-    held: Floats = rng.binomial(np.minimum(whole, 2.0**62).astype(np.int64), HELD_OUT).astype(np.float64)
-    held = np.where(whole > 2.0**53, HELD_OUT * whole, held)
-    held += (weights - whole) * (rng.random(weights.size) < HELD_OUT)
-    if not 0 < held.sum() < weights.sum():
-        return table, None
-    return table.reweight(weights - held), table.reweight(held)

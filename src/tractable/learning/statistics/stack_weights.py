@@ -57,25 +57,38 @@ def choose_weights(
 def fit_weights(
     logs: Floats,
     row_weights: Floats,
-    pseudo_count: float,
+    pseudo_count: float | Floats,
     start: Floats | None = None,
     steps: int = STEPS,
+    *,
+    last: float = 0.0,
+    settled: float = SETTLED,
 ) -> StackWeights:
     """The weights of a mixture by EM, from the log-likelihoods (rows, members) of rows.
 
-    EM begins with the weights of `start`, which are positive, or with even ones, and takes so many `steps` at
-    most.
+    The pseudo-count is spread evenly over all members, unless there is one for each. EM begins with the
+    weights of `start`, which are positive, or with even ones, and takes so many `steps` at most. The
+    weight of the last member is at least `last`.
     """
     members = logs.shape[1]
+    pseudo_counts = pseudo_count if isinstance(pseudo_count, np.ndarray) else pseudo_count / members
     share = np.full(members, 1 / members) if start is None else start / start.sum()
     top = logs.max(axis=1, keepdims=True)
     scaled = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
     for _ in range(steps):
         total = scaled @ share
-        told = (row_weights / np.where(total > 0, total, 1.0)) @ scaled * share + pseudo_count / members
-        before, share = share, told / told.sum()
-        if np.abs(share - before).max() < SETTLED:
+        told = (row_weights / np.where(total > 0, total, 1.0)) @ scaled * share + pseudo_counts
+        before, share = share, _at_least(last, told / told.sum())
+        if np.abs(share - before).max() < settled:
             break
     with np.errstate(divide="ignore"):
         mean = np.log(scaled @ share) + top[:, 0]
     return StackWeights(share, float(row_weights @ mean) / float(row_weights.sum()))
+
+
+def _at_least(last: float, share: Floats) -> Floats:
+    """Weights that sum to one, of which the last one is no less than `last`."""
+    if share[-1] < last:
+        share[:-1] *= (1 - last) / share[:-1].sum()
+        share[-1] = last
+    return share

@@ -1,12 +1,12 @@
 """Which number of features, and which gamma: held-out rows choose, or cross-validation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Floats, Ints
 from tractable.base.late import special
 from tractable.base.progress import PLAIN, Watch
 from tractable.learning.conditional.dspn_svd.densities import (
@@ -17,6 +17,7 @@ from tractable.learning.conditional.dspn_svd.densities import (
     learn_model,
 )
 from tractable.learning.conditional.dspn_svd.hsic import Projection, find_projection
+from tractable.learning.statistics.held_out import shuffled_folds
 
 FOLDS = 3  # of cross-validation
 MOST_ROWS = 6000  # that take part in it
@@ -92,12 +93,14 @@ def _best_on(
 def _cross_validate(rows: LabelledRows, choices: Sequence[Choice], design: Design, watch: Watch) -> Choice:
     """The choice with the fewest errors, the first one if the work is told to stop."""
     total = np.zeros((len(choices), 2))
-    for number, (train, test) in enumerate(_folds(rows, design.seed)):
+    rng = np.random.default_rng(design.seed)
+    folds = shuffled_folds(len(rows.x), FOLDS, rng, most=MOST_ROWS, labels=rows.codes)
+    for number, (train, test) in enumerate(folds):
 
         def work(
-            part: Watch, train: LabelledRows = train, test: LabelledRows = test, done: int = number
+            part: Watch, train: Ints = train, test: Ints = test, done: int = number
         ) -> list[list[float]]:
-            return _fold_scores(train, test, choices, design, part, done)
+            return _fold_scores(rows.take(train), rows.take(test), choices, design, part, done)
 
         scores = watch.remember(f"fold {number}", work, PLAIN)
         if len(scores) < len(choices):
@@ -125,15 +128,6 @@ def _fold_scores(
             break
         found.append(list(_score(model, z, test)))
     return found
-
-
-def _folds(rows: LabelledRows, seed: int) -> Iterator[tuple[LabelledRows, LabelledRows]]:
-    """Training and held-out rows; shuffled, and dealt out class by class."""
-    order = np.random.default_rng(seed).permutation(len(rows.x))[:MOST_ROWS]
-    order = order[np.argsort(rows.codes[order], kind="stable")]
-    fold = np.arange(order.size) % FOLDS
-    for number in range(FOLDS):
-        yield rows.take(order[fold != number]), rows.take(order[fold == number])
 
 
 def _score(model: ClassModel, z: Floats, rows: LabelledRows) -> Score:

@@ -40,10 +40,10 @@ from tractable.learning.conditional.gaclearn.training import (
 )
 from tractable.learning.conditional.inputs import InputScale
 from tractable.learning.growing import Priors
+from tractable.learning.statistics.held_out import LEAST_ROWS, divide_at_random
 
 Objective: TypeAlias = Literal["likelihood", "hamming", "zero-one"]
 PARTS_OF_ONE = 5  # into which the rows of a single network are divided, to hold one out
-LEAST_ROWS = 20  # of which some can be held out
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +151,16 @@ class NetworkCommittee:
 def hold_out_rows(table: Table, members: int, rng: np.random.Generator) -> Floats:
     """The weight of each row that is held out for each network, at random. Shape (rows, networks).
 
-    The parts of several networks are all rows together; a single one has a fifth of them. A weight stands for
-    so many rows, each of which is in one of the parts. Of few rows there is a single part with all of them.
+    The parts of several networks are all rows together; a single one has a fifth of them. Of few rows there
+    is a single part with all of them.
     """
     weights = table.row_weights
     if weights.sum() < LEAST_ROWS:
         return weights[:, None].copy()
     parts = members if members > 1 else PARTS_OF_ONE
-    whole = np.minimum(np.floor(weights), 2.0**53).astype(np.int64)
-    divided = rng.multinomial(whole, np.full(parts, 1 / parts)).astype(np.float64)
-    divided[np.arange(len(weights)), rng.integers(parts, size=len(weights))] += weights - whole
-    enough = (divided > 0).any(axis=0)
-    return divided[:, :members] if enough.all() else weights[:, None].copy()
+    divided = divide_at_random(weights, parts, rng)
+    enough = (divided > 0).any(axis=1)
+    return np.ascontiguousarray(divided[:members].T) if enough.all() else weights[:, None].copy()
 
 
 def as_rows(table: Table, scale: InputScale, states: Ints) -> Rows:

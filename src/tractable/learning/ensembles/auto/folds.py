@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tractable.base.arrays import Floats
 from tractable.data import Table, collapse
+from tractable.learning.statistics.held_out import divide_evenly, random_subset
 
 FEW_ROWS = 2_000  # below which every row is held out once, in several folds ...
 FOLDS = 5
@@ -35,27 +35,13 @@ def make_folds(table: Table, valid: Table | None, rng: np.random.Generator) -> l
     if len(rows) < 2 or rows.total_weight < LEAST_ROWS:
         return []
     few = rows.total_weight < FEW_ROWS
-    shares = divide_weights(rows.row_weights, FOLDS if few else PARTS, rng)
+    shares = divide_evenly(rows.row_weights, FOLDS if few else PARTS, rng)
     return [
         _fold(rows.reweight(rows.row_weights - held), rows.reweight(held), rng)
         for held in (shares if few else shares[:1])
     ]
 
 
-def divide_weights(weights: Floats, parts: int, rng: np.random.Generator) -> Floats:
-    """Weights in each of several parts, which sum to the given ones. Shape (parts, rows).
-
-    A row that stands for several is divided as those would be: whole rows, as evenly as possible.
-    """
-    whole = np.floor(weights)
-    turn = (rng.integers(parts, size=weights.size) + np.arange(parts)[:, None]) % parts
-    rest: Floats = np.where(turn == parts - 1, weights - whole, 0.0)
-    return np.floor((whole + turn) / parts) + rest
-
-
 def _fold(train: Table, held: Table, rng: np.random.Generator) -> Fold:
     train, held = train.useful_rows(), held.useful_rows()
-    scored = held
-    if len(held) > MOST_SCORED:
-        scored = held.take(np.sort(rng.permutation(len(held))[:MOST_SCORED]))
-    return Fold(train, held, scored)
+    return Fold(train, held, held.take(random_subset(len(held), MOST_SCORED, rng)))

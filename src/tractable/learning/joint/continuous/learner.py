@@ -36,6 +36,7 @@ from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.count_updates import refit_counts
 from tractable.learning.statistics.encoding import encode
 from tractable.learning.statistics.forests import chow_liu_forest
+from tractable.learning.statistics.held_out import random_subset
 
 LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
@@ -148,9 +149,10 @@ class ContinuousMixtureLearner(PoolingLearner):
         if valid is not None and len(useful := valid.useful_rows()):
             held_out = collapse(useful)[0]
         if held_out is None:
-            held = rng.permutation(len(table)) < self.held_out * len(table)
-            table, held_out = table.take(~held), table.take(held)
-        return some_rows(table, MOST_ROWS, rng), some_rows(held_out, MOST_HELD_OUT, rng)
+            held = random_subset(len(table), self.held_out * len(table), rng)
+            table, held_out = table.take(np.delete(np.arange(len(table)), held)), table.take(held)
+        fitted = table.take(random_subset(len(table), MOST_ROWS, rng))
+        return fitted, held_out.take(random_subset(len(held_out), MOST_HELD_OUT, rng))
 
     def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> Choice:
         """Networks for so many components together."""
@@ -171,8 +173,3 @@ class ContinuousMixtureLearner(PoolingLearner):
         """Passes without a better score before the step size falls."""
         steps = min(PATIENT_STEPS, STEPS_A_COLUMN * len(data.shape.schema))
         return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))
-
-
-def some_rows(table: Table, most: int, rng: np.random.Generator) -> Table:
-    """So many rows of a table, drawn at random; all if there are no more."""
-    return table if len(table) <= most else table.take(rng.permutation(len(table)) < most)

@@ -26,8 +26,8 @@ from tractable.learning.joint.gaussian_mixture.members import (
 )
 from tractable.learning.joint.gaussian_mixture.rows import MixedRows
 from tractable.learning.joint.gaussian_mixture.views import MapName, View, fit_view
+from tractable.learning.statistics.held_out import disjoint_shares
 
-MOST_COPIES = 1_000_000  # of all rows together, when rows that stand for several are divided
 PATIENCE = 2  # sizes in a row that may be no better before the search ends
 
 
@@ -139,24 +139,13 @@ def _score(found: Chosen) -> float:
 def split_rows(
     rows: MixedRows, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
 ) -> list[tuple[MixedRows, MixedRows]]:
-    """Rows to fit and rows to hold out, one pair a fold; no copy of a row is held out twice.
-
-    A row that stands for several is divided as if it were written as often. At most so many rows are taken.
-    """
+    """Rows to fit and rows to hold out, at most so many of each, one pair a fold."""
     weight = np.maximum(rows.weights, 0.0)
-    copies = np.ceil(weight * min(1.0, MOST_COPIES / max(weight.sum(), 1.0))).astype(np.int64)
-    owner = rng.permutation(np.repeat(np.arange(len(rows)), copies))
-    held = max(1, round(owner.size * share))
-    if owner.size < 2:
-        return [(rows, rows)]
-    answer = []
-    for fold in range(folds):
-        out = np.bincount(owner[fold * held : (fold + 1) * held], minlength=len(rows))
-        part = out / np.maximum(copies, 1)
-        answer.append(
-            (_weighted(rows, weight * (1 - part), most[0], rng), _weighted(rows, weight * part, most[1], rng))
-        )
-    return answer
+    shares = disjoint_shares(weight, share, folds, rng)
+    return [
+        (_weighted(rows, weight * (1 - held), most[0], rng), _weighted(rows, weight * held, most[1], rng))
+        for held in shares
+    ] or [(rows, rows)]
 
 
 def _weighted(rows: MixedRows, weight: Floats, most: int, rng: np.random.Generator) -> MixedRows:
@@ -165,23 +154,3 @@ def _weighted(rows: MixedRows, weight: Floats, most: int, rng: np.random.Generat
     if chosen.size > most:
         chosen = np.sort(rng.choice(chosen, most, replace=False))
     return replace(rows.take(chosen), weights=weight[chosen])
-
-
-def stack_weights(logs: Floats, weights: Floats, floor: float, steps: int = 300) -> Floats:
-    """Weights of members by EM on held-out rows; the last member's is at least `floor`.
-
-    `logs` is (rows, members). One pseudo-row is spread evenly over all members but the last.
-    """
-    members = logs.shape[1]
-    p = np.full(members, 1 / members)
-    pseudo_row = np.append(np.full(members - 1, 1 / (members - 1)), 0.0)
-    scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
-    for _ in range(steps):
-        share = scaled * p
-        share /= share.sum(axis=1, keepdims=True)
-        count = weights @ share + pseudo_row
-        p = count / count.sum()
-        if p[-1] < floor:
-            p[:-1] *= (1 - floor) / p[:-1].sum()
-            p[-1] = floor
-    return p

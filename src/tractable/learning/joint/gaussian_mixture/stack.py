@@ -19,13 +19,14 @@ from tractable.learning.joint.gaussian_mixture.selection import (
     chosen_form,
     make_fold,
     split_rows,
-    stack_weights,
 )
 from tractable.learning.joint.gaussian_mixture.views import MapName, fit_view
+from tractable.learning.statistics.stack_weights import fit_weights
 
 ENOUGH = 300  # held-out rows that choices can rest on: a small table is divided several times
 MOST_FOLDS = 3
 MOST_FITTED, MOST_HELD = 10_000, 5_000  # rows used for choices
+EM_STEPS = 300  # for the weights of the members
 NEGLIGIBLE = 0.01  # members with less weight are left out
 LEAST_ROWS = 5  # there are so many rows for each component
 LAST_STEPS = 3  # EM iterations on all rows when the time is over
@@ -126,4 +127,7 @@ def _weights(
     """The weight of each member and of the background. Shape (members + 1,)."""
     outside = np.concatenate([background.log_density(rows) for rows in held])
     logs = np.stack([*(c.held_out for c in chosen), outside], axis=1)
-    return stack_weights(logs, np.concatenate([rows.weights for rows in held]), how.em.background)
+    pseudo_row = np.append(np.full(len(chosen), 1 / len(chosen)), 0.0)  # none of it for the background
+    row_weights = np.concatenate([rows.weights for rows in held])
+    share = how.em.background
+    return fit_weights(logs, row_weights, pseudo_row, steps=EM_STEPS, last=share, settled=0.0).weights

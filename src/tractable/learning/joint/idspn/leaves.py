@@ -10,9 +10,10 @@ from tractable.circuit.states import graph_form
 from tractable.data import Table, collapse
 from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learning.learner import Learner
+from tractable.learning.statistics.held_out import shuffled_folds
 from tractable.learning.statistics.scores import mean_log_prob
 
-HELD_OUT = 5  # one row of so many is held out to choose, where there are no validation rows
+FOLDS = 5  # the rows of the first one are held out to choose, where there are no validation rows
 MOST_ROWS = 2000  # that the choice is made by
 
 
@@ -29,12 +30,11 @@ def prefers_gaussians(
     Both are learned from some of the rows; validation rows, or other rows of the table, are the judge.
     """
     table, _ = collapse(table)  # so that a row of weight two is the same as two rows
-    if len(table) < HELD_OUT:
+    if len(table) < FOLDS:
         return False
-    order = rng.permutation(len(table))[:MOST_ROWS]
-    held = order[: len(order) // HELD_OUT]
+    train, held = next(shuffled_folds(len(table), FOLDS, rng, most=MOST_ROWS))
     judge = table.take(held) if valid is None else valid
-    some = table.take(np.setdiff1d(order, held))
+    some = table.take(np.sort(train))
     scores = []
     for learner in (network, GaussianMixtureLearner()):
         work = partial(_learn, learner, some, valid)

@@ -12,7 +12,7 @@ from tractable.base.settings import OneOf, setting
 from tractable.circuit import Graph
 from tractable.circuit.states import scored_form
 from tractable.data import Schema, Table
-from tractable.learning.joint.completion import complete, distinct_rows, hold_out
+from tractable.learning.joint.completion import complete, distinct_rows
 from tractable.learning.joint.selective.freeze import freeze
 from tractable.learning.joint.selective.rows import CodedRows, coded_rows, list_cells
 from tractable.learning.joint.selective.search import Climb, Limits, finish_climb, tie_rules
@@ -21,6 +21,7 @@ from tractable.learning.joint.selective.splits import TieRule
 from tractable.learning.joint.selective.tree import SelectiveTree
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.estimates import LEAST_SMOOTHING
+from tractable.learning.statistics.held_out import hold_out
 from tractable.learning.statistics.pieces import view_pieces
 
 SMOOTHING = (0.0001, 0.01, 0.1, 0.5, 1.0, 2.0)  # that validation rows choose from ...
