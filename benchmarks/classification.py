@@ -4,7 +4,7 @@ The probabilities of `TractableClassifier` are exact conditionals of a joint mod
 regression gets standardised numbers, means for missing ones, and a column of zeros and ones for each state;
 the gradient-boosted trees take missing cells and categories as they are.
 
-    python benchmarks/classification.py [--tables penguins,wine,breast-cancer,cars] [--learner auto]
+    python benchmarks/classification.py [--tables penguins,wine,breast-cancer,cars] [--learner fast]
                                         [--set name=value] [--by-class auto] [--folds 5] [--json]
 """
 

@@ -5,7 +5,7 @@ it. A number's error is the root of its mean square, divided by the column's sta
 as good as the mean); of a category it is the accuracy. Categories are given to scikit-learn's imputers as one
 column of zeros and ones for each state but the first, and the largest is taken; numbers are standardised.
 
-    python benchmarks/imputation.py [--tables penguins,wine,breast-cancer,cars] [--learner auto]
+    python benchmarks/imputation.py [--tables penguins,wine,breast-cancer,cars] [--learner fast]
                                     [--set name=value] [--method mean] [--seeds 3] [--json]
 """
 

@@ -70,7 +70,7 @@ TABLES: dict[str, Callable[[], OrdinaryTable]] = {
 def table_options(parser: argparse.ArgumentParser) -> None:
     """Options that choose tables and the learner."""
     parser.add_argument("--tables", default=",".join(TABLES), help="names with commas between them")
-    parser.add_argument("--learner", default="auto", help="auto, or the name of a learner")
+    parser.add_argument("--learner", default="fast", help="fast, or the name of a learner")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of it")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
 

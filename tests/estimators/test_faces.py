@@ -109,21 +109,32 @@ def test_a_pickle_answers_as_the_model_does(made: Any) -> None:
 def test_a_learner_that_there_is_not_is_named(made: Any) -> None:
     with pytest.raises(ValueError, match="there is no learner 'chow-lu'; did you mean 'chow-liu'"):
         made("chow-lu").fit(features(), birds()["species"])
-    with pytest.raises(ValueError, match="learner is 'auto', the name of a learner or an estimator"):
+    with pytest.raises(ValueError, match="learner is 'fast', the name of a learner or an estimator"):
         made(LogisticRegression()).fit(features(), birds()["species"])
 
 
 @pytest.mark.parametrize("made", FACES)
-def test_auto_takes_the_learner_that_scores_best(made: Any) -> None:
+def test_fast_takes_the_learner_that_scores_best(made: Any) -> None:
     model = made(random_state=0).fit(features(), birds()["species"])
     assert model.learner_ == max(model.choice_scores_, key=model.choice_scores_.__getitem__)
     again = made(random_state=0).fit(features(), birds()["species"])
     assert again.choice_scores_ == model.choice_scores_
 
 
+@pytest.mark.parametrize("learner", ["auto"])  # of which two learners are tried in tests
+@pytest.mark.parametrize("made", FACES)
+def test_auto_is_the_learner_of_that_name(made: Any, learner: str) -> None:
+    model = made(learner, random_state=0).fit(features()[:60], birds()["species"][:60])
+    assert model.circuit_.about["learner"] == "auto"
+    assert model.learner_ in {"auto", "auto by class"}
+    (estimator,) = choice.estimators_of(learner, 0)
+    assert isinstance(estimator, tr.AutoTractable)
+    assert choice.budget_of(estimator) == "1m"
+
+
 def test_few_rows_are_not_held_out() -> None:
     model = tr.TractableClassifier().fit(pd.DataFrame({"a": ["x", "y"]}), [0, 1])
-    assert model.learner_ == f"{next(iter(choice.AUTO))} by class"
+    assert model.learner_ == f"{next(iter(choice.FAST))} by class"
     assert model.choice_scores_ == {}
 
 

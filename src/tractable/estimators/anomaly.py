@@ -39,10 +39,11 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
 
     Parameters
     ----------
-    learner : str or estimator, default "auto"
+    learner : str or estimator, default "fast"
         The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
-        `tr.LearnSPN(smoothing=0.5)`. `"auto"` takes the one of a few fast learners that has the highest
-        log-likelihood on held-out rows.
+        `tr.LearnSPN(smoothing=0.5)`. `"fast"` takes the one of a few fast learners that has the highest
+        log-likelihood on held-out rows. `"auto"` is `tr.AutoTractable(budget="1m")`, a mixture of models of
+        several learners; the minute is for everything together.
     contamination : "auto" or float, default "auto"
         The share of the training rows, up to 0.5, that count as anomalies. `"auto"`: a row is an anomaly if
         it is less probable than all but 2 % of rows that are drawn from the model.
@@ -63,7 +64,7 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
 
     def __init__(
         self,
-        learner: LearnerLike = "auto",
+        learner: LearnerLike = "fast",
         *,
         contamination: float | Literal["auto"] = "auto",
         random_state: RandomState = None,

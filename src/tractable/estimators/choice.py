@@ -1,6 +1,6 @@
-"""Which learner a classifier, an imputer or an anomaly scorer uses: one by name, an estimator, or the best.
+"""Which learner a classifier, an imputer or an anomaly scorer uses: one by name, an estimator, or a fast one.
 
-`"auto"` compares a few fast learners on held-out rows, three folds of at most `MOST_ROWS` rows, and learns
+`"fast"` compares a few fast learners on held-out rows, three folds of at most `MOST_ROWS` rows, and learns
 the best one anew from all rows. A time budget is for all of that together: half of it for the comparison.
 """
 
@@ -23,14 +23,15 @@ from tractable.learning.statistics.held_out import shuffled_folds
 from tractable.model import Circuit
 from tractable.queries import weighted_mean
 
-AUTO: dict[str, dict[str, Any]] = {"naive-bayes": {}, "chow-liu": {}, "gaussian-mixture": {}}
+FAST: dict[str, dict[str, Any]] = {"naive-bayes": {}, "chow-liu": {}, "gaussian-mixture": {}}
 # A Gaussian that suits a density best is too sure of classes: many correlated columns need a high floor
 # (decision 38). Skewed columns are mapped, and few components keep the choice fast.
-CLASS_AUTO: dict[str, dict[str, Any]] = AUTO | {
+CLASS_FAST: dict[str, dict[str, Any]] = FAST | {
     "gaussian-mixture": {
         "maps": "yeo-johnson", "floor": 0.1, "shrinkage": 20.0, "components": (1, 2, 3, 4),
     }
 }  # fmt: skip
+BY_NAME: dict[str, dict[str, Any]] = {"auto": {"budget": "1m"}}  # cross-validation fits an estimator often
 BUDGET = "budget"  # the setting of learners that have a time budget of their own
 FOLDS = 3
 MOST_ROWS = 5_000  # that a choice looks at: more say the same, only later
@@ -48,6 +49,7 @@ class Candidate(NamedTuple):
 
     name: str
     learn: Callable[[Table, Watch | None], Circuit]
+    budget: str | None = None  # of its learner
 
 
 class Score(NamedTuple):
@@ -78,9 +80,9 @@ class Choice(NamedTuple):
 
 
 def estimators_of(
-    learner: LearnerLike, seed: int, auto: Mapping[str, Mapping[str, Any]] = AUTO
+    learner: LearnerLike, seed: int, fast: Mapping[str, Mapping[str, Any]] = FAST
 ) -> list[TableEstimator]:
-    """The estimators that a `learner` parameter stands for: one or, with `"auto"`, all of `auto` that exist.
+    """The estimators that a `learner` parameter stands for: one or, with `"fast"`, all of `fast`.
 
     Raises:
         ValueError: if there is no such learner, or it is no estimator of this package.
@@ -90,16 +92,26 @@ def estimators_of(
         return [made.set_params(random_state=seed) if made.random_state is None else made]
     if not isinstance(learner, str):
         raise ValueError(
-            f"learner is 'auto', the name of a learner or an estimator such as tr.LearnSPN(), not {learner!r}"
+            f"learner is 'fast', the name of a learner or an estimator such as tr.LearnSPN(), not {learner!r}"
         )
-    chosen = auto if learner == "auto" else {learner: {}}
-    names = [name for name in chosen if name in LEARNERS or learner != "auto"]
-    return [_estimator_named(name).set_params(random_state=seed, **chosen[name]) for name in names]
+    chosen = fast if learner == "fast" else {learner: BY_NAME.get(learner, {})}
+    return [_estimator_named(name).set_params(random_state=seed, **how) for name, how in chosen.items()]
 
 
 def learner_name(estimator: TableEstimator) -> str:
     """The name of an estimator's learner, as the command line has it."""
     return estimator._learner.name
+
+
+def joint_candidate(estimator: TableEstimator) -> Candidate:
+    """An estimator that learns all columns together."""
+    return Candidate(learner_name(estimator), partial(learn_circuit, estimator), budget_of(estimator))
+
+
+def budget_of(estimator: TableEstimator) -> str | None:
+    """The time budget that the learner of an estimator has by itself."""
+    budget: str | None = getattr(estimator, BUDGET, None)
+    return budget
 
 
 def learn_circuit(estimator: TableEstimator, table: Table, watch: Watch | None = None) -> Circuit:
@@ -108,12 +120,11 @@ def learn_circuit(estimator: TableEstimator, table: Table, watch: Watch | None =
     return circuit
 
 
-def whole_watch(learner: LearnerLike, watch: Watch | None) -> Watch | None:
+def whole_watch(budget: str | None, watch: Watch | None) -> Watch | None:
     """The watch of everything that is done with a learner, whose own time budget is for all of it together.
 
     None if nobody looks, and there is no budget. Ctrl-C is left to `watch`.
     """
-    budget = getattr(learner, BUDGET, None)
     if budget is None or (watch is not None and watch.left is not None):
         return watch
     return InnerWatch(watch or Watch(), seconds=seconds_in(str(budget)))

@@ -13,7 +13,7 @@ UNSEEN = 0.5  # rows for which a class without any counts
 
 
 def learn_by_class(
-    estimator: TableEstimator, table: Table, target: int, watch: Watch | None = None
+    estimator: TableEstimator, target: int, table: Table, watch: Watch | None = None
 ) -> Circuit:
     """P(target) P(features | target): a sum over classes of circuits that are learned from their rows alone.
 

@@ -14,12 +14,13 @@ from tractable.base.progress import Watch
 from tractable.data import Names, Schema, Table, Variable, as_table
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import (
-    CLASS_AUTO,
+    CLASS_FAST,
     Candidate,
     LearnerLike,
     Score,
+    budget_of,
     estimators_of,
-    learn_circuit,
+    joint_candidate,
     learner_name,
 )
 from tractable.estimators.classes import learn_by_class
@@ -39,10 +40,11 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
 
     Parameters
     ----------
-    learner : str or estimator, default "auto"
+    learner : str or estimator, default "fast"
         The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
-        `tr.LearnSPN(smoothing=0.5)`. `"auto"` takes the one of a few fast learners that has the lowest
-        log-loss on held-out rows.
+        `tr.LearnSPN(smoothing=0.5)`. `"fast"` takes the one of a few fast learners that has the lowest
+        log-loss on held-out rows. `"auto"` is `tr.AutoTractable(budget="1m")`, a mixture of models of
+        several learners; the minute is for everything together.
     target : str or None
         The column to predict, if it is a column of the table: `fit(frame)`. None: `fit(X, y)`.
     by_class : bool or "auto", default "auto"
@@ -67,7 +69,7 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
 
     def __init__(
         self,
-        learner: LearnerLike = "auto",
+        learner: LearnerLike = "fast",
         target: str | None = None,
         *,
         by_class: bool | Literal["auto"] = "auto",
@@ -196,7 +198,7 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     def _candidates(self, target: int, seed: int) -> list[Candidate]:
         if self.by_class not in (True, False, "auto"):
             raise ValueError(f"by_class is True, False or 'auto', not {self.by_class!r}")
-        made = estimators_of(self.learner, seed, CLASS_AUTO)
+        made = estimators_of(self.learner, seed, CLASS_FAST)
         return [
             _candidate(one, target, by_class)
             for one in made
@@ -207,7 +209,7 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     @property
     def _is_open(self) -> bool:
         """Whether everything is left to choose."""
-        return self.learner == "auto" and self.by_class == "auto"
+        return self.learner == "fast" and self.by_class == "auto"
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn may expect: with `target=` there is no y."""
@@ -217,12 +219,10 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
 
 
 def _candidate(estimator: TableEstimator, target: int, by_class: bool) -> Candidate:
-    name = learner_name(estimator)
-    if by_class:
-        return Candidate(
-            f"{name} by class", lambda table, watch: learn_by_class(estimator, table, target, watch)
-        )
-    return Candidate(name, partial(learn_circuit, estimator))
+    if not by_class:
+        return joint_candidate(estimator)
+    learn = partial(learn_by_class, estimator, target)
+    return Candidate(f"{learner_name(estimator)} by class", learn, budget_of(estimator))
 
 
 def _pools(estimator: TableEstimator) -> bool:

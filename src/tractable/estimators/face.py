@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -10,15 +9,13 @@ from sklearn.base import BaseEstimator
 from tractable.base.arrays import Ints
 from tractable.base.progress import Watch
 from tractable.data import Table, frame_kind
-from tractable.estimators.base import TableEstimator
 from tractable.estimators.choice import (
     Candidate,
     LearnerLike,
     Score,
     choose,
     estimators_of,
-    learn_circuit,
-    learner_name,
+    joint_candidate,
     whole_watch,
 )
 from tractable.estimators.seeds import RandomState, seed_of
@@ -38,7 +35,7 @@ class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: 
     def _fit_joint(self, table: Table, X: Any, watch: Watch | None) -> None:
         """Learn `circuit_`, by the learner with the highest log-likelihood of held-out rows."""
         seed = seed_of(self.random_state)
-        candidates = [_joint(one) for one in estimators_of(self.learner, seed)]
+        candidates = [joint_candidate(one) for one in estimators_of(self.learner, seed)]
         self._learn_best(candidates, table, Score(Circuit.log_prob), seed, watch=watch)
         self.schema_ = table.schema
         self.circuit_ = with_frame(self.circuit_, X)
@@ -55,14 +52,10 @@ class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: 
     ) -> None:
         """Learn `circuit_` by the best candidate; the time budget is for choice and learning together."""
         with nullcontext() if watch is None else watch:
-            whole = whole_watch(self.learner, watch)
+            whole = whole_watch(candidates[0].budget, watch)
             choice = choose(candidates, table, score, seed, labels, whole)
             self.circuit_ = choice.best.learn(table, whole)
         self.learner_, self.choice_scores_ = choice.best.name, choice.scores
-
-
-def _joint(estimator: TableEstimator) -> Candidate:
-    return Candidate(learner_name(estimator), partial(learn_circuit, estimator))
 
 
 def with_frame(circuit: Circuit, X: Any) -> Circuit:

@@ -24,10 +24,11 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
 
     Parameters
     ----------
-    learner : str or estimator, default "auto"
+    learner : str or estimator, default "fast"
         The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
-        `tr.LearnSPN(smoothing=0.5)`. `"auto"` takes the one of a few fast learners that has the highest
-        log-likelihood on held-out rows.
+        `tr.LearnSPN(smoothing=0.5)`. `"fast"` takes the one of a few fast learners that has the highest
+        log-likelihood on held-out rows. `"auto"` is `tr.AutoTractable(budget="1m")`, a mixture of models of
+        several learners; the minute is for everything together.
     method : "mean", "mpe" or "sample", default "mean"
         Each cell by itself, a number by its expectation and a category by its most probable state; the most
         probable values of a row's cells together; or one draw of them given the row, which keeps the spread.
@@ -45,7 +46,7 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
     """
 
     def __init__(
-        self, learner: LearnerLike = "auto", *, method: Filling = "mean", random_state: RandomState = None
+        self, learner: LearnerLike = "fast", *, method: Filling = "mean", random_state: RandomState = None
     ) -> None:
         self.learner = learner
         self.method = method
