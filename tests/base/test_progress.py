@@ -47,12 +47,21 @@ def test_an_inner_watch_stops_with_the_outer_one_and_not_the_other_way_round() -
 
 
 def test_a_part_may_have_a_reason_of_its_own_to_stop() -> None:
-    lost: list[bool] = []
+    class Impatient:
+        lost = False
+
+        def note_score(self, score: float) -> None:
+            self.lost = score < 0
+
+        def gives_up(self) -> bool:
+            return self.lost
+
     outer = Watch()
-    inner = InnerWatch(outer, stop=lambda: bool(lost))
+    inner = InnerWatch(outer, judge=Impatient())
     below = InnerWatch(inner)
+    below.note_score(1.0)
     assert not below.should_stop()
-    lost.append(True)
+    below.note_score(-1.0)
     assert inner.should_stop()
     assert below.should_stop()
     assert not below.interrupted  # nobody did that

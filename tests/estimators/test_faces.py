@@ -124,7 +124,7 @@ def test_fast_takes_the_learner_that_scores_best(made: Any) -> None:
 @pytest.mark.parametrize("learner", ["auto"])  # of which two learners are tried in tests
 @pytest.mark.parametrize("made", FACES)
 def test_auto_is_the_learner_of_that_name(made: Any, learner: str) -> None:
-    model = made(learner, random_state=0).fit(features()[:60], birds()["species"][:60])
+    model = made(learner, random_state=0).fit(features()[:5], birds()["species"][:5])
     assert model.circuit_.about["learner"] == "auto"
     assert model.learner_ in {"auto", "auto by class"}
     (estimator,) = choice.estimators_of(learner, 0)

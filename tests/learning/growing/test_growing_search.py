@@ -1,6 +1,7 @@
 """The search for splits: it knows objectives only by their interface, stops early, and keeps checkpoints."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from log_linear import all_rows, dependent_table, holds
 from scipy.optimize import minimize
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Progress, StoredCheckpoints, Watch
+from tractable.base.progress import InnerWatch, Progress, StoredCheckpoints, Watch
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.growing import (
@@ -208,6 +209,19 @@ class _Memory:
             raise InterruptedError
 
 
+@dataclass
+class _NotedScores:
+    """A judge that keeps all scores."""
+
+    scores: list[float]
+
+    def note_score(self, score: float) -> None:
+        self.scores.append(score)
+
+    def gives_up(self) -> bool:
+        return False
+
+
 def joint_search(watch: Watch) -> SplitSearch:
     train, valid = dependent_table(), dependent_table(100, 1)
     structure = FeatureStructure(train.schema.cardinalities)
@@ -228,14 +242,18 @@ def test_a_search_that_was_broken_off_continues_from_its_checkpoint(
 ) -> None:
     memory = _Memory()
     told: list[Progress] = []
+    judge = _NotedScores([])
 
     def next_run() -> SplitSearch:
         told.clear()
-        return new_search(Watch(told.append, checkpoints=StoredCheckpoints(memory, 0.0)))
+        judge.scores.clear()
+        outer = Watch(told.append, checkpoints=StoredCheckpoints(memory, 0.0))
+        return new_search(InnerWatch(outer, judge=judge))
 
-    whole = new_search(Watch(told.append))
+    whole = new_search(InnerWatch(Watch(told.append), judge=judge))
     whole.run(5)
-    all_told = list(told)
+    all_told, all_scores = list(told), list(judge.scores)
+    assert len(all_scores) == sum(report.score is not None for report in all_told)
     for splits in range(1, 5):  # each run gets one split further
         search = next_run()
         with pytest.raises(InterruptedError):
@@ -246,7 +264,9 @@ def test_a_search_that_was_broken_off_continues_from_its_checkpoint(
     last.run(5)
     np.testing.assert_array_equal(last.structure.history, whole.structure.history)
     np.testing.assert_array_equal(last.objective.weights, whole.objective.weights)
-    assert told == all_told  # also what the earlier runs have told
+    assert judge.scores == all_scores  # also those of the earlier runs
+    assert 0 < len(told) < len(all_told)
+    assert told == all_told[-len(told) :]
 
 
 def test_the_score_of_trees_is_what_the_validation_rows_gain() -> None:

@@ -2,19 +2,32 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import Self
+from typing import Protocol, Self
 
 from tractable.base.progress.checkpoints import Checkpoints
 from tractable.base.progress.watch import Progress, Watch, join_path
 
 
+class Judge(Protocol):
+    """Decides by the scores of a model, which grows step by step, whether that is given up."""
+
+    def note_score(self, score: float) -> None:
+        """Take note of the score after one more step."""
+
+    def gives_up(self) -> bool:
+        """Whether it does not pay to go on."""
+        ...
+
+
 class InnerWatch(Watch):
     """A watch within another: it stops when the outer one is told to, and may stop earlier by itself.
 
-    `stop` is a reason of its own: the part ends as soon as it answers true, and the outer work goes on.
+    A `judge` is given the scores that the part takes note of: if it gives up, the part ends, and the outer
+    work goes on.
     `seconds` is a time budget in place of what is left of the outer one; `inf` means as long as it takes.
-    Reports go to `on_progress`, or, where that is not given, to the outer watch as they are. Ctrl-C is left
-    to the outer watch. Checkpoints are those of the outer watch, unless there are others in `checkpoints`, or
+    Reports go to `on_progress`, or, where that is not given, to the outer watch: as they are or, with a
+    `label`, under that name and without scores, as these are not those of the whole. Ctrl-C is left to the
+    outer watch. Checkpoints are those of the outer watch, unless there are others in `checkpoints`, or
     of a part of them that `part` names.
     """
 
@@ -23,7 +36,8 @@ class InnerWatch(Watch):
         outer: Watch,
         on_progress: Callable[[Progress], None] | None = None,
         *,
-        stop: Callable[[], bool] | None = None,
+        label: str = "",
+        judge: Judge | None = None,
         seconds: float | None = None,
         part: str = "",
         checkpoints: Checkpoints | None = None,
@@ -36,7 +50,8 @@ class InnerWatch(Watch):
         )
         self._path = join_path(outer._path, part) if part else outer._path
         self._outer = outer
-        self._stop = stop
+        self._label = label
+        self._judge = judge
 
     def is_interrupted_elsewhere(self) -> bool:
         """Whether the outer work was interrupted."""
@@ -49,7 +64,11 @@ class InnerWatch(Watch):
 
     def gives_up(self) -> bool:
         """Whether this part, or work around it, has a reason of its own to stop."""
-        return (self._stop is not None and self._stop()) or self._outer.gives_up()
+        return (self._judge is not None and self._judge.gives_up()) or self._outer.gives_up()
+
+    def note_score(self, score: float) -> None:
+        """Tell the judge of this part, or of the work around it, the score of the model so far."""
+        (self._judge or self._outer).note_score(score)
 
     def told_at(self) -> float:
         """When it was noticed that this part, or the work around it, was told to stop."""
@@ -63,4 +82,6 @@ class InnerWatch(Watch):
         pass
 
     def _pass_on(self, progress: Progress) -> None:
+        if self._label:
+            progress = Progress(f"{self._label}: {progress.stage}", progress.done, progress.total)
         self._outer.report(*progress)

@@ -82,6 +82,9 @@ class Watch:
         except KeyboardInterrupt:
             self.interrupted = True
 
+    def note_score(self, score: float) -> None:
+        """Take note of the score of the model so far, by which a judge may give the work up."""
+
     def part(self, name: str) -> "Watch":
         """The watch of a part of the work, whose checkpoints are kept apart from those of other parts."""
         from tractable.base.progress.inner import InnerWatch

@@ -11,21 +11,18 @@ class SplitSearch(BestFirst):
     def __init__(self, objective: Objective, costs: SplitCosts, watch: Watch) -> None:
         super().__init__(objective, costs, watch)
         self._best: Snapshot | None = None
-        self._reported: list[tuple[int, float | None]] = []  # the splits and scores of all reports
+        self._scores: list[float | None] = []  # after each batch of splits
 
     def resume(self) -> bool:
-        """Go to the last checkpoint of an earlier run; false if there is none.
-
-        The reports of that run are repeated, as those who follow them may decide by them.
-        """
+        """Go to the last checkpoint of an earlier run; false if there is none."""
         saved = self.watch.checkpoint()
         if saved is None:
             return False
         self._best = Snapshot(*saved["best"])
-        for splits, score in saved["reported"]:
-            self.objective.replay(saved["history"][:splits])
-            self._report(score)
         self.restore(saved)
+        for score in saved["scores"]:
+            self._note(score)
+        self._report()
         return True
 
     def run(self, patience: int) -> None:
@@ -36,26 +33,34 @@ class SplitSearch(BestFirst):
         objective = self.objective
         if self._best is None and not self.resume():
             self._best = objective.snapshot()
-            self._report(objective.reported_score)
+            self._note(objective.reported_score)
+            self._report()
         assert self._best is not None
         while self.advance():
             if objective.improves_on(self._best):
                 self._best = objective.snapshot()
             elif self.splits - self._best.splits >= patience:
                 break
-            self._report(objective.reported_score)
+            self._note(objective.reported_score)
+            self._report()
             self.watch.save_checkpoint(self._search_state)
         if self._best.splits < self.splits:
             self.structure.undo(self._best.splits)
             objective.restore(self._best.weights)
 
-    def _report(self, score: float | None) -> None:
-        self._reported.append((self.splits, score))
-        self.watch.report(f"{self.structure.edges:,} edges, splits", self.splits, None, score)
+    def _note(self, score: float | None) -> None:
+        """Keep a score for checkpoints, and tell the watch, which may give up the search by it."""
+        self._scores.append(score)
+        if score is not None:
+            self.watch.note_score(score)
+
+    def _report(self) -> None:
+        stage = f"{self.structure.edges:,} edges, splits"
+        self.watch.report(stage, self.splits, None, self._scores[-1])
 
     def _search_state(self) -> State:
         assert self._best is not None
-        return self.state() | {"best": list(self._best), "reported": self._reported}
+        return self.state() | {"best": list(self._best), "scores": self._scores}
 
 
 def search_splits(objective: Objective, costs: SplitCosts, patience: int, watch: Watch) -> None:

@@ -65,17 +65,6 @@ class Outcome:
     interrupted: bool  # by somebody, not by its time budget
 
 
-class TrialWatch(InnerWatch):
-    """A watch that stops a trial when its own time is over or the whole search is interrupted."""
-
-    def __init__(self, task: TrialTask, search: Watch) -> None:
-        super().__init__(search, self._label, seconds=inf if task.seconds is None else task.seconds)
-        self._number = task.number
-
-    def _label(self, progress: Progress) -> None:
-        self._outer.report(f"trial {self._number}: {progress.stage}", *progress[1:])
-
-
 def attempt(task: TrialTask, search: Watch) -> Outcome:
     """Do a trial of a search with that watch.
 
@@ -83,7 +72,11 @@ def attempt(task: TrialTask, search: Watch) -> Outcome:
         ValueError: if even the learner's defaults, the trial 0, do not suit the tables.
     """
     started = time.perf_counter()
-    watch = TrialWatch(task, search)
+
+    def tell(progress: Progress) -> None:
+        search.report(f"trial {task.number}: {progress.stage}", *progress[1:])
+
+    watch = InnerWatch(search, tell, seconds=inf if task.seconds is None else task.seconds)
     graph, score, fault = None, -inf, ""
     try:
         graph = task.learner.learn(

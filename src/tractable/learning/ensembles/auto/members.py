@@ -8,7 +8,7 @@ from math import isnan
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import InnerWatch, Progress, SharedWatch, Stopped, Watch
+from tractable.base.progress import InnerWatch, SharedWatch, Stopped, Watch
 from tractable.base.threads import use_threads
 from tractable.circuit import Graph, mixture
 from tractable.circuit.states import graph_form
@@ -85,12 +85,9 @@ class Task:
 
     def _watch(self, outer: Watch) -> InnerWatch:
         """The watch of the member, which tells its name but not its scores: that of the mixture matters."""
-
-        def label(progress: Progress) -> None:
-            outer.report(f"{self.candidate.name}: {progress.stage}", progress.done, progress.total)
-
         spans = [span for span in (self.seconds, outer.left) if span is not None]
-        return InnerWatch(outer, label, seconds=min(spans, default=None), part=self.candidate.name)
+        name = self.candidate.name
+        return InnerWatch(outer, label=name, seconds=min(spans, default=None), part=name)
 
     def _scoring_watch(self, outer: Watch) -> Watch:
         """The watch of the scores, for which there is some time also when that of the member is over.

@@ -11,14 +11,14 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse import csgraph
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import PLAIN, SharedWatch, Stopped, Watch, share
+from tractable.base.progress import PLAIN, InnerWatch, SharedWatch, Stopped, Watch, share
 from tractable.base.threads import default_threads, use_threads
 from tractable.circuit import Graph
 from tractable.circuit.states import graph_form
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learning.joint.chow_liu import ChowLiuLearner
-from tractable.learning.joint.idspn.race import RaceWatch
+from tractable.learning.joint.idspn.race import Race
 from tractable.learning.joint.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learning.joint.independent import IndependentLearner
 from tractable.learning.learner import Learner
@@ -85,7 +85,7 @@ class _Job(NamedTuple):
         if watch.should_stop():
             quick = IndependentLearner() if watch.must_stop() else ChowLiuLearner()
             return quick.learn(self.part, rng)
-        race = RaceWatch(watch, goal, self.name)
+        race = InnerWatch(watch, label=self.name, judge=Race(goal))
         return self.learner.learn(self.part, rng, valid=self.valid, watch=race)
 
 
@@ -141,7 +141,7 @@ class ExtensionSearch:
         score = self._score(extended)
         tells_score = all(
             v.is_categorical for v in self._table.schema.variables
-        )  # the scores reported by a leaf learner leave out numeric columns
+        )  # the scores that a leaf learner takes note of leave out numeric columns
         goal = score if tells_score else -np.inf
         whole = self._learn_tasks([everything._replace(final=True)], watch, goal)[0]
         return whole if self._score(whole) > score else extended

@@ -2,36 +2,30 @@
 
 import numpy as np
 
-from tractable.base.progress import InnerWatch, Progress, Watch
-
 FAIR_CHANCE = 100  # splits before a circuit is given up
 DOUBLINGS = 4  # of its splits that a circuit is thought to make at most
 
 
-class RaceWatch(InnerWatch):
-    """The watch of one circuit, which is given up when it will not reach the score `goal`.
+class Race:
+    """Gives up a circuit that will not reach the score `goal`.
 
     Gains become smaller as a circuit grows: what the last doubling of its splits gained, the next ones will
-    hardly surpass. The outer watch hears of the circuit's progress under `name`, but not of its scores, which
-    are those of a part of the rows and columns.
+    hardly surpass.
     """
 
-    def __init__(self, outer: Watch, goal: float = -np.inf, name: str = "circuit") -> None:
-        super().__init__(outer, self._take, stop=self.is_lost)
+    def __init__(self, goal: float = -np.inf) -> None:
         self._goal = goal
-        self._name = name
         self._scores: list[float] = []
         self._lost = False
 
-    def is_lost(self) -> bool:
-        """Whether the circuit fell too far behind at some report."""
-        return self._lost
-
-    def _take(self, progress: Progress) -> None:
-        if progress.score is not None:
-            self._scores.append(progress.score)
+    def note_score(self, score: float) -> None:
+        """Take note of the score after one more split."""
+        self._scores.append(score)
         self._lost = self._lost or self._is_too_far_behind()
-        self._outer.report(f"{self._name}: {progress.stage}", progress.done, progress.total)
+
+    def gives_up(self) -> bool:
+        """Whether the circuit fell too far behind at some split."""
+        return self._lost
 
     def _is_too_far_behind(self) -> bool:
         many = len(self._scores)
