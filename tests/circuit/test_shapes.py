@@ -1,8 +1,11 @@
 """Mixtures of components of one shape give the same answers as any other circuit."""
 
 import json
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,26 @@ from safetensors.numpy import save_file
 from small_tables import every_row
 from strategies import circuits
 
-from tractable.circuit import Builder, Graph, mixture
-from tractable.circuit.members import mixture_members
-from tractable.circuit.shapes import shared_shape
+from tractable.base.progress.states import state_from_bytes, state_to_bytes
+from tractable.circuit import (
+    Builder,
+    Graph,
+    condition,
+    flatten,
+    marginalise,
+    mixture,
+    normalise,
+    product,
+    prune,
+    smooth,
+)  # fmt: skip
+from tractable.circuit.graph import Members, Shape
+from tractable.circuit.shapes import check_mixture, declare_shape, members_of
+from tractable.circuit.states import graph_from_state, graph_state
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.engine import shape_terms, shared, sweep
 from tractable.engine.shape_terms import shape_program
-from tractable.formats import Document, graph_tensors, read_circuit, write_circuit
-from tractable.formats.tract_members import join_members
+from tractable.formats import Document, read_circuit, write_circuit
 
 MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical", (0, 1, 2)),
                 Variable("x", "real"), Variable("n", "count")))  # fmt: skip
@@ -33,7 +48,6 @@ MIXED = Schema((Variable("a", "categorical", (0, 1)), Variable("b", "categorical
 def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "MANY_EDGES", 0)
     monkeypatch.setattr(shared, "EDGES_EACH", 0)
-    monkeypatch.setattr(graph_tensors, "MANY_NODES", 0)
 
 
 def component(builder: Builder, rng: np.random.Generator, zeros: float = 0.0) -> int:
@@ -60,7 +74,7 @@ def mixed_mixture(size: int, seed: int, zeros: float = 0.0) -> Graph:
             builder.indicator(column, state)  # shared by all components, and numbered before them
     roots = [component(builder, rng, zeros) for _ in range(size)]
     builder.sum(roots, np.log(rng.dirichlet(np.ones(size))))
-    return builder.freeze()
+    return declare_shape(builder.freeze())
 
 
 def rows_of(seed: int, count: int = 40, missing: float = 0.2) -> np.ndarray:
@@ -105,11 +119,10 @@ def discrete_mixture(size: int, seed: int = 0) -> Graph:
     return mixture(graphs, rng.random(size))
 
 
-def test_components_that_are_numbered_one_after_the_other_are_found() -> None:
-    shape = shared_shape(discrete_mixture(10))
-    assert shape is not None
-    assert shape.size == 10
-    assert (shape.step > 1).any()
+def test_a_mixture_of_circuits_of_one_shape_carries_it() -> None:
+    graph = discrete_mixture(10)
+    assert isinstance(graph.mixture, Shape)
+    assert (graph.mixture.step > 1).all()
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -119,17 +132,15 @@ def test_any_circuit_keeps_its_values(graph: Graph) -> None:
     np.testing.assert_allclose(shared.log_values(graph, rows), sweep.log_values(graph, rows))
 
 
-def test_components_of_different_shapes_are_not_taken_for_one() -> None:
+def test_components_of_different_shapes_are_not_declared_to_be_of_one() -> None:
     builder, rng = Builder(discrete_schema([2, 2])), np.random.default_rng(0)
     roots = [
         builder.product([builder.leaf("bernoulli", c, rng.normal(size=1)) for c in ((0, 1) if i else (1, 0))])
         for i in range(10)
     ]
     builder.sum(roots, np.log(np.full(10, 0.1)))
-    graph = builder.freeze()
-    assert shared_shape(graph) is None
-    rows = every_row(graph.schema)
-    assert np.exp(shared.log_values(graph, rows)).sum() == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="not the mixture that it is declared to be"):
+        declare_shape(builder.freeze())
 
 
 def test_one_row_or_many_and_any_number_of_threads_give_the_same_values() -> None:
@@ -157,9 +168,8 @@ def test_a_file_stores_the_shape_once_and_is_read_as_it_was(make: object, tmp_pa
 def test_a_large_mixture_takes_a_third_of_the_room(tmp_path: Path) -> None:
     graph = discrete_mixture(300)
     sizes = []
-    for many in (0, 10**9):
-        graph_tensors.MANY_NODES = many  # the fixture restores it
-        write_circuit(Document(graph, {}), tmp_path / "m.tract")
+    for each in (graph, replace(graph, mixture=None)):
+        write_circuit(Document(each, {}), tmp_path / "m.tract")
         sizes.append((tmp_path / "m.tract").stat().st_size)
     assert 3 * sizes[0] < sizes[1]
 
@@ -208,28 +218,22 @@ def stack(seed: int = 0) -> Graph:
 def test_a_stack_has_the_values_of_the_general_sweep(seed: int) -> None:
     graph, rows = stack(seed), rows_of(seed)
     assert shape_program(graph) is None
-    members = mixture_members(graph)
-    assert members is not None
-    assert [shape_program(one) is not None for one in members.graphs] == [True, False, True]
+    assert [shape_program(one) is not None for one in members_of(graph)] == [True, False, True]
     np.testing.assert_allclose(
         shared.log_values(graph, rows), sweep.log_values(graph, rows), rtol=1e-10, atol=1e-10
     )
 
 
-def test_members_are_put_together_to_the_same_circuit() -> None:
-    graph = stack()
-    members = mixture_members(graph)
-    assert members is not None
-    assert_same_graph(join_members(members), graph)
+def test_members_are_the_circuits_that_were_mixed() -> None:
+    parts = [mixed_mixture(12, 0, 0.3), mixed_mixture(1, 1), mixed_mixture(9, 2)]
+    for part, member in zip(parts, members_of(mixture(parts)), strict=True):
+        assert_same_graph(part, member)
+        assert (part.mixture is None) == (member.mixture is None)
 
 
-def test_members_that_share_nodes_are_left_together() -> None:
-    builder = Builder(discrete_schema([2, 2]))
-    shared_leaf = builder.leaf("bernoulli", 1, [0.3])
-    both = [builder.product([builder.leaf("bernoulli", 0, [x]), shared_leaf]) for x in (-1.0, 1.0)]
-    builder.sum(both, np.log([0.4, 0.6]))
-    assert mixture_members(builder.freeze()) is None
-    assert mixture_members(mixed_mixture(1, 0)) is None
+def nested(levels: int) -> list[dict[str, Any]]:
+    """What a header says of members inside members."""
+    return [{"members": nested(levels - 1)}] if levels else []
 
 
 def test_a_file_of_a_stack_stores_its_members(tmp_path: Path) -> None:
@@ -249,7 +253,8 @@ def test_a_file_of_a_stack_stores_its_members(tmp_path: Path) -> None:
     [
         (lambda header: header.update(members=3), "not a list"),
         (lambda header: header["members"].pop(), "does not belong here"),
-        (lambda header: header["members"][1].update(members=[{}]), "members of its own"),
+        (lambda header: header["members"][1].update(members=[{}]), "does not belong here"),
+        (lambda header: header["members"][1].update(members=nested(9)), "more than 8 levels"),
         (lambda header: header["members"][1].update(families=["odd"] * 9), "is missing"),
         (lambda header: header["members"].append({"families": []}), "weights of 4 members"),
     ],
@@ -278,3 +283,132 @@ def test_components_with_few_edges_are_scored_one_by_one(monkeypatch: pytest.Mon
     monkeypatch.setattr(shared, "EDGES_EACH", 100)
     shared.log_values(graph, rows_of(1))
     assert len(asked) == 1
+
+
+# ---- what a graph carries ------------------------------------------------------------------------------
+
+
+def deep_stack(levels: int = 2) -> Graph:
+    """A mixture of a mixture of ... of mixtures of one shape."""
+    graph = stack()
+    for seed in range(levels - 1):
+        graph = mixture([mixed_mixture(1, seed), graph])
+    return graph
+
+
+EVERY_MIXTURE: dict[str, Callable[[], Graph]] = {
+    "shape": lambda: mixed_mixture(12, 0, 0.3),
+    "alike": lambda: discrete_mixture(9),
+    "members": stack,
+    "inside": deep_stack,
+}
+
+
+def plain(mixture: Shape | Members | None) -> object:
+    """What a graph carries, as lists that can be compared."""
+    if isinstance(mixture, Members):
+        return [mixture.end.tolist(), *map(plain, mixture.mixtures)]
+    return None if mixture is None else (mixture.first.tolist(), mixture.step.tolist())
+
+
+def saved_and_loaded(graph: Graph) -> Graph:
+    with TemporaryDirectory() as folder:
+        write_circuit(Document(graph, {}), Path(folder) / "m.tract")
+        return read_circuit(Path(folder) / "m.tract").graph
+
+
+def with_even_weights(graph: Graph) -> Graph:
+    return graph.with_parameters(log_weight=np.where(graph.log_weight < 0, -1.0, graph.log_weight))
+
+
+KEEPING: dict[str, Callable[[Graph], Graph]] = {
+    "file": saved_and_loaded,
+    "pickle": lambda graph: pickle.loads(pickle.dumps(graph)),
+    "checkpoint": lambda graph: graph_from_state(
+        state_from_bytes(state_to_bytes(graph_state(graph))), graph.schema
+    ),
+    "parameters": with_even_weights,
+}
+CHANGING: dict[str, Callable[[Graph], Graph]] = {
+    "condition": lambda graph: condition(graph, np.array([1.0, *[np.nan] * (len(graph.schema) - 1)])),
+    "marginalise": lambda graph: marginalise(graph, [1, 2]),
+    "normalise": lambda graph: normalise(graph).graph,
+    "prune": prune,
+    "flatten": flatten,
+    "smooth": smooth,
+    "mixture": lambda graph: mixture([graph, graph], [0.3, 0.7]),
+    "product": lambda graph: product([graph]),
+}
+
+
+@pytest.mark.parametrize("change", KEEPING)
+@pytest.mark.parametrize("make", EVERY_MIXTURE)
+def test_a_mixture_is_carried_along_and_keeps_its_values(make: str, change: str) -> None:
+    graph = EVERY_MIXTURE[make]()
+    changed = KEEPING[change](graph)
+    assert plain(changed.mixture) == plain(graph.mixture) != None  # noqa: E711
+    assert_same_answers(changed)
+
+
+@pytest.mark.parametrize("change", CHANGING)
+@pytest.mark.parametrize("make", EVERY_MIXTURE)
+def test_a_changed_circuit_carries_no_wrong_mixture(make: str, change: str) -> None:
+    changed = CHANGING[change](EVERY_MIXTURE[make]())
+    check_mixture(changed)
+    assert_same_answers(changed)
+
+
+def assert_same_answers(graph: Graph) -> None:
+    """A circuit answers like the one that carries nothing."""
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(v.cardinality or 4, size=40) for v in graph.schema]
+    rows = np.where(rng.random((40, len(columns))) < 0.2, np.nan, np.array(columns).T.astype(np.float64))
+    bare = replace(graph, mixture=None)
+    np.testing.assert_allclose(
+        shared.log_values(graph, rows), sweep.log_values(bare, rows), rtol=1e-10, atol=1e-10
+    )
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted(EVERY_MIXTURE)), st.data())
+def test_a_graph_whose_edges_or_leaves_are_changed_is_refused(make: str, data: st.DataObject) -> None:
+    graph = EVERY_MIXTURE[make]()
+    edge = data.draw(st.integers(0, graph.edges - 1))
+    child = graph.child.copy()
+    child[edge] = data.draw(st.integers(0, int(graph.parent[edge]) - 1))
+    if child[edge] == graph.child[edge]:
+        return
+    changed = replace(graph, child=child, mixture=None)
+    try:
+        carrying = replace(graph, child=child)
+    except ValueError:
+        return
+    assert make in ("members", "inside")  # inside a member that is no mixture all edges are allowed
+    assert_same_answers(carrying)
+    assert_same_graph(changed, carrying)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda shape: Shape(shape.first[:-1], shape.step[:-1]),
+        lambda shape: Shape(shape.first, shape.step[:-1]),
+        lambda shape: Shape(shape.first, shape.step + 1),
+        lambda shape: Shape(shape.first, shape.step * 2**60),
+        lambda shape: Shape(shape.first - 10, shape.step),
+        lambda shape: Shape(shape.first[:0], shape.step[:0]),
+        lambda shape: Shape(shape.first[::-1], shape.step[::-1]),
+        lambda shape: Members(shape.first + 1, (None,) * shape.first.size),
+        lambda shape: Members(np.array([5]), (None,)),
+    ],
+)
+def test_a_wrong_mixture_is_refused(wrong: Callable[[Shape], Shape | Members]) -> None:
+    graph = discrete_mixture(9)
+    assert isinstance(graph.mixture, Shape)
+    with pytest.raises(ValueError, match="not the mixture that it is declared to be"):
+        replace(graph, mixture=wrong(graph.mixture))
+
+
+def test_mixtures_inside_each_other_are_stored_as_deep_as_they_are_read() -> None:
+    graph = deep_stack(12)
+    assert_same_graph(saved_and_loaded(graph), graph)

@@ -17,8 +17,9 @@ from tractable.circuit.graph import LeafBlock
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
+from tractable.circuit.shapes import declare_shape
 from tractable.data import Schema, Table, Variable, discrete_schema
-from tractable.formats import Document, graph_tensors, write_circuit
+from tractable.formats import Document, write_circuit
 from tractable.formats.generalised import write_generalised
 from tractable.learning.conditional import CONDITIONAL
 from tractable.learning.joint import LEARNERS
@@ -155,7 +156,7 @@ def one_shape() -> Graph:
         for _ in range(9)
     ]
     builder.sum([builder.product(pair) for pair in pairs], np.log(np.full(9, 1 / 9)))
-    return builder.freeze()
+    return declare_shape(builder.freeze())
 
 
 def by_members() -> Graph:
@@ -198,12 +199,8 @@ GENERALISED: dict[str, Callable[[], object]] = {
 
 
 def save_model(name: str, path: Path) -> None:
-    """The file of a model, with shapes stored once however small they are."""
-    most, graph_tensors.MANY_NODES = graph_tensors.MANY_NODES, 0
-    try:
-        write_circuit(Document(graph(name), {"seed": 1}), path)
-    finally:
-        graph_tensors.MANY_NODES = most
+    """The file of a model."""
+    write_circuit(Document(graph(name), {"seed": 1}), path)
 
 
 def save_generalised(name: str, path: Path) -> None:

@@ -14,6 +14,7 @@ from tractable.circuit.graph import (
     LeafBlock,
     block_name,
 )
+from tractable.circuit.shapes import check_mixture
 
 LARGEST_LOG = 1e8  # of a weight or a constant; a double then keeps eight digits behind the point
 
@@ -34,6 +35,7 @@ def check_graph(graph: Graph) -> None:
     for gate in graph.gates:
         _check_gates(graph, gate)
     _check_every_leaf_is_described(graph)
+    check_mixture(graph)
 
 
 def check_magnitudes(graph: Graph) -> None:

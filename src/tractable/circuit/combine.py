@@ -11,6 +11,7 @@ from tractable.circuit.facts import remember
 from tractable.circuit.fold import constants, log_root
 from tractable.circuit.graph import PRODUCT, SUM, Block, Graph, JointBlock, LeafBlock
 from tractable.circuit.properties import explain_decomposable, explain_smooth
+from tractable.circuit.shapes import declared_mixture
 from tractable.data.schema import Schema
 
 
@@ -91,7 +92,9 @@ def _join(schema: Schema, graphs: Sequence[Graph], kind: int, log_weights: Float
     if kind == PRODUCT and len(graphs) == 1:
         return assemble(schema, stack.kind, stack.edges, stack.blocks)
     top = Edges(np.full(len(graphs), stack.kind.size), stack.roots, log_weights)
-    return assemble(schema, np.append(stack.kind, kind), concatenate_edges([stack.edges, top]), stack.blocks)
+    kinds, edges = np.append(stack.kind, kind), concatenate_edges([stack.edges, top])
+    known = declared_mixture(graphs) if kind == SUM else None
+    return assemble(schema, kinds, edges, stack.blocks, mixture=known)
 
 
 def _stack(schema: Schema, graphs: Sequence[Graph]) -> _Stack:

@@ -97,6 +97,25 @@ def block_name(block: Block) -> str:
     return block.name if isinstance(block, GateBlock) else block.family.name
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """The shape that all components of a mixture have: node t of component k is `first[t] + step[t] * k`.
+
+    A node that all components share has the step zero.
+    """
+
+    first: Ints  # (nodes of a component,) ascending
+    step: Ints  # (nodes of a component,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """The circuits of a mixture, whose nodes are numbered one circuit after the other."""
+
+    end: Ints  # (members,) the first node after those of each
+    mixtures: tuple["Shape | Members | None", ...]  # what each is a mixture of, by its own node numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A rooted graph of sums, products and leaves, stored as flat arrays.
@@ -114,6 +133,7 @@ class Graph:
     features: FeatureTable | None = None  # the Markov network that the circuit was learned as
     joints: tuple[JointBlock, ...] = ()  # the leaves over several columns together
     gates: tuple[GateBlock, ...] = ()  # the leaves that are regressions on inputs
+    mixture: Shape | Members | None = None  # what its builder knows to be mixed below the root
     facts: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # see `remember`
 
     def __post_init__(self) -> None:

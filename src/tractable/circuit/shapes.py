@@ -1,116 +1,218 @@
-"""Mixtures of components of one shape: the same nodes and columns in each, with other numbers.
+"""Mixtures of components of one shape, and mixtures of several circuits, as their builders declare them.
 
-Such a circuit is a sum over roots of components. Where the nodes that stand for the same part of the shape
-are numbered with equal steps from one component to the next, one component (the *template*) and these steps
-tell the whole structure. A node may be shared by all components: its step is zero.
+`Graph.mixture` is such a declaration. It is checked whenever a graph is made, so that no graph carries a
+wrong one; whoever makes a graph of another structure leaves it out.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import Bytes, Ints
+from tractable.base.arrays import AnyArray, Bytes, Floats, Ints
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import LEAF, SUM, Graph
+from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock, Members, Shape
+from tractable.circuit.reach import reachable
 
-LEAST_COMPONENTS = 8  # from which on it pays to look for a shape
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedShape:
-    """A template whose node t stands for the nodes `first[t] + step[t] * k` of the components k."""
-
-    size: int  # components
-    first: Ints  # (template nodes,) children before parents, the component's root last
-    step: Ints  # (template nodes,)
-    kind: Bytes  # (template nodes,)
-    start: Ints  # (template nodes + 1,)
-    child: Ints  # (template edges,) template nodes
-    block: Ints  # (template nodes,) the block of a leaf; -1 for other nodes
-
-    def nodes_of(self, template: int) -> Ints:
-        """The nodes of all components that a template node stands for. Shape (components,)."""
-        return np.asarray(self.first[template] + self.step[template] * np.arange(self.size))
+LEAST_COMPONENTS = 8  # from which on a shape is worth declaring
 
 
-def shared_shape(graph: Graph) -> SharedShape | None:
-    """The shape that all components of a mixture have in common; None if there is none."""
-    return remember(graph, "shared shape", _find_shape)
+class Template(NamedTuple):
+    """One component of a mixture of components of one shape, and the nodes of all."""
+
+    node: Ints  # (nodes, components) of the graph; children before parents, the component's root last
+    kind: Bytes  # (nodes,)
+    start: Ints  # (nodes + 1,)
+    child: Ints  # (edges,) nodes of the template
+    block: Ints  # (nodes,) the block of a leaf; -1 for other nodes
+    column: Ints  # (nodes,) the column of a leaf; -1 for other nodes
+
+    @property
+    def parent(self) -> Ints:
+        """The node of the template above each edge. Shape (edges,)."""
+        return np.repeat(np.arange(self.kind.size), np.diff(self.start))
+
+    def edges(self, start: Ints) -> Ints:
+        """The edges of all components in a graph with these starts. Shape (edges, components)."""
+        parent = self.parent
+        return np.asarray(start[self.node[parent]] + (np.arange(parent.size) - self.start[parent])[:, None])
 
 
-def _find_shape(graph: Graph) -> SharedShape | None:
-    first, last = int(graph.start[graph.root]), int(graph.start[graph.root + 1])
-    if graph.kind[graph.root] != SUM or last - first < LEAST_COMPONENTS:
+def declare_shape(graph: Graph) -> Graph:
+    """The same mixture, which carries the shape of its components; a small one stays as it is.
+
+    Raises:
+        ValueError: if the components differ, or are numbered in different ways.
+    """
+    roots = _below(graph, graph.root)
+    if graph.kind[graph.root] != SUM or roots.size < LEAST_COMPONENTS:
+        return graph
+    first, second = (reachable(graph.start, graph.child, int(root)) for root in roots[:2])
+    return replace(graph, mixture=Shape(first, second - first))
+
+
+def declared_mixture(graphs: Sequence[Graph]) -> Shape | Members | None:
+    """What a mixture of some circuits carries if it numbers their nodes one circuit after the other.
+
+    It is None if no component of it has a shape that others have, too.
+    """
+    size = graphs[0].nodes
+    if len(graphs) >= LEAST_COMPONENTS and _are_alike(graphs):
+        return Shape(np.arange(size), np.full(size, size))
+    if all(graph.mixture is None for graph in graphs):
         return None
-    if graph.joints or graph.gates:
-        return None
-    search = _Search(graph, last - first)
-    try:
-        search.visit_all(graph.child[first:last])
-    except _DifferentShapesError:
-        return None
-    return search.shape()
+    return Members(np.cumsum([graph.nodes for graph in graphs]), tuple(graph.mixture for graph in graphs))
 
 
-class _DifferentShapesError(Exception):
-    """Two components differ, or are numbered in different ways."""
+def _are_alike(graphs: Sequence[Graph]) -> bool:
+    """Whether circuits have the same nodes over the same columns, and are not mixtures themselves."""
+    one = graphs[0]
+    if one.mixture is not None or one.joints or one.gates:
+        return False
+    return all(
+        len(one.leaves) == len(other.leaves)
+        and all(mine.family is theirs.family for mine, theirs in zip(one.leaves, other.leaves, strict=True))
+        and all(map(np.array_equal, _structure(one), _structure(other)))
+        for other in graphs[1:]
+    )
 
 
-class _Search:
-    """A walk through all components at the same time, children before parents."""
+def _structure(graph: Graph) -> list[AnyArray]:
+    places = [array for block in graph.leaves for array in (block.node, block.column)]
+    return [graph.kind, graph.start, graph.child, *places]
 
-    def __init__(self, graph: Graph, size: int) -> None:
-        self.graph, self.size = graph, size
-        self.count = np.arange(size)
-        self.block, self.column = (np.full(graph.nodes, -1, dtype=np.int64) for _ in range(2))
-        for number, block in enumerate(graph.leaves):
-            self.block[block.node], self.column[block.node] = number, block.column
-        self.number: dict[tuple[int, int], int] = {}  # of the template node, by its first node and step
-        self.order: list[tuple[int, int]] = []
-        self.children: list[list[int]] = []
 
-    def visit_all(self, roots: Ints) -> None:
-        """Number all template nodes below the roots of the components.
+def template(graph: Graph, shape: Shape, begin: int = 0, root: int | None = None) -> Template:
+    """The template of a mixture, or of one inside a graph, whose nodes are from `begin` to its root."""
+    root = graph.root if root is None else root
+    node = begin + shape.first[:, None] + shape.step[:, None] * np.arange(_below(graph, root).size)
+    first = node[:, 0]
+    number = np.full(root - begin, -1)
+    number[shape.first] = np.arange(first.size)
+    degree = graph.start[first + 1] - graph.start[first]
+    start = np.concatenate([[0], np.cumsum(degree)])
+    edge = np.repeat(graph.start[first] - start[:-1], degree) + np.arange(start[-1])
+    child = number[graph.child[edge] - begin]
+    block, column = _leaf_places(graph, begin, root)[:, shape.first]
+    return Template(node, graph.kind[first], start, child, block, column)
 
-        Raises:
-            _DifferentShapesError: if the components differ.
-        """
-        stack = [(self._key(roots), False)]
-        while stack:
-            key, is_ready = stack.pop()
-            if key in self.number:
-                continue
-            below = self._below(key)
-            if is_ready or all(one in self.number for one in below):
-                self.number[key] = len(self.order)
-                self.order.append(key)
-                self.children.append([self.number[one] for one in below])
-            else:
-                stack += [(key, True), *((one, False) for one in below)]
 
-    def _key(self, nodes: Ints) -> tuple[int, int]:
-        """The first of some nodes and the step between them."""
-        first, step = int(nodes[0]), int(nodes[1] - nodes[0])
-        if (nodes != first + step * self.count).any():
-            raise _DifferentShapesError
-        return first, step
+def _leaf_places(graph: Graph, begin: int, end: int) -> Ints:
+    """The block and the column of the leaves among some nodes; -1 for other nodes. Shape (2, nodes)."""
+    places = np.full((2, end - begin), -1)
+    for number, block in enumerate(graph.leaves):
+        for some in _inside(block.node, begin, end):
+            places[0, block.node[some] - begin] = number
+            places[1, block.node[some] - begin] = block.column[some]
+    return places
 
-    def _below(self, key: tuple[int, int]) -> list[tuple[int, int]]:
-        first, step = key
-        graph = self.graph
-        nodes = first + step * self.count if step else np.array([first])
-        degree = graph.start[nodes + 1] - graph.start[nodes]
-        alike = (graph.kind[nodes], self.block[nodes], self.column[nodes], degree)
-        if any((each != each[0]).any() for each in alike):
-            raise _DifferentShapesError
-        if not step:  # a shared node has the same children everywhere
-            return [(int(c), 0) for c in graph.child[graph.start[first] : graph.start[first + 1]]]
-        return [self._key(graph.child[graph.start[nodes] + j]) for j in range(int(degree[0]))]
 
-    def shape(self) -> SharedShape:
-        """The shape that was found."""
-        first, step = np.array(self.order, dtype=np.int64).reshape(-1, 2).T
-        start = np.cumsum([0, *(len(c) for c in self.children)])
-        child = np.array([c for some in self.children for c in some], dtype=np.int64)
-        block = np.where(self.graph.kind[first] == LEAF, self.block[first], -1)
-        return SharedShape(self.size, first, step, self.graph.kind[first], start, child, block)
+def check_mixture(graph: Graph) -> None:
+    """Refuse a graph that is not the mixture that it is declared to be.
+
+    Raises:
+        ValueError: saying so.
+    """
+    if graph.mixture is not None and not _is_mixture(graph, graph.mixture, 0, graph.root):
+        raise ValueError("the circuit is not the mixture that it is declared to be")
+
+
+def _is_mixture(graph: Graph, mixture: Shape | Members | None, begin: int, root: int) -> bool:
+    """Whether the nodes from `begin` to a root are of a mixture."""
+    if mixture is None:
+        return True
+    if graph.kind[root] != SUM or graph.features is not None or graph.gates:
+        return False
+    is_of = _has_shape if isinstance(mixture, Shape) else _has_members
+    return is_of(graph, mixture, begin, root)  # type: ignore[arg-type]
+
+
+def _has_shape(graph: Graph, shape: Shape, begin: int, root: int) -> bool:
+    first, step, size = shape.first, shape.step, root - begin
+    if not first.size or first.shape != step.shape or (np.abs(step) > size).any():
+        return False
+    ends = np.stack([first, first + step * (_below(graph, root).size - 1)])
+    if (ends < 0).any() or (ends >= size).any():
+        return False
+    found = template(graph, shape, begin, root)
+    node, is_shared = found.node, step == 0
+    nodes = np.sort(np.concatenate([node[~is_shared].ravel(), node[is_shared, 0]]))
+    if not np.array_equal(nodes, np.arange(begin, root)) or not np.array_equal(node[-1], _below(graph, root)):
+        return False
+    if (found.child < 0).any() or ((found.kind == LEAF) & (found.block < 0)).any():
+        return False  # a child that is not of the component, or a leaf over several columns
+    degree = np.diff(graph.start[begin : root + 1])
+    for array in (graph.kind[begin:root], degree, *_leaf_places(graph, begin, root)):
+        if (array[node - begin] != array[first][:, None]).any():
+            return False
+    return np.array_equal(graph.child[found.edges(graph.start)], node[found.child])
+
+
+def _has_members(graph: Graph, members: Members, begin: int, root: int) -> bool:
+    roots = _below(graph, root)
+    ends = begin + np.concatenate([[0], members.end])
+    if len(members.mixtures) != members.end.size or not np.array_equal(ends[1:] - 1, roots):
+        return False
+    if (np.diff(ends) <= 0).any() or ends[-1] != root:
+        return False
+    edges = slice(int(graph.start[begin]), int(graph.start[root]))
+    lowest = np.repeat(ends[:-1], np.diff(graph.start[ends]))
+    if (graph.child[edges] < lowest).any():
+        return False  # a node belongs to two members
+    inside = zip(members.mixtures, ends[:-1].tolist(), roots.tolist(), strict=True)
+    return all(_is_mixture(graph, mixture, first, last) for mixture, first, last in inside)
+
+
+def _below(graph: Graph, node: int) -> Ints:
+    """The children of a node."""
+    return graph.child[graph.start[node] : graph.start[node + 1]]
+
+
+def root_weights(graph: Graph) -> Floats:
+    """The log-weights of the root."""
+    return graph.log_weight[graph.start[graph.root] :]
+
+
+def members_of(graph: Graph) -> tuple[Graph, ...]:
+    """The circuits that a mixture is declared to be of; none if it is no mixture of circuits."""
+    return remember(graph, "members", _take_all)
+
+
+def _take_all(graph: Graph) -> tuple[Graph, ...]:
+    if not isinstance(graph.mixture, Members):
+        return ()
+    ends = graph.mixture.end.tolist()
+    inside = zip([0, *ends[:-1]], ends, graph.mixture.mixtures, strict=True)
+    return tuple(_take(graph, *each) for each in inside)
+
+
+def _take(graph: Graph, begin: int, end: int, mixture: Shape | Members | None) -> Graph:
+    """The circuit of the nodes from `begin` to before `end`, whose root is the last."""
+    edges = slice(int(graph.start[begin]), int(graph.start[end]))
+    leaves = tuple(
+        LeafBlock(block.family, block.node[some] - begin, block.column[some], block.params[some])
+        for block in graph.leaves
+        for some in _inside(block.node, begin, end)
+    )
+    joints = tuple(
+        JointBlock(block.family, block.node[some] - begin, block.columns[some], block.params[some])
+        for block in graph.joints
+        for some in _inside(block.node, begin, end)
+    )
+    return Graph(
+        graph.schema,
+        graph.kind[begin:end],
+        graph.start[begin : end + 1] - edges.start,
+        graph.child[edges] - begin,
+        graph.log_weight[edges],
+        leaves,
+        joints=joints,
+        mixture=mixture,
+    )
+
+
+def _inside(node: Ints, begin: int, end: int) -> list[slice]:
+    """The slice of ascending nodes that are between two numbers; none if there are no such nodes."""
+    first, last = np.searchsorted(node, [begin, end]).tolist()
+    return [slice(first, last)] if first < last else []

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 from tractable.base.progress import Form, State
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock, Members, Shape
 from tractable.circuit.leaves import FAMILIES, Family
 from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
 from tractable.circuit.leaves.output import NetworkOutput, network_from_state, network_state
@@ -38,7 +38,23 @@ def graph_state(graph: Graph) -> State:
         "gates": [list(block.arrays) for block in graph.gates],
         "networks": [network_state(f.network) for f in families if isinstance(f, NetworkOutput)],
         "features": None if features is None else [getattr(features, f.name) for f in fields(features)],
+        "mixture": _mixture_state(graph.mixture),
     }
+
+
+def _mixture_state(mixture: Shape | Members | None) -> State:
+    if isinstance(mixture, Members):
+        return [mixture.end, [_mixture_state(inside) for inside in mixture.mixtures]]
+    return None if mixture is None else [mixture.first, mixture.step]
+
+
+def _mixture_from_state(state: State) -> Shape | Members | None:
+    if state is None:
+        return None
+    first, second = state
+    if isinstance(second, list):
+        return Members(first, tuple(_mixture_from_state(inside) for inside in second))
+    return Shape(first, second)
 
 
 def graph_from_state(state: State, schema: Schema) -> Graph:
@@ -60,6 +76,7 @@ def graph_from_state(state: State, schema: Schema) -> Graph:
         None if state["features"] is None else FeatureTable(*state["features"]),
         tuple(JointBlock(JOINT_FAMILIES[name], *arrays) for name, *arrays in state["joints"]),
         tuple(GateBlock.from_arrays(*arrays) for arrays in state["gates"]),
+        _mixture_from_state(state.get("mixture")),
     )
 
 

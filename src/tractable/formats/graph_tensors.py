@@ -1,25 +1,24 @@
 """The arrays of a circuit by name, and back, as `.tract` files hold circuits and those inside networks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tractable.base.arrays import AnyArray
 from tractable.circuit.check import is_partition
+from tractable.circuit.combine import sum_circuits
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import GateBlock, Graph, JointBlock, LeafBlock, Members, Shape
 from tractable.circuit.leaves import FAMILIES, Family
 from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
 from tractable.circuit.leaves.output import Network, NetworkOutput
+from tractable.circuit.shapes import members_of, root_weights
 from tractable.data.schema import Schema
 from tractable.formats.features import known_features
 from tractable.formats.sealed import Tensors, below
 
-if TYPE_CHECKING:
-    from tractable.circuit.members import Members
-
-MANY_NODES = 10_000  # of a circuit for which it is worth to store a shape once
+DEEPEST = 8  # members inside members of a mixture
 _GRAPH = {"kind": np.uint8, "start": np.int64, "child": np.int64, "log_weight": np.float64}
 _BLOCK = {"node": np.int64, "column": np.int64, "params": np.float64}
 _JOINT = {"node": np.int64, "columns": np.int64, "params": np.float64}
@@ -47,16 +46,25 @@ class Blocks(NamedTuple):
     members: Sequence[Any] = ()  # what is said of each member of a mixture that is stored by members
 
 
-def graph_tensors(graph: Graph) -> Tensors:
-    """The arrays of a circuit by name."""
-    return _shape_tensors(graph) or _member_tensors(graph) or _tensors(graph)
+def graph_tensors(graph: Graph, levels: int = DEEPEST) -> Tensors:
+    """The arrays of a circuit by name, with mixtures inside mixtures on so many levels."""
+    if graph.mixture is None or (isinstance(graph.mixture, Members) and not levels):
+        return _tensors(graph)
+    from tractable.formats.tract_mixtures import WEIGHTS, shape_tensors
+
+    if isinstance(graph.mixture, Shape):
+        return shape_tensors(graph, graph.mixture)
+    return {WEIGHTS: root_weights(graph)} | {
+        f"member.{i}.{name}": array
+        for i, member in enumerate(members_of(graph))
+        for name, array in graph_tensors(member, levels - 1).items()
+    }
 
 
-def plain_blocks(graph: Graph) -> dict[str, Any]:
+def plain_blocks(graph: Graph, levels: int = DEEPEST) -> dict[str, Any]:
     """What a header says of the leaves: their families, the number of blocks of gates, those of members."""
-    members = _members(graph)
-    inside = {} if members is None else {"members": [_plain_leaves(one) for one in members.graphs]}
-    return _plain_leaves(graph) | inside
+    members = [plain_blocks(member, levels - 1) for member in members_of(graph)] if levels else []
+    return _plain_leaves(graph) | ({"members": members} if members else {})
 
 
 def _plain_leaves(graph: Graph) -> dict[str, Any]:
@@ -86,7 +94,16 @@ def read_blocks(entries: Mapping[str, Any], tensors: Tensors) -> Blocks:
     members = entries.get("members", [])
     if not isinstance(members, list) or not all(isinstance(one, dict) for one in members):
         raise ValueError("the members of the mixture are not a list")
+    if _are_deep(members):
+        raise ValueError(f"mixtures are inside each other on more than {DEEPEST} levels")
     return Blocks(families, together, gates, members)
+
+
+def _are_deep(members: object, left: int = DEEPEST) -> bool:
+    """Whether members of a mixture have members of their own, on more levels than are left."""
+    if not isinstance(members, list) or not members:
+        return False
+    return left == 0 or any(_are_deep(m.get("members"), left - 1) for m in members if isinstance(m, dict))
 
 
 def graph_from_tensors(
@@ -115,8 +132,7 @@ def graph_from_tensors(
 
 def _read_members(tensors: Tensors, schema: Schema, plain: Sequence[Any]) -> Graph:
     """The circuit of a file that stores the members of a mixture."""
-    from tractable.circuit.members import Members
-    from tractable.formats.tract_members import WEIGHTS, join_members
+    from tractable.formats.tract_mixtures import WEIGHTS
 
     inside = [below(tensors, f"member.{i}.") for i in range(len(plain))]
     taken = {f"member.{i}.{name}" for i, own in enumerate(inside) for name in own}
@@ -124,25 +140,20 @@ def _read_members(tensors: Tensors, schema: Schema, plain: Sequence[Any]) -> Gra
     weights = _tensor(tensors, WEIGHTS, np.float64, 1)
     if weights.size != len(plain):
         raise ValueError(f"there are {weights.size} weights of {len(plain)} members")
-    graphs = []
-    for one, own in zip(plain, inside, strict=True):
-        blocks = read_blocks(one, own)
-        if blocks.members:
-            raise ValueError("a member of the mixture has members of its own")
-        graphs.append(graph_from_tensors(own, schema, blocks))
-    return join_members(Members(tuple(graphs), weights))
+    blocks = [read_blocks(one, own) for one, own in zip(plain, inside, strict=True)]
+    graphs = [graph_from_tensors(own, schema, one) for one, own in zip(blocks, inside, strict=True)]
+    return sum_circuits(graphs, weights)
 
 
 def _read_shape(tensors: Tensors, schema: Schema, families: list[Any]) -> Graph:
     """The circuit of a file that stores the shape of its components once."""
-    from tractable.formats.tract_shapes import SHAPE, Packed, graph_from_shape
+    from tractable.formats.tract_mixtures import SHAPE, graph_from_shape
 
     names = [f"leaf.{number}.params" for number in range(len(families))]
     _compare_names(tensors, {*(f"shape.{name}" for name in SHAPE), *names})
-    arrays = [_tensor(tensors, f"shape.{n}", dtype, size) for n, (dtype, size) in SHAPE.items()]
-    known = [_family(family) for family in families]
-    params = [_tensor(tensors, name, np.float64) for name in names]
-    return graph_from_shape(Packed(*arrays), schema, list(zip(known, params, strict=True)))
+    arrays = {n: _tensor(tensors, f"shape.{n}", dtype, size) for n, (dtype, size) in SHAPE.items()}
+    leaves = [(_family(f), _tensor(tensors, n, np.float64)) for f, n in zip(families, names, strict=True)]
+    return graph_from_shape(arrays, schema, leaves)
 
 
 def _tensors(graph: Graph) -> Tensors:
@@ -159,39 +170,6 @@ def _tensors(graph: Graph) -> Tensors:
         if graph.features.ends is not None:
             tensors[_ENDS] = graph.features.ends
     return tensors
-
-
-def _shape_tensors(graph: Graph) -> Tensors | None:
-    """The arrays of a large mixture of components of one shape; None for other circuits."""
-    if graph.nodes < MANY_NODES:
-        return None
-    from tractable.formats.tract_shapes import shape_tensors
-
-    return shape_tensors(graph)
-
-
-def _members(graph: Graph) -> "Members | None":
-    """The members as which a large mixture is stored; None for other circuits."""
-    if graph.nodes < MANY_NODES:
-        return None
-    from tractable.circuit.shapes import shared_shape
-    from tractable.formats.tract_members import stored_members
-
-    return stored_members(graph) if shared_shape(graph) is None else None
-
-
-def _member_tensors(graph: Graph) -> Tensors | None:
-    """The arrays of a large mixture that is stored by members; None for other circuits."""
-    members = _members(graph)
-    if members is None:
-        return None
-    from tractable.formats.tract_members import WEIGHTS
-
-    return {WEIGHTS: members.log_weight} | {
-        f"member.{i}.{name}": array
-        for i, one in enumerate(members.graphs)
-        for name, array in (_shape_tensors(one) or _tensors(one)).items()
-    }
 
 
 def _check_names(tensors: Tensors, blocks: Blocks) -> None:

@@ -1,7 +1,7 @@
 """A finished mixture of trees of one shape as a circuit.
 
-All nodes that stand for the same part of the shape have consecutive numbers, one for each tree, so that
-whoever looks for the shape finds it at once. Indicators are shared by all trees.
+All nodes that stand for the same part of the shape have consecutive numbers, one for each tree. Indicators
+are shared by all trees.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
 from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.shapes import declare_shape
 from tractable.learning.joint.continuous.trees import Trees
 from tractable.learning.statistics.encoding import Encoding
 from tractable.learning.statistics.estimates import default_family, gaussian_params, state_params
@@ -82,7 +83,7 @@ class _Growth:
         self._link(top, roots[None, :], log_weight[None, :])
         kinds, edges = np.concatenate(self.kinds), concatenate_edges(self.edges)
         root = int(roots[0]) if self.size == 1 else int(top[0])
-        return assemble(self.encoding.schema, kinds, edges, self.blocks, root)
+        return declare_shape(assemble(self.encoding.schema, kinds, edges, self.blocks, root))
 
     def _sum(self, products: Ints, log_weight: Floats) -> Ints:
         group = self._new(SUM, self.size)

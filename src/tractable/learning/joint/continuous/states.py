@@ -34,7 +34,7 @@ class StateOrder:
         if not self.orders:
             return graph
         leaves = tuple(self._decode_block(block) for block in graph.leaves)
-        return Graph(self.schema, graph.kind, graph.start, graph.child, graph.log_weight, leaves)
+        return replace(graph, schema=self.schema, leaves=leaves)
 
     def _coded_schema(self) -> Schema:
         return Schema(

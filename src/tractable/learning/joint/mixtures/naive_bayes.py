@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.base.progress import Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Builder, Graph
+from tractable.circuit.shapes import declare_shape
 from tractable.data import Table
 from tractable.learning.joint.mixtures.size import best_size
 from tractable.learning.learner import Learned, PoolingLearner
@@ -90,4 +91,6 @@ def _fit(
 ) -> tuple[Graph, Mixture]:
     mixture = fit_mixture(encoding, size, rng, how, watch)
     builder = Builder(encoding.schema)
-    return builder.freeze(mixture_node(builder, encoding, mixture, how.smoothing)), mixture
+    graph = builder.freeze(mixture_node(builder, encoding, mixture, how.smoothing))
+    may_differ = encoding.layout.counted.size > 0  # counts have leaves of the family that each group prefers
+    return graph if may_differ else declare_shape(graph), mixture
