@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Block, GateBlock, Graph, JointBlock, LeafBlock, Members, Shape
+from tractable.circuit.graph import Block, GateBlock, Graph, JointBlock, LeafBlock
 from tractable.circuit.leaves import FAMILIES, Family
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
@@ -43,12 +43,10 @@ def assemble(
     blocks: Iterable[Block],
     root: int | None = None,
     features: FeatureTable | None = None,
-    mixture: Shape | Members | None = None,
 ) -> Graph:
     """The circuit below `root` (the last node, unless given), children numbered before parents already.
 
-    What the root does not reach is left out, blocks of one family and width become one. The circuit carries
-    the given mixture if no node is left out.
+    What the root does not reach is left out, blocks of one family and width become one.
     """
     top = kind.size - 1 if root is None else root
     order = _by_parent(edges.parent)
@@ -70,7 +68,6 @@ def assemble(
         None if features is None else renumbered_features(features, number),
         joints,
         gates,
-        mixture if keep.size == kind.size else None,
     )
 
 

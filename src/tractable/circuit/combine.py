@@ -11,7 +11,7 @@ from tractable.circuit.facts import remember
 from tractable.circuit.fold import constants, log_root
 from tractable.circuit.graph import PRODUCT, SUM, Block, Graph, JointBlock, LeafBlock
 from tractable.circuit.properties import explain_decomposable, explain_smooth
-from tractable.circuit.shapes import declared_mixture
+from tractable.circuit.shapes import declare_members
 from tractable.data.schema import Schema
 
 
@@ -93,8 +93,8 @@ def _join(schema: Schema, graphs: Sequence[Graph], kind: int, log_weights: Float
         return assemble(schema, stack.kind, stack.edges, stack.blocks)
     top = Edges(np.full(len(graphs), stack.kind.size), stack.roots, log_weights)
     kinds, edges = np.append(stack.kind, kind), concatenate_edges([stack.edges, top])
-    known = declared_mixture(graphs) if kind == SUM else None
-    return assemble(schema, kinds, edges, stack.blocks, mixture=known)
+    joined = assemble(schema, kinds, edges, stack.blocks)
+    return declare_members(joined, graphs) if kind == SUM else joined
 
 
 def _stack(schema: Schema, graphs: Sequence[Graph]) -> _Stack:

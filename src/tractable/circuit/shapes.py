@@ -5,12 +5,12 @@ wrong one; whoever makes a graph of another structure leaves it out.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import AnyArray, Bytes, Floats, Ints
+from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock, Members, Shape
 from tractable.circuit.reach import reachable
@@ -49,38 +49,29 @@ def declare_shape(graph: Graph) -> Graph:
     if graph.kind[graph.root] != SUM or roots.size < LEAST_COMPONENTS:
         return graph
     first, second = (reachable(graph.start, graph.child, int(root)) for root in roots[:2])
-    return replace(graph, mixture=Shape(first, second - first))
+    declared = _carrying(graph, Shape(first, second - first))
+    check_mixture(declared)
+    return declared
 
 
-def declared_mixture(graphs: Sequence[Graph]) -> Shape | Members | None:
-    """What a mixture of some circuits carries if it numbers their nodes one circuit after the other.
+def declare_members(mixed: Graph, graphs: Sequence[Graph]) -> Graph:
+    """The mixture of some circuits, whose nodes it numbers one circuit after the other, with what it carries.
 
-    It is None if no component of it has a shape that others have, too.
+    It carries nothing if no component has a shape that others have, too.
     """
-    size = graphs[0].nodes
-    if len(graphs) >= LEAST_COMPONENTS and _are_alike(graphs):
-        return Shape(np.arange(size), np.full(size, size))
-    if all(graph.mixture is None for graph in graphs):
-        return None
-    return Members(np.cumsum([graph.nodes for graph in graphs]), tuple(graph.mixture for graph in graphs))
+    size, known = graphs[0].nodes, [graph.mixture for graph in graphs]
+    mixture: Shape | Members = Members(np.cumsum([graph.nodes for graph in graphs]), tuple(known))
+    if not any(known):
+        mixture = Shape(np.arange(size), np.full(size, size))
+        if len(graphs) < LEAST_COMPONENTS:
+            return mixed
+    return _carrying(mixed, mixture) if _is_mixture(mixed, mixture, 0, mixed.root) else mixed
 
 
-def _are_alike(graphs: Sequence[Graph]) -> bool:
-    """Whether circuits have the same nodes over the same columns, and are not mixtures themselves."""
-    one = graphs[0]
-    if one.mixture is not None or one.joints or one.gates:
-        return False
-    return all(
-        len(one.leaves) == len(other.leaves)
-        and all(mine.family is theirs.family for mine, theirs in zip(one.leaves, other.leaves, strict=True))
-        and all(map(np.array_equal, _structure(one), _structure(other)))
-        for other in graphs[1:]
-    )
-
-
-def _structure(graph: Graph) -> list[AnyArray]:
-    places = [array for block in graph.leaves for array in (block.node, block.column)]
-    return [graph.kind, graph.start, graph.child, *places]
+def _carrying(graph: Graph, mixture: Shape | Members) -> Graph:
+    twin = copy(graph)
+    object.__setattr__(twin, "mixture", mixture)
+    return twin
 
 
 def template(graph: Graph, shape: Shape, begin: int = 0, root: int | None = None) -> Template:

@@ -1,11 +1,33 @@
-"""Compiled loops over the components of a mixture of one shape: see `shape_terms.py`."""
+"""Compiled loops over the components of a mixture of one shape: see `shape_terms.py`.
+
+A row is divided into *parts*. Part 0 begins at the root. A part is the sum of the terms along sums of one
+possible child; each possible child of any other sum, below which a cell is missing, begins a part, and the
+logarithm of the sum of these is added to the part that the sum is in (their *owner*). Parts that lie beside
+each other below one sum are numbered one after the other, later than their owner.
+"""
+
+from math import exp, inf, log
+from typing import NamedTuple
 
 from tractable.base.arrays import Bools, Floats, Int32s, Ints
 from tractable.base.compiled import inner, kernel
 from tractable.circuit.graph import PRODUCT, SUM
 from tractable.engine.shape_terms import INDICATOR, LANES, NUMBER, STATES, Template
 
-BRANCHED = -1  # the answer for a row in which a sum has several possible children
+BRANCHED = -1  # the answer for a sum with several possible children, and for a row with too many parts
+NODE, TERM, OWNER, HEAD, START = 0, 1, 2, 3, 4  # of a part: its node, the term above it, its owner, the first
+PART = 5  # part beside it, and its first term
+PARTS, TERMS, ABSENT, IS_USUAL = 0, 1, 2, 3  # of a row: how many it has, and whether the usual sum is added
+COUNTS = 4
+
+
+class Rows(NamedTuple):
+    """Rows as sums of terms."""
+
+    terms: Int32s  # (rows, terms); a line of numbers is -1 less its number
+    absent: Int32s  # (rows, usual terms) the usual terms that a row has not
+    parts: Ints  # (rows, parts, PART)
+    counts: Ints  # (rows, COUNTS)
 
 
 @inner
@@ -33,7 +55,7 @@ def _fill_possible(template: Template, code: Ints, possible: Bools) -> None:
 
 
 @inner
-def leaf_term(template: Template, node: int, code: Ints) -> int:
+def _leaf_term(template: Template, node: int, code: Ints) -> int:
     """The term of a leaf over states, or of a constant."""
     if template.kind[node] != STATES:
         return template.first[node]
@@ -42,7 +64,7 @@ def leaf_term(template: Template, node: int, code: Ints) -> int:
 
 
 @inner
-def only_edge(template: Template, possible: Bools, node: int) -> int:
+def _only_edge(template: Template, possible: Bools, node: int) -> int:
     """The edge to the only possible child of a sum, which has one; BRANCHED if it has several."""
     chosen = BRANCHED
     for e in range(template.start[node], template.start[node + 1]):
@@ -53,99 +75,173 @@ def only_edge(template: Template, possible: Bools, node: int) -> int:
     return chosen
 
 
-@kernel
-def find_terms(
-    template: Template, codes: Ints, possible: Bools, stack: Ints, terms: Int32s, lines: Int32s, counts: Ints
-) -> None:
-    """Fill the terms and the lines of numbers whose sum is the log-likelihood of each row.
+@inner
+def _open_parts(template: Template, possible: Bools, node: int, owner: int, parts: Ints, made: int) -> int:
+    """Begin a part for each possible child of a sum; how many there are then, or BRANCHED if too many."""
+    head = made
+    for e in range(template.start[node], template.start[node + 1]):
+        if possible[template.child[e]]:
+            if made == parts.shape[0]:
+                return BRANCHED
+            parts[made, NODE], parts[made, TERM] = template.child[e], template.term[e]
+            parts[made, OWNER], parts[made, HEAD] = owner, head
+            made += 1
+    return made
 
-    `codes` is (rows, columns), `possible` (rows, nodes), `counts` (rows, 3): how many terms a row has, or
-    BRANCHED; zero; and how many lines. An impossible row has none; its root is not possible.
-    """
-    for r in range(codes.shape[0]):
-        _fill_possible(template, codes[r], possible[r])
-        found, numbers, left = 0, 0, int(possible[r, template.kind.size - 1])
-        stack[0] = template.kind.size - 1
-        while left > 0:
-            left -= 1
-            node = stack[left]
-            kind = template.kind[node]
-            if kind == PRODUCT:
-                for e in range(template.start[node], template.start[node + 1]):
-                    stack[left] = template.child[e]
-                    left += 1
-            elif kind == SUM:
-                chosen = only_edge(template, possible[r], node)
-                if chosen == BRANCHED:
-                    found = BRANCHED
-                    break
-                terms[r, found] = template.term[chosen]
-                found += 1
-                stack[left] = template.child[chosen]
+
+@inner
+def _walk_part(
+    template: Template, code: Ints, possible: Bools, part: int, stack: Ints, terms: Int32s, parts: Ints,
+    count: Ints,
+) -> None:  # fmt: skip
+    """Add the terms of a part, and the parts below it; `count` is how many parts and terms there are."""
+    made, found, left = count[PARTS], count[TERMS], 1
+    stack[0] = parts[part, NODE]
+    while left > 0 and made != BRANCHED:
+        left -= 1
+        node = stack[left]
+        kind = template.kind[node]
+        if kind == PRODUCT:
+            for e in range(template.start[node], template.start[node + 1]):
+                stack[left] = template.child[e]
                 left += 1
-            elif kind == NUMBER:
-                if codes[r, template.column[node]] >= 0:
-                    lines[r, numbers] = template.first[node]
-                    numbers += 1
-            elif kind != INDICATOR:
-                terms[r, found] = leaf_term(template, node, codes[r])
+        elif kind == SUM:
+            edge = _only_edge(template, possible, node)
+            if edge == BRANCHED:
+                made = _open_parts(template, possible, node, part, parts, made)
+            else:
+                terms[found] = template.term[edge]
                 found += 1
-        counts[r, 0], counts[r, 2] = found, numbers
+                stack[left] = template.child[edge]
+                left += 1
+        elif kind == NUMBER:
+            if code[template.column[node]] >= 0:
+                terms[found] = -1 - template.first[node]
+                found += 1
+        elif kind != INDICATOR:
+            terms[found] = _leaf_term(template, node, code)
+            found += 1
+    count[PARTS], count[TERMS] = made, found
 
 
 @kernel
-def find_differences(
-    usual: Ints, is_usual: Bools, rows: Ints, seen: Ints, terms: Int32s, minus: Int32s, counts: Ints
-) -> None:
-    """Replace the terms of rows by what they differ in from the usual ones, where that is less.
+def find_parts(template: Template, codes: Ints, possible: Bools, stack: Ints, rows: Rows) -> None:
+    """Divide rows into parts.
 
-    `minus` are the usual terms that a row has not; `counts` is changed as `add_terms` takes it, and `seen`
-    (terms,) is memory in which no row is.
+    `possible` and `stack` are memory for the nodes. An impossible row has no parts, and one with too many
+    parts or terms has BRANCHED parts.
     """
-    for i in range(rows.size):
-        r = rows[i]
+    terms, parts, counts = rows.terms, rows.parts, rows.counts
+    for r in range(codes.shape[0]):
+        _fill_possible(template, codes[r], possible)
+        parts[r, 0, NODE], parts[r, 0, TERM] = template.kind.size - 1, -1
+        counts[r, PARTS] = int(possible[template.kind.size - 1])
+        part = 0
+        while part < counts[r, PARTS]:
+            parts[r, part, START] = counts[r, TERMS]
+            if part > 0:
+                terms[r, counts[r, TERMS]] = parts[r, part, TERM]
+                counts[r, TERMS] += 1
+            _walk_part(template, codes[r], possible, part, stack, terms[r], parts[r], counts[r])
+            if counts[r, TERMS] + template.kind.size + 1 > terms.shape[1]:
+                counts[r, PARTS] = BRANCHED
+            part += 1
+
+
+@kernel
+def find_differences(usual: Ints, is_usual: Bools, seen: Ints, rows: Rows) -> None:
+    """Replace the terms of rows of one part by what they differ in from the usual ones, where that is less.
+
+    `seen` (terms,) is memory in which no row is.
+    """
+    terms, counts = rows.terms, rows.counts
+    for r in range(counts.shape[0]):
+        if counts[r, PARTS] != 1:
+            continue
         others = 0
-        for j in range(counts[r, 0]):
+        for j in range(counts[r, TERMS]):
             if is_usual[terms[r, j]]:
                 seen[terms[r, j]] = r
             else:
                 others += 1
-        absent = usual.size - (counts[r, 0] - others)
-        if others + absent >= counts[r, 0]:
+        absent = usual.size - (counts[r, TERMS] - others)
+        if others + absent >= counts[r, TERMS]:
             continue
         others, absent = 0, 0
-        for j in range(counts[r, 0]):
+        for j in range(counts[r, TERMS]):
             line = terms[r, j]
             if not is_usual[line]:
                 terms[r, others] = line
                 others += 1
         for j in range(usual.size):
             if seen[usual[j]] != r:
-                minus[r, absent] = usual[j]
+                rows.absent[r, absent] = usual[j]
                 absent += 1
-        counts[r, 0], counts[r, 1], counts[r, 2] = others, absent, -1
+        counts[r, TERMS], counts[r, ABSENT], counts[r, IS_USUAL] = others, absent, 1
+
+
+@inner
+def _begin_parts(usual_sum: Floats, block: int, count: Ints, value: Floats) -> None:
+    """Fill the values (parts, LANES) of the parts of a row before their terms are added."""
+    value[: max(count[PARTS], 0)] = 0.0
+    if count[IS_USUAL]:
+        for k in range(LANES):
+            value[0, k] = usual_sum[block * LANES + k]
+
+
+@inner
+def _add_part(
+    terms: Floats, numbers: Floats, block: int, row: int, lines: Int32s, span: tuple[int, int], value: Floats
+) -> None:
+    """Add the terms of a part to its values (LANES,)."""
+    for j in range(span[0], span[1]):
+        line = lines[j]
+        if line >= 0:
+            for k in range(LANES):
+                value[k] += terms[block, line, k]
+        else:
+            for k in range(LANES):
+                value[k] += numbers[-1 - line, row, block * LANES + k]
+
+
+@inner
+def _join_parts(value: Floats, head: int, last: int, owner: int) -> None:
+    """Add the logarithm of the sum of parts beside each other to their owner's values."""
+    for k in range(LANES):
+        top = -inf
+        for i in range(head, last):
+            top = max(top, value[i, k])
+        total = 0.0
+        if top > -inf:
+            for i in range(head, last):
+                total += exp(value[i, k] - top)
+        value[owner, k] += top + log(total) if total > 0.0 else -inf
 
 
 @kernel
-def add_terms(
-    terms: Floats, plus: Int32s, minus: Int32s, counts: Ints, usual_sum: Floats, rows: Ints, out: Floats
+def add_parts(
+    terms: Floats, numbers: Floats, usual_sum: Floats, rows: Rows, value: Floats, out: Floats
 ) -> None:
-    """Fill the sums of terms (rows, components) of some rows.
+    """Fill the log-likelihoods (rows, components) of the rows that have parts.
 
-    `counts` is (rows, 3): how many terms are added; how many are taken away; and -1 where the sum of the
-    usual terms is added. Blocks of components come first, so that their terms stay in the cache.
+    `value` is memory for (parts, LANES). Blocks of components come first, so that their terms stay in the
+    cache.
     """
+    parts, counts = rows.parts, rows.counts
     for b in range(terms.shape[0]):
-        begin = b * LANES
-        for i in range(rows.size):
-            r = rows[i]
-            for k in range(LANES):
-                out[r, begin + k] = usual_sum[begin + k] if counts[r, 2] < 0 else 0.0
-            for j in range(counts[r, 0]):
-                line = plus[r, j]
+        for r in range(counts.shape[0]):
+            last, end = counts[r, PARTS], counts[r, TERMS]
+            _begin_parts(usual_sum, b, counts[r], value)
+            for part in range(last - 1, -1, -1):
+                span = (parts[r, part, START], end)
+                _add_part(terms, numbers, b, r, rows.terms[r], span, value[part])
+                end = parts[r, part, START]
+                if part > 0 and parts[r, part, HEAD] == part:
+                    _join_parts(value, part, last, parts[r, part, OWNER])
+                    last = part
+            for j in range(counts[r, ABSENT]):
                 for k in range(LANES):
-                    out[r, begin + k] += terms[b, line, k]
-            for j in range(counts[r, 1]):
-                line = minus[r, j]
+                    value[0, k] -= terms[b, rows.absent[r, j], k]
+            if counts[r, PARTS] > 0:
                 for k in range(LANES):
-                    out[r, begin + k] -= terms[b, line, k]
+                    out[r, b * LANES + k] = value[0, k]

@@ -1,16 +1,25 @@
 """Log-likelihoods in mixtures of components of one shape, vectorised over components.
 
 A complete row is a sum of logarithms. A row with a few missing cells is divided into parts that are such
-sums: see `shape_branches.py`. Rows with many missing cells go the way of other circuits, which needs no
+sums: see `shape_kernels.py`. Rows with many missing cells go the way of other circuits, which needs no
 logarithm for each sum.
 """
 
 import numpy as np
 
-from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.engine import sweep
-from tractable.engine.shape_branches import PART, add_parts, find_parts
-from tractable.engine.shape_kernels import BRANCHED, add_terms, find_differences, find_terms
+from tractable.engine.shape_kernels import (
+    BRANCHED,
+    COUNTS,
+    PART,
+    PARTS,
+    TERMS,
+    Rows,
+    add_parts,
+    find_differences,
+    find_parts,
+)
 from tractable.engine.shape_terms import LANES, ShapeProgram
 
 CHUNK = 256  # rows that are evaluated together, fewer with numbers
@@ -41,43 +50,36 @@ def component_log_values(program: ShapeProgram, rows: Floats) -> Floats:
 
     Shape (rows, components).
     """
-    template = program.template
-    nodes = template.kind.size
-    codes = _codes(program, rows)
-    possible = np.zeros((len(rows), nodes), dtype=np.bool_)
-    terms, lines = np.zeros((2, len(rows), nodes), dtype=np.int32)
-    counts = np.zeros((len(rows), 3), dtype=np.int64)
-    find_terms(template, codes, possible, np.zeros(nodes + 1, dtype=np.int64), terms, lines, counts)
-    out = np.full((len(rows), program.terms.shape[0] * LANES), -np.inf)
+    nodes, count, usual = program.template.kind.size, len(rows), program.usual
+    made = Rows(
+        np.zeros((count, ROOM * nodes), dtype=np.int32),
+        np.zeros((count, max(1, usual.size)), dtype=np.int32),
+        np.zeros((count, MOST_PARTS, PART), dtype=np.int64),
+        np.zeros((count, COUNTS), dtype=np.int64),
+    )
+    possible, stack = np.zeros(nodes, dtype=np.bool_), np.zeros(nodes + 1, dtype=np.int64)
+    find_parts(program.template, _codes(program, rows), possible, stack, made)
+    out = np.full((count, program.terms.shape[0] * LANES), -np.inf)
     numbers = _number_logs(program, rows, out.shape[1])
-    simple = np.flatnonzero((counts[:, 0] != BRANCHED) & possible[:, -1])
-    minus = np.zeros((len(rows), max(1, program.usual.size)), dtype=np.int32)
-    number_lines = counts[:, 2].copy()
-    if program.usual.size:
-        seen = np.full(program.terms.shape[1], -1, dtype=np.int64)
-        find_differences(program.usual, program.is_usual, simple, seen, terms, minus, counts)
-    add_terms(program.terms, terms, minus, counts, program.usual_sum, simple, out)
-    for r in simple[number_lines[simple] > 0].tolist():
-        out[r] += numbers[lines[r, : number_lines[r]], r].sum(axis=0)
-    branched = np.flatnonzero(counts[:, 0] == BRANCHED)
-    if branched.size:
-        _fill_branched(program, codes, possible, numbers, branched, out)
+    lines = _take_numbers(made) if program.numbers else {}
+    if usual.size:
+        find_differences(usual, program.is_usual, np.full(program.terms.shape[1], -1), made)
+    add_parts(program.terms, numbers, program.usual_sum, made, np.zeros((MOST_PARTS, LANES)), out)
+    for r, some in lines.items():
+        out[r] += numbers[some, r].sum(axis=0)
+    out[made.counts[:, PARTS] == BRANCHED] = np.nan
     return out[:, : program.size]
 
 
-def _fill_branched(
-    program: ShapeProgram, codes: Ints, possible: Bools, numbers: Floats, rows: Ints, out: Floats
-) -> None:
-    """Fill the log-likelihoods of rows in which sums have several possible children."""
-    template, count = program.template, rows.size
-    nodes = template.kind.size
-    terms = np.zeros((count, ROOM * nodes), dtype=np.int32)
-    parts = np.zeros((count, MOST_PARTS, PART), dtype=np.int64)
-    counts = np.zeros((count, 2), dtype=np.int64)
-    find_parts(template, codes, possible, rows, np.zeros(nodes + 1, dtype=np.int64), terms, parts, counts)
-    value = np.zeros((MOST_PARTS, LANES))
-    add_parts(program.terms, numbers, rows, terms, parts, counts, value, out)
-    out[rows[counts[:, 0] == BRANCHED]] = np.nan
+def _take_numbers(made: Rows) -> dict[int, Ints]:
+    """The lines of numbers of each row of one part, which are taken out of its terms."""
+    answer = {}
+    for r in np.flatnonzero(made.counts[:, PARTS] == 1).tolist():
+        terms = made.terms[r, : made.counts[r, TERMS]]
+        kept, answer[r] = terms[terms >= 0], -1 - terms[terms < 0].astype(np.int64)
+        made.counts[r, TERMS] = kept.size
+        terms[: kept.size] = kept
+    return answer
 
 
 def _mix(program: ShapeProgram, rows: Floats) -> Floats:
