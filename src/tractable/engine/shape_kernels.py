@@ -180,13 +180,28 @@ def find_differences(usual: Ints, is_usual: Bools, seen: Ints, rows: Rows) -> No
         counts[r, TERMS], counts[r, ABSENT], counts[r, IS_USUAL] = others, absent, 1
 
 
-@inner
-def _begin_parts(usual_sum: Floats, block: int, count: Ints, value: Floats) -> None:
-    """Fill the values (parts, LANES) of the parts of a row before their terms are added."""
-    value[: max(count[PARTS], 0)] = 0.0
-    if count[IS_USUAL]:
-        for k in range(LANES):
-            value[0, k] = usual_sum[block * LANES + k]
+@kernel
+def add_terms(terms: Floats, usual_sum: Floats, rows: Rows, out: Floats) -> None:
+    """Fill the log-likelihoods (rows, components) of the rows of one part.
+
+    Blocks of components come first, so that their terms stay in the cache.
+    """
+    plus, absent, counts = rows.terms, rows.absent, rows.counts
+    for b in range(terms.shape[0]):
+        begin = b * LANES
+        for r in range(counts.shape[0]):
+            if counts[r, PARTS] != 1:
+                continue
+            for k in range(LANES):
+                out[r, begin + k] = usual_sum[begin + k] if counts[r, IS_USUAL] else 0.0
+            for j in range(counts[r, TERMS]):
+                line = plus[r, j]
+                for k in range(LANES):
+                    out[r, begin + k] += terms[b, line, k]
+            for j in range(counts[r, ABSENT]):
+                line = absent[r, j]
+                for k in range(LANES):
+                    out[r, begin + k] -= terms[b, line, k]
 
 
 @inner
@@ -219,19 +234,18 @@ def _join_parts(value: Floats, head: int, last: int, owner: int) -> None:
 
 
 @kernel
-def add_parts(
-    terms: Floats, numbers: Floats, usual_sum: Floats, rows: Rows, value: Floats, out: Floats
-) -> None:
-    """Fill the log-likelihoods (rows, components) of the rows that have parts.
+def add_parts(terms: Floats, numbers: Floats, rows: Rows, value: Floats, out: Floats) -> None:
+    """Fill the log-likelihoods (rows, components) of the rows of several parts.
 
-    `value` is memory for (parts, LANES). Blocks of components come first, so that their terms stay in the
-    cache.
+    `value` is memory for (parts, LANES).
     """
     parts, counts = rows.parts, rows.counts
     for b in range(terms.shape[0]):
         for r in range(counts.shape[0]):
             last, end = counts[r, PARTS], counts[r, TERMS]
-            _begin_parts(usual_sum, b, counts[r], value)
+            if last < 2:
+                continue
+            value[:last] = 0.0
             for part in range(last - 1, -1, -1):
                 span = (parts[r, part, START], end)
                 _add_part(terms, numbers, b, r, rows.terms[r], span, value[part])
@@ -239,9 +253,5 @@ def add_parts(
                 if part > 0 and parts[r, part, HEAD] == part:
                     _join_parts(value, part, last, parts[r, part, OWNER])
                     last = part
-            for j in range(counts[r, ABSENT]):
-                for k in range(LANES):
-                    value[0, k] -= terms[b, rows.absent[r, j], k]
-            if counts[r, PARTS] > 0:
-                for k in range(LANES):
-                    out[r, b * LANES + k] = value[0, k]
+            for k in range(LANES):
+                out[r, b * LANES + k] = value[0, k]

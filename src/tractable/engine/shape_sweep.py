@@ -17,6 +17,7 @@ from tractable.engine.shape_kernels import (
     TERMS,
     Rows,
     add_parts,
+    add_terms,
     find_differences,
     find_parts,
 )
@@ -64,7 +65,9 @@ def component_log_values(program: ShapeProgram, rows: Floats) -> Floats:
     lines = _take_numbers(made) if program.numbers else {}
     if usual.size:
         find_differences(usual, program.is_usual, np.full(program.terms.shape[1], -1), made)
-    add_parts(program.terms, numbers, program.usual_sum, made, np.zeros((MOST_PARTS, LANES)), out)
+    add_terms(program.terms, program.usual_sum, made, out)
+    if (made.counts[:, PARTS] > 1).any():
+        add_parts(program.terms, numbers, made, np.zeros((MOST_PARTS, LANES)), out)
     for r, some in lines.items():
         out[r] += numbers[some, r].sum(axis=0)
     out[made.counts[:, PARTS] == BRANCHED] = np.nan
