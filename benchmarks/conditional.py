@@ -19,9 +19,9 @@ from tractable.base.arrays import Floats
 from tractable.base.threads import use_threads
 from tractable.circuit.random import random_graph
 from tractable.engine import posteriors
-from tractable.learning.conditional.daclearn.expectations import RowEvaluator
-from tractable.learning.conditional.daclearn.rows import ConditionalRows
-from tractable.learning.conditional.daclearn.structure import ConditionalStructure
+from tractable.learning.conditional.field.expectations import RowEvaluator
+from tractable.learning.conditional.field.rows import ConditionalRows
+from tractable.learning.conditional.field.structure import ConditionalStructure
 
 SIZES = (1_000, 10_000, 60_000)  # edges
 TARGETS, INPUTS, ROWS = 50, 50, 3000

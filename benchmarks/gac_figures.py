@@ -14,7 +14,7 @@ import numpy as np
 
 from tractable.base.progress import Progress, Watch
 from tractable.data import Table, discrete_schema
-from tractable.learning.conditional.gaclearn.learner import GACLearnLearner
+from tractable.learning.conditional.gaclearn import GACLearnLearner
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
-from tractable.learning.conditional.daclearn.structure import ConditionalStructure
-from tractable.learning.conditional.gaclearn.autograd import log_partition
-from tractable.learning.conditional.gaclearn.margins import potential_graph
-from tractable.learning.conditional.gaclearn.sweep import TargetCircuit
+from tractable.learning.conditional.field.structure import ConditionalStructure
+from tractable.learning.conditional.networks.margins import potential_graph
+from tractable.learning.conditional.networks.sweep import TargetCircuit
+from tractable.learning.conditional.networks.training import log_partition
 
 
 def grown(targets: int, splits: int, seed: int = 0) -> ConditionalStructure:

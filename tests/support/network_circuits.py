@@ -8,8 +8,8 @@ from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.data import Schema, Variable
-from tractable.learning.conditional.daclearn.structure import ConditionalStructure
-from tractable.learning.conditional.gaclearn.freeze import freeze_generalised
+from tractable.learning.conditional.field.freeze import freeze_generalised
+from tractable.learning.conditional.field.structure import ConditionalStructure
 
 STATES = np.array([2, 3, 2])
 

@@ -22,7 +22,7 @@ from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin
 from tractable.learning.conditional.dspn_svd.densities import ClassModel, Density, Design, LabelledRows
 from tractable.learning.conditional.dspn_svd.hsic import Kernel
-from tractable.learning.conditional.dspn_svd.selection import choices_of, fit_best
+from tractable.learning.conditional.dspn_svd.learner import choices_of, fit_best
 from tractable.model import Circuit
 
 

@@ -9,10 +9,9 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import Table, discrete_schema
-from tractable.learning.conditional.cacmn.learner import CACMNLearner
-from tractable.learning.conditional.cacmn.network import conditional_network
-from tractable.learning.conditional.cacmn.weights import NetworkLikelihood, fit_network
-from tractable.learning.conditional.roles import as_joint_table, with_roles
+from tractable.learning.conditional.cacmn import CACMNLearner, NetworkLikelihood, fit_network
+from tractable.learning.conditional.field.network import conditional_network
+from tractable.learning.conditional.learner import as_joint_table, with_roles
 from tractable.learning.growing import FitEffort, Priors
 from tractable.learning.joint.markov.eacmn import EACMNLearner
 from tractable.queries import log_prob

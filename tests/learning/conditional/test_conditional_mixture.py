@@ -14,16 +14,28 @@ from tractable.base.progress import Watch
 from tractable.circuit import Graph, explain_validity
 from tractable.circuit.leaves.logistic import InputFeatures, input_features
 from tractable.data import Schema, Table, Variable
-from tractable.learning.conditional.daclearn.learner import DACLearnLearner
-from tractable.learning.conditional.daclearn.rows import conditional_rows, input_cuts
-from tractable.learning.conditional.daclearn.structure import ConditionalStructure
-from tractable.learning.conditional.mixture.division import _divide, divisions
-from tractable.learning.conditional.mixture.fit import MixtureFit, Sample
-from tractable.learning.conditional.mixture.freeze import freeze_mixture
-from tractable.learning.conditional.mixture.learner import ConditionalMixtureLearner
-from tractable.learning.conditional.mixture.likelihood import MixtureLikelihood
-from tractable.learning.conditional.mixture.model import Component, FieldMixture, MixturePriors, mixture_form
-from tractable.learning.conditional.mixture.rows import GatedRows, gated_rows
+from tractable.learning.conditional.conditional_mixture.learner import (
+    ConditionalMixtureLearner,
+    _divide,
+    divisions,
+)
+from tractable.learning.conditional.conditional_mixture.likelihood import (
+    GatedRows,
+    MixtureFit,
+    MixtureLikelihood,
+    Sample,
+    gated_rows,
+)
+from tractable.learning.conditional.conditional_mixture.model import (
+    Component,
+    FieldMixture,
+    MixturePriors,
+    freeze_mixture,
+    mixture_form,
+)
+from tractable.learning.conditional.daclearn import DACLearnLearner
+from tractable.learning.conditional.field.rows import conditional_rows, input_cuts
+from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.growing import FitEffort
 from tractable.learning.growing.quasi_newton import L1Prior, QuasiNewton
 from tractable.queries import log_prob, marginals
@@ -212,7 +224,7 @@ def test_a_fit_keeps_the_best_weights_on_its_way() -> None:
     begun = MixtureLikelihood(case.mixture, case.rows).point(case.mixture, priors)
     found = fit.improve(case.mixture, 5, Watch())
     assert found.score > fit.judge(case.mixture).score
-    assert MixtureLikelihood(case.mixture, case.rows).point(found.mixture, priors).loss < begun.loss
+    assert MixtureLikelihood(case.mixture, case.rows).point(found.model, priors).loss < begun.loss
     held = Sample(case.rows, GatedRows(other.rows.rows, case.features.encode(distinct(other))))
     judged = MixtureFit(case.mixture, held, priors)
     assert judged.improve(case.mixture, 5, Watch()).score >= judged.judge(case.mixture).score

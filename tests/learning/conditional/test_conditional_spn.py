@@ -12,13 +12,21 @@ from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Watch
 from tractable.circuit.leaves.logistic import input_features
 from tractable.data import Schema, Table, Variable
-from tractable.learning.conditional.mctbn.learner import MCTBNLearner
-from tractable.learning.conditional.spn import growth as growing
-from tractable.learning.conditional.spn.freeze import freeze_part
-from tractable.learning.conditional.spn.generative import generative_weights
-from tractable.learning.conditional.spn.growth import Growth, Sample, connected, grow, learn_leaf, restrict
-from tractable.learning.conditional.spn.learner import ConditionalSPNLearner
-from tractable.learning.conditional.spn.parts import (
+from tractable.learning.conditional import conditional_spn as growing
+from tractable.learning.conditional.conditional_spn import (
+    ConditionalSPNLearner,
+    Growth,
+    connected,
+    grow,
+    learn_leaf,
+    restrict,
+)
+from tractable.learning.conditional.mctbn import MCTBNLearner
+from tractable.learning.conditional.parts.freeze import freeze_part
+from tractable.learning.conditional.parts.growth import Stopping
+from tractable.learning.conditional.parts.network import (
+    OPTIONAL_PART,
+    PART,
     GatedSum,
     Leaf,
     Part,
@@ -28,11 +36,10 @@ from tractable.learning.conditional.spn.parts import (
     leaves,
     score,
 )
-from tractable.learning.conditional.spn.sparse import sparse_regressions
-from tractable.learning.conditional.spn.states import LEAF, SUM
-from tractable.learning.conditional.trees.regression import Effort, Penalty, fit_regression
-from tractable.learning.conditional.trees.rows import RegressionRows, regression_rows
-from tractable.learning.conditional.trees.tree import ConditionalTree, roots_alone, zero_prior
+from tractable.learning.conditional.parts.regression import Effort, Penalty, fit_regression
+from tractable.learning.conditional.parts.rows import RegressionRows, Sample, regression_rows
+from tractable.learning.conditional.parts.sparse import generative_weights, sparse_regressions
+from tractable.learning.conditional.parts.tree import ConditionalTree, roots_alone, zero_prior
 from tractable.queries import log_prob
 
 TIGHT = Effort(50, 1e-14)
@@ -104,6 +111,7 @@ def slow_prob(part: Part, x: Floats, y: tuple[int, ...]) -> float:
     if isinstance(part, GatedSum):
         each = zip(softmax(part.gate, x), part.parts, strict=True)
         return float(sum(share * slow_prob(below, x, y) for share, below in each))
+    assert isinstance(part, Leaf)
     p, states = 1.0, [y[j] for j in part.targets.tolist()]
     for j, i in enumerate(part.tree.parent.tolist()):
         p *= float(softmax(part.tree.beta[j][states[i] if i >= 0 else 0], x)[states[j]])
@@ -154,14 +162,18 @@ def test_expectation_maximisation_never_lowers_the_penalised_likelihood() -> Non
         before = after
 
 
+def improved(part: Part, sample: Sample, iterations: int) -> Part:
+    return improve(part, sample, Stopping(iterations, 3, 5e-5), Watch(), momentum=True)
+
+
 def test_momentum_is_faster_and_keeps_the_best() -> None:
     rows, held = rows_of(table(200)), rows_of(table(200, seed=1))
     plain: Part = random_part()
     for _ in range(20):
         plain = plain.maximise(rows, Watch())
-    assert score(improve(random_part(), rows, None, 20, Watch()), rows) > score(plain, rows) - 1e-4
+    assert score(improved(random_part(), Sample(rows, None), 20), rows) > score(plain, rows) - 1e-4
     for seed in range(3):
-        assert score(improve(random_part(seed), rows, held, 5, Watch()), held) >= score(
+        assert score(improved(random_part(seed), Sample(rows, held), 5), held) >= score(
             random_part(seed), held
         )
 
@@ -341,15 +353,15 @@ def test_independent_targets_become_a_product_of_sums() -> None:
 
 def test_states_of_checkpoints_keep_every_part() -> None:
     part, rows = random_part(), rows_of(table())
-    again = SUM.from_state(SUM.to_state(part))
+    again = OPTIONAL_PART.from_state(OPTIONAL_PART.to_state(part))
     assert again is not None
     np.testing.assert_array_equal(again.log_likelihood(rows), part.log_likelihood(rows))
     np.testing.assert_array_equal(again.maximise(rows, Watch()).gate, part.maximise(rows, Watch()).gate)
-    assert SUM.from_state(SUM.to_state(None)) is None
+    assert OPTIONAL_PART.from_state(OPTIONAL_PART.to_state(None)) is None
     leaf = part.parts[0]
     assert isinstance(leaf, Leaf)
     np.testing.assert_array_equal(
-        LEAF.from_state(LEAF.to_state(leaf)).log_likelihood(rows), leaf.log_likelihood(rows)
+        PART.from_state(PART.to_state(leaf)).log_likelihood(rows), leaf.log_likelihood(rows)
     )
 
 

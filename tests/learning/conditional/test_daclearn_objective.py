@@ -13,20 +13,19 @@ from tractable.base.progress import Watch
 from tractable.circuit import explain_validity
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
-from tractable.learning.conditional.daclearn.freeze import freeze_conditional
-from tractable.learning.conditional.daclearn.initial import (
+from tractable.learning.conditional.field.expectations import FeaturePlaces, Sample, ZeroOneMatrix
+from tractable.learning.conditional.field.freeze import freeze_conditional
+from tractable.learning.conditional.field.learner import (
     chosen_inputs,
     mutual_information,
     plant_inputs,
     plant_tree,
     residual_forest,
 )
-from tractable.learning.conditional.daclearn.objective import ConditionalLikelihood
-from tractable.learning.conditional.daclearn.priors import choose_priors
-from tractable.learning.conditional.daclearn.products import FeaturePlaces, ZeroOneMatrix
-from tractable.learning.conditional.daclearn.rows import ConditionalRows, conditional_rows, input_cuts
-from tractable.learning.conditional.daclearn.sample import Sample
-from tractable.learning.conditional.daclearn.structure import ConditionalStructure
+from tractable.learning.conditional.field.objective import ConditionalLikelihood
+from tractable.learning.conditional.field.priors import choose_priors
+from tractable.learning.conditional.field.rows import ConditionalRows, conditional_rows, input_cuts
+from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.growing import FitEffort, Priors, SplitCosts
 from tractable.learning.growing.search import SplitSearch
 

@@ -21,7 +21,7 @@ from tractable.cli import run
 from tractable.data import Schema, Table, Variable
 from tractable.engine.feature_circuits import FeatureCircuits, feature_schema
 from tractable.formats import FORMATS
-from tractable.learning.conditional.dspn_svd.freeze import freeze_classes, input_layers
+from tractable.learning.conditional.dspn_svd.densities import freeze_classes, input_layers
 from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, find_projection
 from tractable.learning.conditional.dspn_svd.learner import DSPNSVDLearner
 from tractable.learning.conditional.inputs import plain_inputs

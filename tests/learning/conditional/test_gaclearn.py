@@ -21,13 +21,13 @@ from tractable.data import Schema, Table, Variable
 from tractable.formats import FORMATS
 from tractable.formats.networks_inside import networks_of
 from tractable.learning.conditional import CONDITIONAL
-from tractable.learning.conditional.daclearn.objective import ConditionalLikelihood
-from tractable.learning.conditional.daclearn.rows import ConditionalRows
-from tractable.learning.conditional.daclearn.structure import ConditionalStructure
-from tractable.learning.conditional.gaclearn.freeze import freeze_generalised
-from tractable.learning.conditional.gaclearn.learner import GACLearnLearner
-from tractable.learning.conditional.gaclearn.sweep import TargetCircuit
+from tractable.learning.conditional.field.freeze import freeze_generalised
+from tractable.learning.conditional.field.objective import ConditionalLikelihood
+from tractable.learning.conditional.field.rows import ConditionalRows
+from tractable.learning.conditional.field.structure import ConditionalStructure
+from tractable.learning.conditional.gaclearn import GACLearnLearner
 from tractable.learning.conditional.inputs import scale_inputs
+from tractable.learning.conditional.networks.sweep import TargetCircuit
 from tractable.learning.growing import Priors
 from tractable.queries import log_prob, marginals
 
@@ -184,7 +184,7 @@ def test_the_search_sees_potentials(seed: int) -> None:
 @given(st.integers(0, 1000))
 def test_gradients_through_the_circuit_are_those_of_torch(seed: int) -> None:
     torch = pytest.importorskip("torch")
-    from tractable.learning.conditional.gaclearn.autograd import log_partition
+    from tractable.learning.conditional.networks.training import log_partition
 
     structure, rng = grown(seed), np.random.default_rng(seed)
     arrays = rng.normal(size=(4, 7)), rng.normal(size=structure.items)

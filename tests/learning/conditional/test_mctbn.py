@@ -12,14 +12,20 @@ from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Watch
 from tractable.circuit.leaves.logistic import input_features
 from tractable.data import Schema, Table, Variable
-from tractable.learning.conditional.mctbn.freeze import freeze_mixture
-from tractable.learning.conditional.mctbn.learner import MCTBNLearner
-from tractable.learning.conditional.mctbn.mixture import TreeMixture, improve, maximise, single, split_rows
-from tractable.learning.conditional.trees import regression as newton
-from tractable.learning.conditional.trees.branching import maximum_branching
-from tractable.learning.conditional.trees.regression import Effort, Penalty, fit_regression, log_probs
-from tractable.learning.conditional.trees.rows import RegressionRows, regression_rows
-from tractable.learning.conditional.trees.tree import ConditionalTree, learn_edges, roots_alone, zero_prior
+from tractable.learning.conditional.mctbn import MCTBNLearner, first_responsibilities
+from tractable.learning.conditional.parts import regression as newton
+from tractable.learning.conditional.parts.freeze import freeze_part
+from tractable.learning.conditional.parts.growth import Stopping
+from tractable.learning.conditional.parts.network import Leaf, Mixture, improve, leaves, score
+from tractable.learning.conditional.parts.regression import Effort, Penalty, fit_regression, log_probs
+from tractable.learning.conditional.parts.rows import RegressionRows, Sample, regression_rows
+from tractable.learning.conditional.parts.tree import (
+    ConditionalTree,
+    learn_edges,
+    maximum_branching,
+    roots_alone,
+    zero_prior,
+)
 from tractable.queries import log_prob
 
 TIGHT = Effort(50, 1e-14)
@@ -156,10 +162,14 @@ def test_the_tree_finds_who_depends_on_whom() -> None:
         tree = learn_edges(rows, judge, alone, (prior, 5), Watch())
         links = {frozenset((j, i)) for j, i in enumerate(tree.parent.tolist()) if i >= 0}
         assert links == {frozenset((0, 1)), frozenset((1, 2))}
-        assert single(tree).score(held) > single(alone).score(held) + 0.3
+        assert score(leaf_of(tree, rows), held) > score(leaf_of(alone, rows), held) + 0.3
 
 
-def random_mixture(rows: RegressionRows, trees: int) -> TreeMixture:
+def leaf_of(tree: ConditionalTree, rows: RegressionRows) -> Leaf:
+    return Leaf(np.arange(rows.states.size), tree, zero_prior(rows, 2.0))
+
+
+def random_mixture(rows: RegressionRows, trees: int) -> Mixture:
     draw = np.random.default_rng(trees)
     found = []
     for parent in ([-1, 0, 1, 1], [1, 2, -1, -1], [-1, -1, 0, 0])[:trees]:
@@ -167,15 +177,15 @@ def random_mixture(rows: RegressionRows, trees: int) -> TreeMixture:
             draw.normal(size=(rows.states[i] if i >= 0 else 1, rows.states[j] - 1, rows.x.shape[1]))
             for j, i in enumerate(parent)
         )
-        found.append(ConditionalTree(np.array(parent), beta))
+        found.append(leaf_of(ConditionalTree(np.array(parent), beta), rows))
     share = draw.random(trees)
-    return TreeMixture(np.log(share / share.sum()), tuple(found))
+    return Mixture(np.log(share / share.sum()), tuple(found))
 
 
-def slow_log_prob(mixture: TreeMixture, rows: RegressionRows, row: int) -> float:
+def slow_log_prob(mixture: Mixture, rows: RegressionRows, row: int) -> float:
     """From the definition, one probability after another."""
     answer = 0.0
-    for log_share, tree in zip(mixture.log_share, mixture.trees, strict=True):
+    for log_share, tree in zip(mixture.log_share, [leaf.tree for leaf in leaves(mixture)], strict=True):
         p = float(np.exp(log_share))
         for j, i in enumerate(tree.parent.tolist()):
             beta = tree.beta[j][rows.y[row, i] if i >= 0 else 0]
@@ -191,7 +201,7 @@ def test_the_circuit_is_the_mixture(trees: int) -> None:
     rows = rows_of(some)
     mixture = random_mixture(rows, trees)
     known = input_features(SCHEMA, SCHEMA.inputs, some.values, some.row_weights)
-    graph = freeze_mixture(mixture, SCHEMA, known)
+    graph = freeze_part(mixture, SCHEMA, known)
     expected = [slow_log_prob(mixture, rows, row) for row in range(40)]
     np.testing.assert_allclose(np.logaddexp.reduce(mixture.log_joint(rows), axis=1), expected, atol=1e-9)
     np.testing.assert_allclose(log_prob(graph, some.values), expected, atol=1e-9)
@@ -202,21 +212,21 @@ def test_expectation_maximisation_never_lowers_the_penalised_likelihood() -> Non
     prior = zero_prior(rows, 2.0)
     mixture = random_mixture(rows, 2)
 
-    def objective(some: TreeMixture) -> float:
+    def objective(some: Mixture) -> float:
         penalties = 0.0
-        for tree in some.trees:
-            for j, beta in enumerate(tree.beta):
+        for leaf in leaves(some):
+            for j, beta in enumerate(leaf.tree.beta):
                 penalties += sum(prior.penalty(j).loss(line) for line in beta)
-        return rows.total * some.score(rows) + 0.5 * float(some.log_share.sum()) - penalties
+        return rows.total * score(some, rows) + 0.5 * float(some.log_share.sum()) - penalties
 
     before = objective(mixture)
     for _ in range(6):
-        mixture = maximise(mixture, rows, mixture.responsibilities(rows), prior, Watch())
+        mixture = mixture.maximise(rows, Watch())
         after = objective(mixture)
         assert after > before
         before = after
-    better = improve(random_mixture(rows, 2), rows, None, (prior, 20), Watch())
-    assert better.score(rows) >= random_mixture(rows, 2).score(rows)
+    better = improve(random_mixture(rows, 2), Sample(rows, None), Stopping(20, 2), Watch(), momentum=False)
+    assert score(better, rows) >= score(random_mixture(rows, 2), rows)
 
 
 def test_a_new_component_takes_the_rows_on_one_side_of_what_is_unexplained() -> None:
@@ -225,7 +235,8 @@ def test_a_new_component_takes_the_rows_on_one_side_of_what_is_unexplained() -> 
     y = (draw.random((800, 4)) < np.where(hidden[:, None], 0.9, 0.1)).astype(np.int64)
     x = np.concatenate([draw.normal(size=(800, 2)), np.ones((800, 1))], axis=1)
     rows = RegressionRows(x, y, np.full(4, 2), np.ones(800), np.ones(800))
-    (part,) = split_rows(single(roots_alone(rows, zero_prior(rows, 1.0), Watch())), rows, None)
+    alone = leaf_of(roots_alone(rows, zero_prior(rows, 1.0), Watch()), rows)
+    (part,) = first_responsibilities(Mixture(np.zeros(1), (alone,)), Sample(rows, None))
     assert abs(np.corrcoef(part, hidden)[0, 1]) > 0.8
 
 

@@ -20,7 +20,7 @@ from tractable.cli.benchmark.memory import peak_memory
 from tractable.cli.benchmark.questions import ALONE, Times
 from tractable.cli.benchmark.runs import Job, Measured
 from tractable.cli.reports import label_metrics, most_probable_alone
-from tractable.learning.conditional.cacmn.learner import CACMNLearner
+from tractable.learning.conditional.cacmn import CACMNLearner
 from tractable.learning.joint.markov.eacmn import EACMNLearner
 from tractable.queries import log_prob, marginals
 

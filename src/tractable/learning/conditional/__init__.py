@@ -10,15 +10,15 @@ from tractable.learning.conditional.learner import ConditionalLearner
 CONDITIONAL: Registry[ConditionalLearner] = Registry(
     "learner",
     {
-        "daclearn": Home("tractable.learning.conditional.daclearn.learner", "DACLearnLearner", "DACLearn"),
-        "cacmn": Home("tractable.learning.conditional.cacmn.learner", "CACMNLearner", "CACMN"),
-        "mctbn": Home("tractable.learning.conditional.mctbn.learner", "MCTBNLearner", "MCTBN"),
-        "gaclearn": Home("tractable.learning.conditional.gaclearn.learner", "GACLearnLearner", "GACLearn"),
+        "daclearn": Home("tractable.learning.conditional.daclearn", "DACLearnLearner", "DACLearn"),
+        "cacmn": Home("tractable.learning.conditional.cacmn", "CACMNLearner", "CACMN"),
+        "mctbn": Home("tractable.learning.conditional.mctbn", "MCTBNLearner", "MCTBN"),
+        "gaclearn": Home("tractable.learning.conditional.gaclearn", "GACLearnLearner", "GACLearn"),
         "conditional-spn": Home(
-            "tractable.learning.conditional.spn.learner", "ConditionalSPNLearner", "ConditionalSPN"
+            "tractable.learning.conditional.conditional_spn", "ConditionalSPNLearner", "ConditionalSPN"
         ),
         "conditional-mixture": Home(
-            "tractable.learning.conditional.mixture.learner",
+            "tractable.learning.conditional.conditional_mixture.learner",
             "ConditionalMixtureLearner",
             "ConditionalMixture",
         ),

@@ -1,12 +1,15 @@
 """What every learner of conditional models is: frozen settings, and a way from a table to a circuit."""
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
 
+from tractable.base.progress import Watch
+from tractable.circuit import Graph
 from tractable.data import Schema, Table
-from tractable.learning.learner import CircuitLearner
+from tractable.learning.learner import CircuitLearner, Learned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +27,30 @@ class ConditionalLearner(CircuitLearner):
         check_conditional_tables(table, valid)
         if self.single_target:
             _check_single_target(table.schema, self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompleteTargetsLearner(ConditionalLearner):
+    """A learner of categorical targets that sees rows without missing targets.
+
+    Sums of floating-point numbers do not depend on the number of threads: BLAS has one.
+    """
+
+    @final
+    def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        require_categorical_targets(table.schema, self.name)
+        whole, held = complete_targets(table, valid, rng)
+        held = held if held is not None and held.total_weight else None
+        with threadpool_limits(1, user_api="blas"):
+            return self._learn_complete(whole, rng, held, watch)
+
+    @abstractmethod
+    def _learn_complete(
+        self, table: Table, rng: np.random.Generator, held: Table | None, watch: Watch
+    ) -> Learned:
+        """The circuit of weighted rows without missing cells; the best so far when `watch` says to stop."""
 
 
 def check_conditional_tables(table: Table, valid: Table | None) -> None:
@@ -66,3 +93,40 @@ def _check_inputs(table: Table, name: str) -> None:
             f"column '{table.schema[column].name}', row {row} of the {name} table is missing: inputs must"
             " have values; a joint learner such as eacmn or idspn takes missing cells everywhere"
         )
+
+
+def with_roles(graph: Graph, schema: Schema) -> Graph:
+    """The circuit over the same columns with the roles of a schema."""
+    return replace(graph, schema=schema)
+
+
+def as_joint_table(table: Table) -> Table:
+    """The same rows of a joint distribution: every column is a target."""
+    schema = table.schema.with_targets(range(len(table.schema)))
+    return Table(schema, table.values, table.weights, table.unseen)
+
+
+def require_categorical_targets(schema: Schema, learner: str) -> None:
+    """Refuse targets that are numbers.
+
+    Raises:
+        ValueError: naming the first of them.
+    """
+    for column in schema.targets.tolist():
+        if schema[column].is_numeric:
+            raise ValueError(
+                f"column '{schema[column].name}' is {schema[column].kind}: {learner} learns categorical"
+                " targets; cacmn and joint learners take numbers"
+            )
+
+
+def complete_targets(
+    table: Table, valid: Table | None, rng: np.random.Generator
+) -> tuple[Table, Table | None]:
+    """The tables without missing targets: some weighted rows, drawn from a tree, stand for a row with any."""
+    from tractable.learning.joint.completion import complete
+
+    tables = complete(as_joint_table(table), None if valid is None else as_joint_table(valid), rng)
+    whole, held = (None if t is None else Table(table.schema, t.values, t.row_weights) for t in tables)
+    assert whole is not None
+    return whole, held

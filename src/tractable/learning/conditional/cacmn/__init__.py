@@ -1,1 +1,0 @@
-"""Markov networks whose weights are fitted to targets given inputs."""

@@ -1,0 +1,142 @@
+"""A gated sum of conditional random fields, as numbers that can be fitted.
+
+The probability of targets y given inputs x is sum_k g_k(x) C_k(y, x) / sum_k g_k(x) Z_k(x): C_k is the value
+of a field, Z_k its sum over all targets, and the logarithm of g_k is linear in features of the inputs. Fields
+are not normalised by themselves, so that this is one conditional random field with a latent variable k.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tractable.base.arrays import Floats
+from tractable.base.progress import Form, State
+from tractable.circuit import PRODUCT, SUM, GateBlock, Graph, LeafBlock
+from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.graph import Block
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
+from tractable.data import Schema
+from tractable.learning.conditional.field.freeze import (
+    NodeList,
+    field_node,
+    freeze_conditional,
+    indicator_blocks,
+)
+from tractable.learning.conditional.field.structure import ConditionalStructure
+from tractable.learning.conditional.parts.regression import INTERCEPT_PENALTY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Component:
+    """A conditional random field, and the weights that its priors draw it to."""
+
+    structure: ConditionalStructure
+    prior_mean: Floats  # (features,)
+    weights: Floats  # (features,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldMixture:
+    """Components and their gates."""
+
+    components: tuple[Component, ...]
+    gate: Floats  # (components, features of the inputs + 1) the last is the intercept
+
+    @property
+    def vector(self) -> Floats:
+        """All weights, one component after the other, and then the gates."""
+        return np.concatenate([*(c.weights for c in self.components), self.gate.ravel()])
+
+    def at(self, vector: Floats) -> "FieldMixture":
+        """The same mixture with other weights."""
+        ends = np.cumsum([c.weights.size for c in self.components])
+        *weights, gate = np.split(vector, ends)
+        components = (replace(c, weights=w) for c, w in zip(self.components, weights, strict=True))
+        return FieldMixture(tuple(components), gate.reshape(self.gate.shape))
+
+    @property
+    def free_parameters(self) -> int:
+        """How many weights are not at their prior means, and the weights of gates but one component's."""
+        moved = sum(int(np.count_nonzero(c.weights != c.prior_mean)) for c in self.components)
+        return moved + (len(self.components) - 1) * self.gate.shape[1]
+
+
+class MixturePriors(NamedTuple):
+    """What weights cost in nats."""
+
+    l1: float  # a unit of a feature weight's distance from its prior mean
+    variance: float  # of the Gaussian prior of a feature weight
+    gate_l2: float  # penalty of the weights of gates
+
+    def mean(self, mixture: FieldMixture) -> Floats:
+        """The prior means of all weights."""
+        return np.concatenate([*(c.prior_mean for c in mixture.components), np.zeros(mixture.gate.size)])
+
+    def price(self, mixture: FieldMixture) -> Floats:
+        """What a unit of each weight's distance from its prior mean costs."""
+        features = mixture.vector.size - mixture.gate.size
+        return np.repeat([self.l1, 0.0], [features, mixture.gate.size])
+
+    def precision(self, mixture: FieldMixture) -> Floats:
+        """The precision of the Gaussian prior of each weight.
+
+        Each component has gates, not all but one, so that with two components and twice the penalty their
+        difference is penalised as a logistic regression is.
+        """
+        gate = np.full(mixture.gate.shape, 2 * self.gate_l2)
+        gate[:, -1] = 2 * INTERCEPT_PENALTY
+        features = mixture.vector.size - mixture.gate.size
+        return np.concatenate([np.full(features, 1 / self.variance), gate.ravel()])
+
+
+def mixture_form(structure: ConditionalStructure) -> Form[FieldMixture | None]:
+    """How a mixture over the columns of a structure is saved."""
+
+    def to_state(mixture: FieldMixture | None) -> State:
+        if mixture is None:
+            return None
+        lines = [[c.structure.history, c.prior_mean, c.weights] for c in mixture.components]
+        return [mixture.gate, lines]
+
+    def from_state(state: State) -> FieldMixture | None:
+        if state is None:
+            return None
+        gate, lines = state
+        components = (Component(structure.regrow(history), *arrays) for history, *arrays in lines)
+        return FieldMixture(tuple(components), gate)
+
+    return Form(to_state, from_state)
+
+
+def freeze_mixture(
+    mixture: FieldMixture, schema: Schema, features: InputFeatures, cuts: Sequence[Floats]
+) -> Graph:
+    """The circuit over the columns of a schema with targets and inputs; a single field has no gates.
+
+    `cuts` has the numbers at which each input is cut into intervals, none for a categorical one.
+    """
+    first, many = mixture.components[0], len(mixture.components)
+    if many == 1:
+        return freeze_conditional(first.structure, schema, first.weights, cuts)
+    states, targets = first.structure.states, first.structure.targets
+    indicators, weights = int(states.sum()), np.concatenate([c.weights for c in mixture.components])
+    gates = indicators + weights.size + np.arange(many)
+    nodes, terms, at = NodeList(indicators + weights.size + many), [], indicators
+    for component, gate in zip(mixture.components, gates.tolist(), strict=True):
+        field = field_node(component.structure, component.weights, nodes, at)
+        terms.append(nodes.add(PRODUCT, [gate, field]))
+        at += component.weights.size
+    root = nodes.add(SUM, terms)
+    constants = indicators + np.arange(weights.size)
+    columns = np.concatenate([schema.targets, schema.inputs])
+    regression = SoftmaxRegressions(features, (mixture.gate[1:] - mixture.gate[0])[None])
+    blocks: list[Block] = [
+        *indicator_blocks(schema, columns, states, [np.zeros(0)] * targets + list(cuts)),
+        LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]),
+        GateBlock(regression, gates, np.zeros(many, dtype=np.int64), np.arange(many)),
+    ]
+    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
+    return assemble(schema, np.array(nodes.kind), edges, blocks, root)

@@ -1,0 +1,249 @@
+"""Conditional sum-product networks: LearnSPN's recursion over targets, with regressions on inputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, setting
+from tractable.data import Table
+from tractable.learning.conditional.learner import CompleteTargetsLearner
+from tractable.learning.conditional.parts.freeze import freeze_part
+from tractable.learning.conditional.parts.growth import Stopping, divide_rows
+from tractable.learning.conditional.parts.network import (
+    OPTIONAL_PART,
+    PART,
+    GatedSum,
+    Leaf,
+    Part,
+    Product,
+    improve,
+    is_worth,
+    score,
+)
+from tractable.learning.conditional.parts.rows import Sample, regression_sample
+from tractable.learning.conditional.parts.sparse import sparse_regressions
+from tractable.learning.conditional.parts.tree import (
+    ConditionalTree,
+    Prior,
+    learn_edges,
+    residuals,
+    roots_alone,
+    zero_prior,
+)
+from tractable.learning.learner import Learned
+
+LEAST_SHARE = 1e-3  # of a row that is looked at in a part
+PATIENCE = 3  # iterations of expectation maximisation without progress
+LEAST_PROGRESS = 5e-5  # nats a row
+LEAST_GAIN = 2.0  # nats of all held-out rows that a sum must gain
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What the search for parts is allowed."""
+
+    parents_tried: int
+    iterations: int
+    depth: int  # most sums on the way down to a tree
+    min_rows: float  # in a part that is divided
+    gate_l2: tuple[float, ...]
+    strengths: tuple[float, ...]  # of the prior, ascending
+
+
+def grow(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> Part:
+    """The part that a tree becomes: a gated sum or a product of such parts, or the tree itself."""
+    if watch.should_stop() or not growth.depth or (sample.rows.states[leaf.targets] > 1).sum() < 2:
+        return leaf
+    found: GatedSum | None = None
+    if sample.rows.total >= growth.min_rows:
+        found = watch.remember("sum", lambda part: _divided(leaf, sample, growth, part), OPTIONAL_PART)
+    if found is None:
+        return _factors(leaf, sample, growth, watch)
+    shares = [found.responsibilities(some) for some in sample.tables]
+    deeper = replace(growth, depth=growth.depth - 1)
+    parts = tuple(
+        grow(below, _belonging(sample, [share[:, k] for share in shares]), deeper, watch.part(f"part {k}"))
+        for k, below in enumerate(found.parts)
+        if isinstance(below, Leaf)
+    )
+    return replace(found, parts=parts)
+
+
+def _factors(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> Part:
+    """The product of a forest's trees, each of which may become a sum of its own; or the leaf itself."""
+    groups = connected(leaf.tree.parent)
+    if len(groups) < 2:
+        return leaf
+    parts: list[Part] = []
+    for number, group in enumerate(groups):
+        own = Leaf(leaf.targets[group], restrict(leaf.tree, group), leaf.prior.select(group))
+        parts.append(grow(own, sample, growth, watch.part(f"factor {number}")))
+    return Product(tuple(parts)) if any(not isinstance(part, Leaf) for part in parts) else leaf
+
+
+def connected(parent: Ints) -> list[Ints]:
+    """The trees of a forest: their nodes, ascending."""
+    root = np.arange(parent.size)
+    for _ in range(parent.size):
+        above = np.where(parent[root] >= 0, parent[root], root)
+        if (above == root).all():
+            break
+        root = above
+    return [np.flatnonzero(root == top) for top in np.unique(root)]
+
+
+def restrict(tree: ConditionalTree, some: Ints) -> ConditionalTree:
+    """A tree of a forest by itself, its nodes numbered anew."""
+    number = np.full(tree.parent.size + 1, -1)
+    number[some] = np.arange(some.size)
+    return ConditionalTree(number[tree.parent[some]], tuple(tree.beta[j] for j in some.tolist()))
+
+
+def learn_leaf(targets: Ints, sample: Sample, prior: Prior, growth: Growth, watch: Watch) -> Leaf:
+    """The best tree over some targets; its regressions are drawn to those of the targets alone."""
+    rows = sample.rows.select(targets)
+    held = None if sample.held is None else sample.held.select(targets)
+    alone = roots_alone(rows, prior, watch)
+    own = prior._replace(means=tuple(beta[0] for beta in alone.beta))
+    return Leaf(targets, learn_edges(rows, held, alone, (own, growth.parents_tried), watch), own)
+
+
+def _divided(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> GatedSum | None:
+    """A gated sum of two trees in place of one, if it is better.
+
+    What the tree does not explain shows in residuals that vary together. Rows on the two sides of their first
+    principal component are told apart.
+    """
+    residual = [residuals(some.select(leaf.targets), leaf.tree) for some in sample.tables]
+    second = divide_rows(residual[0], sample.rows.weight, *residual[1:])
+    samples = [_belonging(sample, shares) for shares in ([1 - share for share in second], second)]
+    first_shares = np.stack([1 - second[0], second[0]], axis=1)
+    stopping = Stopping(growth.iterations, PATIENCE, LEAST_PROGRESS)
+    fitted: list[GatedSum] = []
+    for strength in [leaf.prior.l2, *(l2 for l2 in growth.strengths if l2 > leaf.prior.l2)][:2]:
+        prior = leaf.prior._replace(l2=strength)
+        trees = tuple(learn_leaf(leaf.targets, some, prior, growth, watch) for some in samples)
+        for penalty in growth.gate_l2:
+            started = GatedSum(np.zeros((1, sample.rows.x.shape[1])), penalty, trees)
+            started = started.fit_to(sample.rows, first_shares, watch)
+            fitted.append(improve(started, sample, stopping, watch, momentum=True))
+    best = max(fitted, key=lambda each: score(each, sample.judge))
+    return best if is_worth(best, leaf, sample, LEAST_GAIN) else None
+
+
+def _belonging(sample: Sample, shares: Sequence[Floats]) -> Sample:
+    """The rows of a part of a sum; those that hardly belong to it are left out."""
+    return sample.reweight(shares).heavier_than(LEAST_SHARE)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ConditionalSPNLearner(CompleteTargetsLearner):
+    """A sum-product network over the targets, whose weights and leaves are regressions on the inputs.
+
+    It begins as one tree over the targets, each regressed on its inputs and its parent. A tree may become a
+    gated sum of two trees, whose weights are a logistic regression on the inputs (rows are divided), or a
+    product of independent ones (targets are divided), and so on below. The regressions of a part are drawn to
+    those of the whole, so that small parts need few rows. All parts are fitted by expectation maximisation.
+    """
+
+    name: ClassVar[str] = "conditional-spn"
+    title: ClassVar[str] = "Conditional sum-product network"
+
+    depth: int = setting(
+        3,
+        "Maximum number of gated sums on the way from the root to a tree.",
+        at_least=0,
+        search=Between(0, 4, whole=True),
+    )
+    min_rows: int = setting(
+        200,
+        "Least weight of rows of a part that may become a gated sum.",
+        at_least=1,
+        search=Between(50, 1000, whole=True, log=True),
+    )
+    l1: tuple[float, ...] = setting(
+        (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
+        "L1 penalties of each target's first regression, of which the one is taken that suits the"
+        " validation rows best, the middle one without validation rows. Inputs without weight are left out in"
+        " all parts.",
+        at_least=1e-6,
+    )
+    generative: tuple[float, ...] = setting(
+        (0.03, 0.1, 0.3),
+        "Shares of the weights of a generative model, in which inputs are independent given the target, that"
+        " each target's first regression may be drawn to instead of zero, if that suits the validation rows"
+        " better: a mixture of generative and discriminative learning where there are fewer than 50 rows for"
+        " each feature of the inputs. None for purely discriminative regressions.",
+        at_least=0,
+        optional=True,
+    )
+    strengths: tuple[float, ...] = setting(
+        (0.25, 2.0, 16.0, 128.0),
+        "How many times stronger the regressions of a part are drawn to those of the whole than the first"
+        " ones to zero. The first tree takes the one that suits the validation rows best, or the smallest"
+        " without validation rows; a part takes that of the whole or the next.",
+        at_least=1e-6,
+    )
+    gate_l2: tuple[float, ...] = setting(
+        (2.0,),
+        "L2 penalties of the weights of gates, of which the best for the validation rows is taken.",
+        at_least=1e-6,
+    )
+    parents_tried: int = setting(
+        10,
+        "Maximum number of other targets that are tried as parents of a target in a tree.",
+        at_least=0,
+    )
+    iterations: int = setting(
+        30,
+        "Maximum number of iterations of expectation maximisation of each sum, and of the whole network.",
+        at_least=0,
+    )
+
+    def _learn_complete(
+        self, table: Table, rng: np.random.Generator, held: Table | None, watch: Watch
+    ) -> Learned:
+        sample, features = regression_sample(table, held)
+        return Learned(freeze_part(self._grow(sample, watch), table.schema, features))
+
+    def _grow(self, sample: Sample, watch: Watch) -> Part:
+        """The network: the first tree, its parts, and all of them fitted together."""
+        growth = Growth(
+            self.parents_tried,
+            self.iterations,
+            self.depth,
+            self.min_rows,
+            self.gate_l2,
+            tuple(sorted(set(self.strengths))),
+        )
+        leaf = watch.remember("tree", lambda part: self._first_tree(sample, growth, part), PART)
+        grown = grow(leaf, sample, growth, watch.part("parts")) if sample.rows.total else leaf
+        if isinstance(grown, Leaf):
+            return grown
+        stopping = Stopping(self.iterations, PATIENCE, LEAST_PROGRESS)
+        return improve(grown, sample, stopping, watch, momentum=True)
+
+    @property
+    def _tried(self) -> tuple[list[float], tuple[float, ...]]:
+        return sorted(set(self.l1)), tuple(sorted(set(self.generative)))
+
+    def _first_tree(self, sample: Sample, growth: Growth, watch: Watch) -> Leaf:
+        """The best tree over all targets, drawn to each target's regression on the inputs that it needs."""
+        rows = sample.rows
+        plain = zero_prior(rows, 10.0)
+        alone = roots_alone(rows, plain, watch)
+        _, prior = sparse_regressions(rows, sample.held, (alone, plain), self._tried, watch)
+        best: Leaf | None = None
+        for strength in growth.strengths:
+            own = prior._replace(l2=strength)
+            leaf = learn_leaf(np.arange(rows.states.size), sample, own, growth, watch)
+            if best is not None and score(leaf, sample.judge) <= score(best, sample.judge):
+                break
+            best = leaf
+        assert best is not None
+        return best

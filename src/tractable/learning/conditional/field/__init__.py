@@ -1,0 +1,1 @@
+"""A conditional random field of conjunctive features that grows together with its circuit."""

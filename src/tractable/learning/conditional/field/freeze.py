@@ -1,0 +1,158 @@
+"""Conditional structures, with or without a network below them, frozen to the graph of queries and files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
+from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.output import Network, NetworkOutput
+from tractable.circuit.leaves.within import FARTHEST
+from tractable.data import Schema
+from tractable.learning.conditional.field.structure import ConditionalStructure
+
+
+class NodeList:
+    """Nodes and edges in the order in which they are made; children before their parents."""
+
+    def __init__(self, leaves: int) -> None:
+        self.kind = [LEAF] * leaves
+        self.parent: list[int] = []
+        self.child: list[int] = []
+
+    def add(self, kind: int, children: list[int]) -> int:
+        """A new inner node."""
+        node = len(self.kind)
+        self.kind.append(kind)
+        self.parent.extend([node] * len(children))
+        self.child.extend(children)
+        return node
+
+
+def freeze_conditional(
+    structure: ConditionalStructure, schema: Schema, weights: Floats, cuts: Sequence[Floats]
+) -> Graph:
+    """The circuit under weights of all features, over the columns of a schema with targets and inputs.
+
+    A feature's conditions on inputs are a sum over the states of an input, each with an indicator and the
+    weights of the features that have it. Splits on inputs whose weights are all zero are left out. `cuts` has
+    the numbers at which each input is cut into intervals, none for a categorical one.
+    """
+    columns = np.concatenate([schema.targets, schema.inputs])
+    states = structure.states
+    indicators = int(states.sum())
+    nodes = NodeList(indicators + weights.size)
+    root = field_node(structure, weights, nodes, indicators)
+    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
+    constants = indicators + np.arange(weights.size)
+    blocks = indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
+    blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
+    features = feature_table(structure, weights, constants, columns)
+    intervals = {column: b.params for column, b in zip(columns.tolist(), blocks, strict=False)}
+    features = _with_ends(features, schema, intervals)
+    return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
+
+
+def field_node(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> int:
+    """The root of a field. Its leaves are there already: indicators, and from `first` on its weights."""
+    potential = _potentials(structure, weights, nodes, first)
+    states = structure.states[: structure.targets]
+    return target_circuit(structure, nodes, potential, int(states.sum()))
+
+
+def indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:
+    """A leaf for each state of each column, in their order: an indicator, or an interval of a number."""
+    blocks = []
+    first = np.cumsum(states) - states
+    for at, column, many, cut in zip(first.tolist(), columns.tolist(), states.tolist(), cuts, strict=True):
+        numeric = schema[column].is_numeric
+        ends = np.concatenate([[-FARTHEST], cut, [FARTHEST]])
+        params = np.stack([ends[:-1], ends[1:]], axis=1) if numeric else np.arange(float(many))[:, None]
+        family = FAMILIES["within" if numeric else "indicator"]
+        blocks.append(LeafBlock(family, at + np.arange(many), np.full(many, column), params))
+    return blocks
+
+
+def _potentials(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> list[int]:
+    """The node that is the value of each feature with all features that extend it by inputs."""
+    potential = list(range(first, first + weights.size))
+    counts = weights != 0
+    for feature in range(weights.size - 1, -1, -1):
+        factors = [potential[feature]]
+        for new in structure.groups_of(feature):
+            column = structure.conditions[new][-1][0]
+            below = structure.states_of(column)
+            children = list(range(below.start, below.stop))  # indicators
+            for i, state in enumerate(structure.new_states(column)):
+                if counts[new + i]:
+                    counts[feature] = True
+                    children[state] = nodes.add(PRODUCT, [children[state], potential[new + i]])
+            if max(children) >= below.stop:
+                factors.append(nodes.add(SUM, children))
+        if len(factors) > 1:
+            potential[feature] = nodes.add(PRODUCT, factors)
+    return potential
+
+
+def target_circuit(
+    structure: ConditionalStructure, nodes: NodeList, potential: list[int], states: int
+) -> int:
+    """The root of the circuit over targets, whose parameters are nodes."""
+    store, order, params = structure.circuit.arrays()
+    number: Ints = np.zeros(store.kind.size, dtype=np.int64)
+    number[1 : states + 1] = np.arange(states)
+    number[params] = np.array(potential)[structure.features_alone]
+    for node in order.tolist():
+        first = int(store.first[node])
+        below = number[store.child[first : first + int(store.degree[node])]]
+        number[node] = nodes.add(int(store.kind[node]), below.tolist())
+    return int(number[order[-1]])
+
+
+def feature_table(
+    structure: ConditionalStructure, weights: Floats, constants: Ints, columns: Ints
+) -> FeatureTable:
+    """The features with their weights and conditions; the states of a numeric input are its intervals."""
+    size = np.array([len(c) for c in structure.conditions])
+    flat = np.array([pair for c in structure.conditions for pair in c], dtype=np.int64).reshape(-1, 2)
+    start = np.concatenate([[0], np.cumsum(size)])
+    equals = np.ones(len(flat), dtype=np.bool_)
+    return FeatureTable(constants, weights, start, columns[flat[:, 0]], flat[:, 1], equals)
+
+
+def _with_ends(features: FeatureTable, schema: Schema, intervals: Mapping[int, Floats]) -> FeatureTable:
+    """The features with the ends of intervals in the place of their numbers."""
+    numeric = np.array([variable.is_numeric for variable in schema])[features.column]
+    if not numeric.any():
+        return features
+    ends = np.zeros((features.column.size, 2))
+    for place in np.flatnonzero(numeric).tolist():
+        ends[place] = intervals[int(features.column[place])][features.state[place]]
+    return replace(features, state=np.where(numeric, -1, features.state), ends=ends)
+
+
+def freeze_generalised(
+    structure: ConditionalStructure, schema: Schema, weights: Floats, network: Network
+) -> Graph:
+    """The circuit under weights of all features, over the columns of a schema with targets and inputs.
+
+    A state of a target has the network's output of its number as potential, times its feature's weight.
+    """
+    states = structure.states
+    indicators = int(states.sum())
+    nodes = NodeList(2 * indicators + weights.size)
+    outputs, constants = indicators + np.arange(indicators), 2 * indicators + np.arange(weights.size)
+    potential = constants.tolist()
+    for state in range(indicators):
+        potential[state] = nodes.add(PRODUCT, [int(outputs[state]), int(constants[state])])
+    root = target_circuit(structure, nodes, potential, indicators)
+    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
+    blocks = indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * structure.targets)
+    first = np.full(indicators, schema.column(network.columns[0]))
+    blocks.append(LeafBlock(NetworkOutput(network), outputs, first, np.arange(float(indicators))[:, None]))
+    blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
+    features = feature_table(structure, weights, constants, schema.targets)
+    return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)

@@ -1,0 +1,229 @@
+"""Settings, initial structure and search of the learners that grow a conditional random field."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tractable.base.arrays import Floats, Ints
+from tractable.base.progress import Watch
+from tractable.base.settings import Between, setting
+from tractable.learning.conditional.field.objective import ConditionalLikelihood
+from tractable.learning.conditional.field.priors import choose_priors
+from tractable.learning.conditional.field.rows import ConditionalRows
+from tractable.learning.conditional.field.structure import ConditionalStructure
+from tractable.learning.conditional.learner import CompleteTargetsLearner
+from tractable.learning.growing import FitEffort, Priors, SplitCosts
+from tractable.learning.growing.search import search_splits
+from tractable.learning.statistics.forests import Forest, best_forest
+
+LEAST_GAIN = 2.0  # nats over all rows that a link of the tree must be worth
+
+
+def mutual_information(rows: ConditionalRows) -> Floats:
+    """The mutual information of each target with each input, times the number of rows. (targets, inputs)."""
+    singles = rows.all_indicators()
+    total = max(rows.total, 1e-9)
+    of_inputs = singles @ rows.group_weight
+    answer = np.zeros((rows.target_states.size, rows.input_states.size))
+    starts = np.cumsum(rows.input_states) - rows.input_states
+    for target, states in enumerate(rows.target_states.tolist()):
+        for state in range(states):
+            counts = rows.counts([(target, state)])
+            both, alone = singles @ counts, counts.sum()
+            ratio = np.where(both > 0, both * total / np.maximum(alone * of_inputs, 1e-300), 1.0)
+            if starts.size:
+                answer[target] += np.add.reduceat(both * np.log(ratio), starts)
+    return answer
+
+
+def chosen_inputs(information: Floats, most: int, least: float = LEAST_GAIN) -> list[Ints]:
+    """Up to `most` inputs of highest mutual information with each target, above `least`; best first."""
+    order = np.argsort(-information, axis=1, kind="stable")[:, :most]
+    return [line[information[target, line] > least].astype(np.int64) for target, line in enumerate(order)]
+
+
+def plant_inputs(objective: ConditionalLikelihood, inputs: list[Ints]) -> None:
+    """Split states of each target on its inputs: every state, or the rarer one of two."""
+    structure = objective.structure
+    for target, chosen in enumerate(inputs):
+        for feature in _split_states(objective, target):
+            for column in (structure.targets + chosen).tolist():
+                structure.split(feature, column)
+    objective.add_planted()
+
+
+def _split_states(objective: ConditionalLikelihood, target: int) -> list[int]:
+    """The features of a target's states that are split: with two states, one tells about the other."""
+    states = objective.structure.states_of(target)
+    features = list(range(states.start, states.stop))
+    rarest = states.start + int(objective.sample.frequency[states].argmin())
+    return [rarest] if len(features) == 2 else features
+
+
+def plant_tree(objective: ConditionalLikelihood, forest: Forest) -> None:
+    """Split states of each target, as for inputs, on its parent in a tree, far from the root first."""
+    structure = objective.structure
+    for target in forest.order[::-1].tolist():
+        parent = int(forest.parent[target])
+        if parent >= 0:
+            for feature in _split_states(objective, target):
+                structure.split(feature, parent)
+    objective.add_planted()
+
+
+def residual_forest(objective: ConditionalLikelihood) -> Forest:
+    """The forest over targets whose links gain most beyond what the model knows already.
+
+    A link gains about half the chi-square statistic of what two targets' states have in common beyond their
+    probabilities given the inputs. Without inputs this is much like the mutual information of Chow and Liu.
+    """
+    rows = objective.sample.rows
+    states = int(rows.target_states.sum())
+    expected = objective.expectations().expected[:states]
+    weight = rows.group_weight
+    together = _pair_counts(rows)
+    apart = together - (expected * weight) @ expected.T
+    variance = expected * (1 - expected)
+    spread = (variance * weight) @ variance.T
+    gain = apart**2 / (2 * np.maximum(spread, 1.0))
+    owner = np.repeat(np.arange(rows.target_states.size), rows.target_states)
+    pairs = np.zeros((rows.target_states.size, rows.target_states.size))
+    np.add.at(pairs, (owner[:, None], owner[None, :]), gain)
+    freedom = np.maximum(np.outer(rows.target_states, rows.target_states), 1.0)
+    pairs = pairs / freedom - LEAST_GAIN
+    np.fill_diagonal(pairs, 0.0)
+    return best_forest(pairs, np.ones(rows.target_states.size, dtype=np.bool_))
+
+
+def _pair_counts(rows: ConditionalRows) -> Floats:
+    """The weight of the rows that have two states of targets. Shape (states, states)."""
+    sizes = rows.target_states
+    states = np.zeros((len(rows.targets), int(sizes.sum())))
+    first = np.cumsum(sizes) - sizes
+    np.put_along_axis(states, rows.targets + first, 1.0, axis=1)
+    return np.asarray((states * rows.weight[:, None]).T @ states)
+
+
+PLANTED_EFFORT, PLANTED_FITS = FitEffort(40, 1e-5), 12  # of the initial structure, under different priors
+FINAL_EFFORT = FitEffort(200, 1e-6)  # of the last fit of all weights
+LAST_EFFORT, LAST_FITS = FitEffort(20, 1e-5), 4  # of all weights under other priors
+LEAST_PART = 0.1  # of the first cost of an edge, below which edges do not become cheaper
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldLearner(CompleteTargetsLearner):
+    """A learner that grows a conditional random field of conjunctive features from an initial structure."""
+
+    initial_inputs: int = setting(
+        150,
+        "Maximum number of inputs, those of highest mutual information, that each target begins with.",
+        at_least=0,
+    )
+    initial_gain: tuple[float, ...] = setting(
+        (20.0, 6.0, 2.0),
+        "Mutual information in nats, over all rows, that such an input must have at least. The threshold that"
+        " suits the validation rows best is taken, the last without validation rows.",
+        at_least=0,
+    )
+    intervals: int = setting(
+        8,
+        "Maximum number of intervals, with about equally many rows, through which a numeric input is seen.",
+        at_least=2,
+    )
+    l1: float = setting(
+        2.0,
+        "L1 penalty that the search for priors begins with: the price in nats of a unit of a feature weight's"
+        " distance from its prior mean. With validation rows, priors that suit these better are taken.",
+        at_least=0,
+        search=Between(0.1, 5, log=True),
+    )
+    variance: float = setting(
+        2.0,
+        "Variance of the Gaussian prior of a feature weight that the search for priors begins with.",
+        at_least=1e-9,
+        search=Between(0.05, 5, log=True),
+    )
+    split_cost: float = setting(
+        1.0,
+        "Conditional log-likelihood in nats, over all rows, that a split must gain.",
+        at_least=0,
+        search=Between(0.5, 10),
+    )
+    edge_cost: float = setting(
+        0.1,
+        "Conditional log-likelihood in nats that each edge added to the circuit must gain. It is halved"
+        " whenever no split is worth its edges.",
+        at_least=1e-9,
+    )
+    max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
+    min_support: float = setting(
+        0.001, "Smallest part of the rows in which a feature must hold to be split.", at_least=0, at_most=1
+    )
+    smoothing: float = setting(
+        1.0, "Pseudo-counts of the distribution of each target by itself, the prior mean.", at_least=0
+    )
+    batch: int = setting(
+        24, "Maximum number of splits, each of other targets, between two fits of the weights.", at_least=1
+    )
+    patience: int = setting(
+        100,
+        "Early stopping: the search ends after this many splits without a better score on the validation"
+        " rows.",
+        at_least=1,
+    )
+
+    def grow(
+        self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
+    ) -> ConditionalLikelihood:
+        """The field that suits the validation rows best, or all rows without any, with fitted weights."""
+        objective = self._best_planted(rows, valid, watch)
+        search_splits(objective, self.costs, self.patience, watch)
+        finish_weights(objective, watch)
+        return objective
+
+    @property
+    def costs(self) -> SplitCosts:
+        """What splits must gain."""
+        return SplitCosts(
+            split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges,
+            least_support=self.min_support, least_edge=LEAST_PART * self.edge_cost, batch=self.batch,
+        )  # fmt: skip
+
+    def _best_planted(
+        self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
+    ) -> ConditionalLikelihood:
+        """The initial structure and priors that suit the validation rows best."""
+        information = mutual_information(rows)
+        best: ConditionalLikelihood | None = None
+        for least in self.initial_gain if valid is not None else self.initial_gain[-1:]:
+            inputs = chosen_inputs(information, self.initial_inputs, least)
+            planted = self._plant(rows, valid, inputs, watch.part(f"inputs {least}"))
+            if best is None or planted.score > best.score:
+                best = planted
+            if watch.should_stop():
+                break
+        assert best is not None
+        choose_priors(best, PLANTED_EFFORT, PLANTED_FITS, watch.part("planted"))
+        return best
+
+    def _plant(
+        self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints], watch: Watch
+    ) -> ConditionalLikelihood:
+        """The objective of an initial structure, with fitted weights."""
+        structure = ConditionalStructure(rows.target_states, rows.input_states, rows.most_frequent_inputs())
+        priors = Priors(self.l1, self.variance)
+        objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
+        plant_inputs(objective, inputs)
+        objective.fit(PLANTED_EFFORT, watch.part("inputs"))
+        plant_tree(objective, residual_forest(objective))
+        objective.fit(PLANTED_EFFORT, watch.part("tree"))
+        return objective
+
+
+def finish_weights(objective: ConditionalLikelihood, watch: Watch) -> None:
+    """Fit all weights to convergence, and under other priors, unless the validation rows are against it."""
+    before, priors = objective.snapshot(), objective.priors
+    objective.fit(FINAL_EFFORT, watch.part("weights"))
+    if not objective.improves_on(before):
+        objective.change_priors(priors, before.weights)
+    choose_priors(objective, LAST_EFFORT, LAST_FITS, watch.part("last"))

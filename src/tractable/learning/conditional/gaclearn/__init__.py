@@ -1,1 +1,0 @@
-"""Generalised arithmetic circuits: networks over inputs below a grown circuit over targets."""

@@ -1,1 +1,0 @@
-"""Conditional sum-product networks."""
