@@ -15,7 +15,6 @@ from tractable.data import Schema, Table, Variable
 from tractable.learning.conditional import conditional_spn as growing
 from tractable.learning.conditional.conditional_spn import (
     ConditionalSPNLearner,
-    Growth,
     connected,
     grow,
     learn_leaf,
@@ -54,7 +53,9 @@ SCHEMA = Schema(
         Variable("y3", states=(0, 1)),
     )
 )
-GROWTH = Growth(5, 15, 2, 50, (3.0,), (1.0,))
+GROWTH = ConditionalSPNLearner(
+    parents_tried=5, iterations=15, depth=2, min_rows=50, gate_l2=(3.0,), strengths=(1.0,)
+)
 
 
 def table(rows: int = 60, seed: int = 0) -> Table:
@@ -347,7 +348,7 @@ def test_independent_targets_become_a_product_of_sums() -> None:
     np.testing.assert_array_equal(found.targets, np.arange(8))
     assert sample.held is not None
     assert score(found, sample.held) > score(leaf, sample.held) + 0.1
-    few = replace(GROWTH, min_rows=1e9)
+    few = replace(GROWTH, min_rows=10**9)
     assert growing._factors(leaf, sample, few, Watch()) is leaf
 
 

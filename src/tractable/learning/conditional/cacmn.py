@@ -1,7 +1,7 @@
 """Rooshenas, «Learning Tractable Graphical Models», 2017, section 4.4.2: CACMN."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, final
+from typing import ClassVar, final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -17,7 +17,7 @@ from tractable.learning.conditional.field.network import ConditionalNetwork, con
 from tractable.learning.conditional.field.priors import choose_priors
 from tractable.learning.conditional.field.rows import conditional_rows
 from tractable.learning.conditional.learner import ConditionalLearner, as_joint_table, with_roles
-from tractable.learning.growing import FeatureExpectations, FitEffort, Priors
+from tractable.learning.growing import FeatureExpectations, FitEffort, Priors, Snapshot
 from tractable.learning.growing.weights import FitTarget, WeightFitter
 from tractable.learning.joint.markov.eacmn import EACMNLearner
 from tractable.learning.learner import Learned
@@ -104,13 +104,6 @@ EFFORT = FitEffort(100, 1e-7)
 MOST_FITS = 24  # under different priors
 
 
-class NetworkScore(NamedTuple):
-    """Weights, and how well they do."""
-
-    weights: Floats
-    score: float
-
-
 class NetworkLikelihood:
     """The conditional log-likelihood of training rows under a network, less the cost of priors.
 
@@ -150,9 +143,9 @@ class NetworkLikelihood:
         """Whether the score is that of validation rows."""
         return self._valid is not None
 
-    def snapshot(self) -> NetworkScore:
+    def snapshot(self) -> Snapshot:
         """The weights to return to."""
-        return NetworkScore(self.weights, self.score)
+        return Snapshot(0, self.weights, self.score)
 
     def fit(self, effort: FitEffort, watch: Watch) -> None:
         """Fit all weights."""

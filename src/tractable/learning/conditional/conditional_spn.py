@@ -42,29 +42,17 @@ LEAST_PROGRESS = 5e-5  # nats a row
 LEAST_GAIN = 2.0  # nats of all held-out rows that a sum must gain
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What the search for parts is allowed."""
-
-    parents_tried: int
-    iterations: int
-    depth: int  # most sums on the way down to a tree
-    min_rows: float  # in a part that is divided
-    gate_l2: tuple[float, ...]
-    strengths: tuple[float, ...]  # of the prior, ascending
-
-
-def grow(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> Part:
+def grow(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> Part:
     """The part that a tree becomes: a gated sum or a product of such parts, or the tree itself."""
-    if watch.should_stop() or not growth.depth or (sample.rows.states[leaf.targets] > 1).sum() < 2:
+    if watch.should_stop() or not settings.depth or (sample.rows.states[leaf.targets] > 1).sum() < 2:
         return leaf
     found: GatedSum | None = None
-    if sample.rows.total >= growth.min_rows:
-        found = watch.remember("sum", lambda part: _divided(leaf, sample, growth, part), OPTIONAL_PART)
+    if sample.rows.total >= settings.min_rows:
+        found = watch.remember("sum", lambda part: _divided(leaf, sample, settings, part), OPTIONAL_PART)
     if found is None:
-        return _factors(leaf, sample, growth, watch)
+        return _factors(leaf, sample, settings, watch)
     shares = [found.responsibilities(some) for some in sample.tables]
-    deeper = replace(growth, depth=growth.depth - 1)
+    deeper = replace(settings, depth=settings.depth - 1)
     parts = tuple(
         grow(below, _belonging(sample, [share[:, k] for share in shares]), deeper, watch.part(f"part {k}"))
         for k, below in enumerate(found.parts)
@@ -73,7 +61,7 @@ def grow(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> Part:
     return replace(found, parts=parts)
 
 
-def _factors(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> Part:
+def _factors(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> Part:
     """The product of a forest's trees, each of which may become a sum of its own; or the leaf itself."""
     groups = connected(leaf.tree.parent)
     if len(groups) < 2:
@@ -81,7 +69,7 @@ def _factors(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> Part:
     parts: list[Part] = []
     for number, group in enumerate(groups):
         own = Leaf(leaf.targets[group], restrict(leaf.tree, group), leaf.prior.select(group))
-        parts.append(grow(own, sample, growth, watch.part(f"factor {number}")))
+        parts.append(grow(own, sample, settings, watch.part(f"factor {number}")))
     return Product(tuple(parts)) if any(not isinstance(part, Leaf) for part in parts) else leaf
 
 
@@ -103,16 +91,18 @@ def restrict(tree: ConditionalTree, some: Ints) -> ConditionalTree:
     return ConditionalTree(number[tree.parent[some]], tuple(tree.beta[j] for j in some.tolist()))
 
 
-def learn_leaf(targets: Ints, sample: Sample, prior: Prior, growth: Growth, watch: Watch) -> Leaf:
+def learn_leaf(
+    targets: Ints, sample: Sample, prior: Prior, settings: "ConditionalSPNLearner", watch: Watch
+) -> Leaf:
     """The best tree over some targets; its regressions are drawn to those of the targets alone."""
     rows = sample.rows.select(targets)
     held = None if sample.held is None else sample.held.select(targets)
     alone = roots_alone(rows, prior, watch)
     own = prior._replace(means=tuple(beta[0] for beta in alone.beta))
-    return Leaf(targets, learn_edges(rows, held, alone, (own, growth.parents_tried), watch), own)
+    return Leaf(targets, learn_edges(rows, held, alone, (own, settings.parents_tried), watch), own)
 
 
-def _divided(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> GatedSum | None:
+def _divided(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> GatedSum | None:
     """A gated sum of two trees in place of one, if it is better.
 
     What the tree does not explain shows in residuals that vary together. Rows on the two sides of their first
@@ -122,12 +112,12 @@ def _divided(leaf: Leaf, sample: Sample, growth: Growth, watch: Watch) -> GatedS
     second = divide_rows(residual[0], sample.rows.weight, *residual[1:])
     samples = [_belonging(sample, shares) for shares in ([1 - share for share in second], second)]
     first_shares = np.stack([1 - second[0], second[0]], axis=1)
-    stopping = Stopping(growth.iterations, PATIENCE, LEAST_PROGRESS)
+    stopping = Stopping(settings.iterations, PATIENCE, LEAST_PROGRESS)
     fitted: list[GatedSum] = []
-    for strength in [leaf.prior.l2, *(l2 for l2 in growth.strengths if l2 > leaf.prior.l2)][:2]:
+    for strength in [leaf.prior.l2, *(l2 for l2 in settings.increasing_strengths if l2 > leaf.prior.l2)][:2]:
         prior = leaf.prior._replace(l2=strength)
-        trees = tuple(learn_leaf(leaf.targets, some, prior, growth, watch) for some in samples)
-        for penalty in growth.gate_l2:
+        trees = tuple(learn_leaf(leaf.targets, some, prior, settings, watch) for some in samples)
+        for penalty in settings.gate_l2:
             started = GatedSum(np.zeros((1, sample.rows.x.shape[1])), penalty, trees)
             started = started.fit_to(sample.rows, first_shares, watch)
             fitted.append(improve(started, sample, stopping, watch, momentum=True))
@@ -213,35 +203,28 @@ class ConditionalSPNLearner(CompleteTargetsLearner):
 
     def _grow(self, sample: Sample, watch: Watch) -> Part:
         """The network: the first tree, its parts, and all of them fitted together."""
-        growth = Growth(
-            self.parents_tried,
-            self.iterations,
-            self.depth,
-            self.min_rows,
-            self.gate_l2,
-            tuple(sorted(set(self.strengths))),
-        )
-        leaf = watch.remember("tree", lambda part: self._first_tree(sample, growth, part), PART)
-        grown = grow(leaf, sample, growth, watch.part("parts")) if sample.rows.total else leaf
+        leaf = watch.remember("tree", lambda part: self._first_tree(sample, part), PART)
+        grown = grow(leaf, sample, self, watch.part("parts")) if sample.rows.total else leaf
         if isinstance(grown, Leaf):
             return grown
         stopping = Stopping(self.iterations, PATIENCE, LEAST_PROGRESS)
         return improve(grown, sample, stopping, watch, momentum=True)
 
     @property
-    def _tried(self) -> tuple[list[float], tuple[float, ...]]:
-        return sorted(set(self.l1)), tuple(sorted(set(self.generative)))
+    def increasing_strengths(self) -> list[float]:
+        """The strengths in ascending order."""
+        return sorted(set(self.strengths))
 
-    def _first_tree(self, sample: Sample, growth: Growth, watch: Watch) -> Leaf:
+    def _first_tree(self, sample: Sample, watch: Watch) -> Leaf:
         """The best tree over all targets, drawn to each target's regression on the inputs that it needs."""
-        rows = sample.rows
+        rows, tried = sample.rows, (sorted(set(self.l1)), sorted(set(self.generative)))
         plain = zero_prior(rows, 10.0)
         alone = roots_alone(rows, plain, watch)
-        _, prior = sparse_regressions(rows, sample.held, (alone, plain), self._tried, watch)
+        _, prior = sparse_regressions(rows, sample.held, (alone, plain), tried, watch)
         best: Leaf | None = None
-        for strength in growth.strengths:
+        for strength in self.increasing_strengths:
             own = prior._replace(l2=strength)
-            leaf = learn_leaf(np.arange(rows.states.size), sample, own, growth, watch)
+            leaf = learn_leaf(np.arange(rows.states.size), sample, own, self, watch)
             if best is not None and score(leaf, sample.judge) <= score(best, sample.judge):
                 break
             best = leaf

@@ -12,7 +12,7 @@ from tractable.base.settings import Between, OneOf, setting
 from tractable.data import Table
 from tractable.learning.conditional.learner import CompleteTargetsLearner
 from tractable.learning.conditional.parts.freeze import freeze_part
-from tractable.learning.conditional.parts.growth import Stopping, divide_rows
+from tractable.learning.conditional.parts.growth import Stopping, add_components, divide_rows
 from tractable.learning.conditional.parts.network import (
     PART,
     Leaf,
@@ -91,20 +91,17 @@ class MCTBNLearner(CompleteTargetsLearner):
 
     def _grow(self, sample: Sample, watch: Watch) -> Mixture:
         """The mixture with as many trees as pay."""
-        best: Mixture = watch.remember("tree 1", lambda part: self._first_tree(sample, part), PART)
-        for number in range(2, self.components + 1):
-            if watch.should_stop() or not sample.rows.total or (sample.rows.states < 2).all():
-                break
-            before = best
+        first: Mixture = watch.remember("tree 1", lambda part: self._first_tree(sample, part), PART)
+        if not sample.rows.total or (sample.rows.states < 2).all():
+            return first
 
-            def work(part: Watch, before: Mixture = before) -> Mixture:
-                return self._with_one_more(before, sample, part)
+        def enlarge(smaller: Mixture, part: Watch) -> Mixture:
+            return self._with_one_more(smaller, sample, part)
 
-            larger = watch.remember(f"tree {number}", work, PART)
-            if not is_worth(larger, before, sample):
-                break
-            best = larger
-        return best
+        def pays(larger: Mixture, smaller: Mixture) -> bool:
+            return is_worth(larger, smaller, sample)
+
+        return add_components(first, self.components, enlarge, pays, "tree", PART, watch)
 
     def _first_tree(self, sample: Sample, watch: Watch) -> Mixture:
         """The best tree by itself, with its prior."""

@@ -28,9 +28,9 @@ from tractable.learning.conditional.conditional_mixture.model import (
 from tractable.learning.conditional.field.learner import FieldLearner
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
 from tractable.learning.conditional.field.rows import ConditionalRows, input_cuts
-from tractable.learning.conditional.parts.growth import Scored, divide_rows, pays
+from tractable.learning.conditional.parts.growth import Scored, add_components, divide_rows, pays
 from tractable.learning.conditional.parts.regression import Effort, Penalty, fit_regression
-from tractable.learning.growing import Priors, SplitCosts
+from tractable.learning.growing import Priors
 from tractable.learning.growing.search import search_splits
 from tractable.learning.learner import Learned
 
@@ -38,34 +38,24 @@ LEAST_GAIN = 2.0  # nats of all held-out rows that a component must gain
 FIRST_STEPS = 3  # of two components towards the rows that they begin with
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What the search for components is allowed."""
+class Growth(NamedTuple):
+    """What the search for components is allowed, and the priors of the weights."""
 
-    components: int
-    min_rows: float  # in a component that is divided
-    iterations: int
+    settings: "ConditionalMixtureLearner"
     priors: MixturePriors
-    costs: SplitCosts
-    patience: int  # splits of a component without a better score
 
 
 def grow_mixture(mixture: FieldMixture, sample: Sample, growth: Growth, watch: Watch) -> FieldMixture:
     """The mixture with as many components as pay."""
-    best, form = mixture, mixture_form(mixture.components[0].structure)
-    for number in range(2, growth.components + 1):
-        if watch.should_stop():
-            break
-        before = best
+    form = mixture_form(mixture.components[0].structure)
 
-        def work(part: Watch, before: FieldMixture = before) -> FieldMixture | None:
-            return _with_one_more(before, sample, growth, part)
+    def enlarge(smaller: FieldMixture, part: Watch) -> FieldMixture | None:
+        return _with_one_more(smaller, sample, growth, part)
 
-        larger = watch.remember(f"component {number}", work, form)
-        if larger is None or not _is_worth(larger, before, sample):
-            break
-        best = larger
-    return best
+    def is_worth(larger: FieldMixture, smaller: FieldMixture) -> bool:
+        return _is_worth(larger, smaller, sample)
+
+    return add_components(mixture, growth.settings.components, enlarge, is_worth, "component", form, watch)
 
 
 def _with_one_more(
@@ -74,13 +64,13 @@ def _with_one_more(
     """The mixture with its heaviest component divided in the better way; None if that has too few rows."""
     weights = MixtureLikelihood(mixture, sample.rows).responsibilities(mixture) @ sample.rows.rows.weight
     which = int(weights.argmax())
-    if weights[which] < growth.min_rows:
+    if weights[which] < growth.settings.min_rows:
         return None
     best: Scored[FieldMixture] | None = None
     for way, (divided, shares) in enumerate(divisions(mixture, sample.rows, which, growth.priors.gate_l2)):
         fit, part = MixtureFit(divided, sample, growth.priors), watch.part(f"way {way}")
         begun = fit.fit_to_shares(divided, shares, FIRST_STEPS, part.part("shares"))
-        found = fit.improve(begun, growth.iterations, part)
+        found = fit.improve(begun, growth.settings.iterations, part)
         if best is None or found.score > best.score:
             best = found
         if watch.should_stop():
@@ -99,7 +89,9 @@ def _refine(fitted: Scored[FieldMixture], sample: Sample, growth: Growth, watch:
         own = (shares[k], None if held is None else held[k])
         components.append(_search(component, sample, own, growth, watch.part(f"splits {k}")))
     larger = FieldMixture(tuple(components), mixture.gate)
-    found = MixtureFit(larger, sample, growth.priors).improve(larger, growth.iterations, watch.part("refit"))
+    found = MixtureFit(larger, sample, growth.priors).improve(
+        larger, growth.settings.iterations, watch.part("refit")
+    )
     return found.model if found.score > fitted.score else mixture
 
 
@@ -118,7 +110,7 @@ def _search(
     structure, priors = component.structure.regrow(np.zeros((0, 2), dtype=np.int64)), growth.priors
     objective = ConditionalLikelihood(structure, rows, held, Priors(priors.l1, priors.variance))
     objective.start_from(component.structure.history, component.prior_mean, component.weights)
-    search_splits(objective, growth.costs, growth.patience, watch)
+    search_splits(objective, growth.settings.costs, growth.settings.component_patience, watch)
     return Component(structure, objective.prior_mean, objective.weights)
 
 
@@ -183,11 +175,8 @@ def _residuals(probability: Floats, rows: ConditionalRows) -> Floats:
 
     `probability` is (states of all targets, groups).
     """
-    sizes = rows.target_states
-    own = np.zeros((len(rows.targets), int(sizes.sum())))
-    np.put_along_axis(own, rows.targets + np.cumsum(sizes) - sizes, 1.0, axis=1)
     p = np.clip(probability.T[rows.group], 0.0, 1.0)
-    return np.clip((own - p) / np.sqrt(np.maximum(p * (1 - p), 1e-12)), -MOST, MOST)
+    return np.clip((rows.target_indicators - p) / np.sqrt(np.maximum(p * (1 - p), 1e-12)), -MOST, MOST)
 
 
 @final
@@ -261,15 +250,5 @@ class ConditionalMixtureLearner(FieldLearner):
         field = self.grow(sample.rows.rows, held, watch.part("whole"))
         component = Component(field.structure, field.weights, field.weights)
         mixture = FieldMixture((component,), np.zeros((1, sample.rows.x.shape[1])))
-        return grow_mixture(mixture, sample, self._growth(field.priors), watch)
-
-    def _growth(self, priors: Priors) -> Growth:
-        """What the sum is allowed, under the priors of the field of all rows."""
-        return Growth(
-            self.components,
-            self.min_rows,
-            self.iterations,
-            MixturePriors(priors.l1 * self.strength, priors.variance, self.gate_l2),
-            self.costs,
-            self.component_patience,
-        )
+        priors = MixturePriors(field.priors.l1 * self.strength, field.priors.variance, self.gate_l2)
+        return grow_mixture(mixture, sample, Growth(self, priors), watch)

@@ -102,12 +102,8 @@ class FieldOnRows:
 
 def _holding(structure: ConditionalStructure, rows: ConditionalRows) -> tuple[Ints, Ints]:
     """All pairs of a parameter and a row in which its conditions on targets hold."""
-    found = []
-    for param in range(structure.circuit.params):
-        holds = np.ones(len(rows.targets), dtype=np.bool_)
-        for column, state in structure.target_conditions(param):
-            holds &= rows.targets[:, column] == state
-        found.append(np.flatnonzero(holds))
+    conditions = (structure.target_conditions(param) for param in range(structure.circuit.params))
+    found = [np.flatnonzero(rows.holding(each)) for each in conditions]
     params = np.repeat(np.arange(len(found)), [some.size for some in found])
     return params, np.concatenate([np.zeros(0, dtype=np.int64), *found])
 

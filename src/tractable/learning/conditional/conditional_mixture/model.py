@@ -14,7 +14,7 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.base.progress import Form, State
 from tractable.circuit import PRODUCT, SUM, GateBlock, Graph, LeafBlock
-from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.assemble import assemble
 from tractable.circuit.graph import Block
 from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
@@ -138,5 +138,4 @@ def freeze_mixture(
         LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]),
         GateBlock(regression, gates, np.zeros(many, dtype=np.int64), np.arange(many)),
     ]
-    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
-    return assemble(schema, np.array(nodes.kind), edges, blocks, root)
+    return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root)

@@ -251,9 +251,7 @@ class Sample:
 
     def state_counts(self, conditions: Iterable[tuple[int, int]]) -> Floats:
         """The weight of the rows in which targets have given states, by each state of each target."""
-        holds = np.ones(len(self.rows.targets), dtype=np.bool_)
-        for column, state in conditions:
-            holds &= self.rows.targets[:, column] == state
+        holds = self.rows.holding(conditions)
         chosen = self._flat_states[holds]
         weight = np.repeat(self.rows.weight[holds], chosen.shape[1])
         found = np.bincount(chosen.ravel(), weight, int(self.rows.target_states.sum()))

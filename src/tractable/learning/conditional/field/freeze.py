@@ -31,6 +31,11 @@ class NodeList:
         self.child.extend(children)
         return node
 
+    @property
+    def edges(self) -> Edges:
+        """All edges, with weights of one."""
+        return Edges(np.array(self.parent), np.array(self.child), np.zeros(len(self.child)))
+
 
 def freeze_conditional(
     structure: ConditionalStructure, schema: Schema, weights: Floats, cuts: Sequence[Floats]
@@ -46,14 +51,13 @@ def freeze_conditional(
     indicators = int(states.sum())
     nodes = NodeList(indicators + weights.size)
     root = field_node(structure, weights, nodes, indicators)
-    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
     constants = indicators + np.arange(weights.size)
     blocks = indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
     blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
     features = feature_table(structure, weights, constants, columns)
     intervals = {column: b.params for column, b in zip(columns.tolist(), blocks, strict=False)}
     features = _with_ends(features, schema, intervals)
-    return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
+    return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root, features)
 
 
 def field_node(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> int:
@@ -149,10 +153,9 @@ def freeze_generalised(
     for state in range(indicators):
         potential[state] = nodes.add(PRODUCT, [int(outputs[state]), int(constants[state])])
     root = target_circuit(structure, nodes, potential, indicators)
-    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
     blocks = indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * structure.targets)
     first = np.full(indicators, schema.column(network.columns[0]))
     blocks.append(LeafBlock(NetworkOutput(network), outputs, first, np.arange(float(indicators))[:, None]))
     blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
     features = feature_table(structure, weights, constants, schema.targets)
-    return assemble(schema, np.array(nodes.kind), edges, blocks, root, features)
+    return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root, features)

@@ -97,10 +97,7 @@ def residual_forest(objective: ConditionalLikelihood) -> Forest:
 
 def _pair_counts(rows: ConditionalRows) -> Floats:
     """The weight of the rows that have two states of targets. Shape (states, states)."""
-    sizes = rows.target_states
-    states = np.zeros((len(rows.targets), int(sizes.sum())))
-    first = np.cumsum(sizes) - sizes
-    np.put_along_axis(states, rows.targets + first, 1.0, axis=1)
+    states = rows.target_indicators
     return np.asarray((states * rows.weight[:, None]).T @ states)
 
 

@@ -5,21 +5,9 @@ from typing import Protocol
 
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
-from tractable.learning.growing import FitEffort, Priors
+from tractable.learning.growing import FitEffort, Priors, Snapshot
 
 FACTOR = 3.0  # by which the L1 penalty or the variance changes in a step
-
-
-class Scored(Protocol):
-    """Weights that were scored."""
-
-    @property
-    def weights(self) -> Floats:
-        """The weights."""
-
-    @property
-    def score(self) -> float:
-        """How well they do."""
 
 
 class WithPriors(Protocol):
@@ -37,7 +25,7 @@ class WithPriors(Protocol):
     def score(self) -> float:
         """How well the weights do."""
 
-    def snapshot(self) -> Scored:
+    def snapshot(self) -> Snapshot:
         """The weights to return to."""
 
     def change_priors(self, priors: Priors, weights: Floats) -> None:

@@ -27,12 +27,21 @@ class ConditionalRows:
         """The weight of all rows."""
         return float(self.group_weight.sum())
 
-    def counts(self, conditions: Iterable[tuple[int, int]]) -> Floats:
-        """The weight of the rows of each group in which targets have given states. Shape (groups,)."""
+    def holding(self, conditions: Iterable[tuple[int, int]]) -> Bools:
+        """The rows in which targets have given states. Shape (rows,)."""
         holds: Bools = np.ones(len(self.targets), dtype=np.bool_)
         for column, state in conditions:
             holds &= self.targets[:, column] == state
-        found = np.bincount(self.group, self.weight * holds, self.group_weight.size)
+        return holds
+
+    @property
+    def target_indicators(self) -> Floats:
+        """One at the state of each target, and zero elsewhere. Shape (rows, states of all targets)."""
+        return one_hot_targets(self.targets, self.target_states)
+
+    def counts(self, conditions: Iterable[tuple[int, int]]) -> Floats:
+        """The weight of the rows of each group in which targets have given states. Shape (groups,)."""
+        found = np.bincount(self.group, self.weight * self.holding(conditions), self.group_weight.size)
         return np.asarray(found, dtype=np.float64)
 
     def indicators(self, column: int) -> Floats:
@@ -50,6 +59,13 @@ class ConditionalRows:
         """Which groups have each state of each input. Shape (states of all inputs, groups)."""
         none = np.zeros((0, len(self.inputs)))
         return np.concatenate([none, *(self.indicators(j) for j in range(self.input_states.size))])
+
+
+def one_hot_targets(targets: Ints, states: Ints) -> Floats:
+    """One at the state of each target, and zero elsewhere. Shape (rows, states of all targets)."""
+    indicators = np.zeros((len(targets), int(states.sum())))
+    np.put_along_axis(indicators, targets + np.cumsum(states) - states, 1.0, axis=1)
+    return indicators
 
 
 def conditional_rows(table: Table, cuts: Sequence[Floats]) -> ConditionalRows:

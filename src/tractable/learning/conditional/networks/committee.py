@@ -16,7 +16,7 @@ from tractable.base.progress import Form, Watch
 from tractable.circuit.leaves.output import Network
 from tractable.circuit.leaves.perceptron import Committee, layers_of
 from tractable.data import Table
-from tractable.learning.conditional.field.rows import ConditionalRows
+from tractable.learning.conditional.field.rows import ConditionalRows, one_hot_targets
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.inputs import InputScale
 from tractable.learning.conditional.networks.margins import hinge_loss
@@ -166,9 +166,12 @@ def hold_out_rows(table: Table, members: int, rng: np.random.Generator) -> Float
 def as_rows(table: Table, scale: InputScale, states: Ints) -> Rows:
     """The rows of a table as tensors, without features."""
     targets = table.values[:, table.schema.targets].astype(np.int64)
-    own = np.zeros((len(table), int(states.sum())))
-    np.put_along_axis(own, targets + np.cumsum(states) - states, 1.0, axis=1)
-    arrays = (scale.show(table), own, table.row_weights, np.zeros((len(table), 0)))
+    arrays = (
+        scale.show(table),
+        one_hot_targets(targets, states),
+        table.row_weights,
+        np.zeros((len(table), 0)),
+    )
     return Rows(*(torch.from_numpy(a).float() for a in arrays))
 
 

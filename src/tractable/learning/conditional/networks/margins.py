@@ -10,11 +10,12 @@ from torch import Tensor
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Graph, LeafBlock
-from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.assemble import assemble
 from tractable.circuit.leaves import FAMILIES
 from tractable.data import Schema, Variable
 from tractable.engine import completions, log_values
 from tractable.learning.conditional.field.freeze import NodeList, indicator_blocks, target_circuit
+from tractable.learning.conditional.field.rows import one_hot_targets
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.networks.modules import log_potentials
 from tractable.learning.conditional.networks.training import Loss, Member, Rows, hold_features
@@ -75,10 +76,8 @@ class WorstTargets:
         """The most probable states in the same form, and their log-values."""
         free = np.full((len(log_params), self._states.size), np.nan)
         found = completions(self._graph, np.concatenate([free, log_params], axis=1), None)
-        own = np.zeros((len(found), int(self._states.sum())))
         targets = found[:, : self._states.size].astype(np.int64)
-        np.put_along_axis(own, targets + np.cumsum(self._states) - self._states, 1.0, axis=1)
-        return own, log_values(self._graph, found)
+        return one_hot_targets(targets, self._states), log_values(self._graph, found)
 
 
 def potential_graph(structure: ConditionalStructure) -> Graph:
@@ -90,8 +89,7 @@ def potential_graph(structure: ConditionalStructure) -> Graph:
     schema = Schema((*targets, *factors))
     nodes = NodeList(many + params)
     root = target_circuit(structure, nodes, list(range(many, many + params)), many)
-    edges = Edges(np.array(nodes.parent), np.array(nodes.child), np.zeros(len(nodes.child)))
     blocks = indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * len(targets))
     column = len(targets) + np.arange(params)
     blocks.append(LeafBlock(FAMILIES["potential"], many + np.arange(params), column, np.zeros((params, 0))))
-    return assemble(schema, np.array(nodes.kind), edges, blocks, root)
+    return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root)

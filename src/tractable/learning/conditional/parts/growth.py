@@ -5,13 +5,14 @@ conditional random fields.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import expit
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Watch
+from tractable.base.progress import Form, Watch
 
 SHARPNESS = 2.0  # of the first responsibilities of a new component
 
@@ -64,6 +65,27 @@ def best_iterate(
             break
         waited = 0 if reached.score > best.score + stopping.least_progress else waited + 1
         best = reached if reached.score > best.score else best
+    return best
+
+
+def add_components(
+    first: M,
+    most: int,
+    enlarge: Callable[[M, Watch], M | None],
+    is_worth: Callable[[M, M], bool],
+    name: str,
+    form: Form[M | None],
+    watch: Watch,
+) -> M:
+    """The model with as many components as pay, at most `most`; `enlarge` adds one, or answers with none."""
+    best = first
+    for number in range(2, most + 1):
+        if watch.should_stop():
+            break
+        larger = watch.remember(f"{name} {number}", partial(enlarge, best), form)
+        if larger is None or not is_worth(larger, best):
+            break
+        best = larger
     return best
 
 
