@@ -84,6 +84,19 @@ def test_a_model_of_pooled_states_is_a_distribution_over_all_states(name: str) -
     assert_pooled_alike(found, table, pools)
 
 
+@pytest.mark.parametrize("name", ["naive-bayes", "continuous-mixture"])
+def test_a_decoded_mixture_carries_the_shape_of_its_components(name: str) -> None:
+    values = np.random.default_rng(0).integers([9, 2, 3], size=(80, 3)).astype(np.float64)
+    table, components = Table(discrete_schema([9, 2, 3]), values), 8
+    pools = pool_states(table, 4)
+    assert pools is not None
+    many = {"components": (components,) if name == "naive-bayes" else components}
+    graph = LEARNERS.make_with(name, many).learn(pools.code(table), np.random.default_rng(0), valid=None)
+    assert graph.mixture is not None
+    decoded = pools.decode(graph)
+    assert decoded.mixture is graph.mixture
+
+
 def test_states_within_the_limit_are_left_alone() -> None:
     table = wide_table()
     with warnings.catch_warnings():

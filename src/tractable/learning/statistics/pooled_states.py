@@ -6,7 +6,7 @@ state's probability to the states that it stands for, in proportion to their fre
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +63,8 @@ class StatePools:
                 some = _select(block, np.flatnonzero(block.column == column))
                 blocks += _decoded(some, self.pools[column])
         whole: list[Block] = [*(b for b in blocks if b.node.size), *graph.joints, *graph.gates]
-        return assemble(self.schema, graph.kind.astype(np.int64), edges_of(graph), whole)
+        decoded = assemble(self.schema, graph.kind.astype(np.int64), edges_of(graph), whole)
+        return replace(decoded, mixture=graph.mixture)
 
     def _coded_schema(self) -> Schema:
         return Schema(
