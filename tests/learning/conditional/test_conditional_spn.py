@@ -24,7 +24,6 @@ from tractable.learning.conditional.mctbn import MCTBNLearner
 from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping
 from tractable.learning.conditional.parts.network import (
-    OPTIONAL_PART,
     PART,
     GatedSum,
     Leaf,
@@ -354,11 +353,11 @@ def test_independent_targets_become_a_product_of_sums() -> None:
 
 def test_states_of_checkpoints_keep_every_part() -> None:
     part, rows = random_part(), rows_of(table())
-    again = OPTIONAL_PART.from_state(OPTIONAL_PART.to_state(part))
+    again = PART.from_state(PART.to_state(part))
     assert again is not None
     np.testing.assert_array_equal(again.log_likelihood(rows), part.log_likelihood(rows))
     np.testing.assert_array_equal(again.maximise(rows, Watch()).gate, part.maximise(rows, Watch()).gate)
-    assert OPTIONAL_PART.from_state(OPTIONAL_PART.to_state(None)) is None
+    assert PART.from_state(PART.to_state(None)) is None
     leaf = part.parts[0]
     assert isinstance(leaf, Leaf)
     np.testing.assert_array_equal(

@@ -14,7 +14,6 @@ from tractable.learning.conditional.learner import CompleteTargetsLearner
 from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping, divide_rows
 from tractable.learning.conditional.parts.network import (
-    OPTIONAL_PART,
     PART,
     GatedSum,
     Leaf,
@@ -48,7 +47,7 @@ def grow(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: W
         return leaf
     found: GatedSum | None = None
     if sample.rows.total >= settings.min_rows:
-        found = watch.remember("sum", lambda part: _divided(leaf, sample, settings, part), OPTIONAL_PART)
+        found = watch.remember("sum", lambda part: _divided(leaf, sample, settings, part), PART)
     if found is None:
         return _factors(leaf, sample, settings, watch)
     shares = [found.responsibilities(some) for some in sample.tables]

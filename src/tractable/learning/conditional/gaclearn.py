@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.base.arrays import Floats, Ints
+from tractable.base.arrays import Ints
 from tractable.base.progress import Watch
 from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import Graph
@@ -21,7 +21,6 @@ from tractable.learning.conditional.field.learner import (
     residual_forest,
 )
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
-from tractable.learning.conditional.field.rows import ConditionalRows
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.inputs import scale_inputs
 from tractable.learning.conditional.learner import (
@@ -132,8 +131,10 @@ class GACLearnLearner(ConditionalLearner):
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
             committee = self._pretrain(whole, kinds, states, rng, watching)
             objective = self._search(committee, states, held, watching)
-            weights = self._joint_weights(committee, objective, watching)
-        return freeze_generalised(objective.structure, table.schema, weights, committee.network())
+            structure, weights = objective.structure, objective.weights
+            if not watching.should_stop():
+                weights = committee.train_jointly(structure, weights, self.loss, watching)
+        return freeze_generalised(structure, table.schema, weights, committee.network())
 
     def _pretrain(
         self,
@@ -173,7 +174,7 @@ class GACLearnLearner(ConditionalLearner):
     ) -> ConditionalLikelihood:
         """The structure over targets above the networks as they are now."""
         rows = committee.honest_rows()
-        held_out = None if valid is None else self._held_out(committee, states, valid)
+        held_out = None if valid is None else committee.rows_of(valid)
         structure = ConditionalStructure(states, np.zeros(0, dtype=np.int64))
         objective = ConditionalLikelihood(structure, rows, held_out, self._priors)
         if watch.should_stop():
@@ -187,20 +188,6 @@ class GACLearnLearner(ConditionalLearner):
         search_splits(objective, costs, self.patience, watch)
         objective.fit(FINAL_EFFORT)
         return objective
-
-    def _held_out(self, committee: "NetworkCommittee", states: Ints, valid: Table) -> ConditionalRows:
-        from tractable.learning.conditional.networks.committee import conditional_rows_of
-
-        cells = valid.values[:, valid.schema.inputs]
-        return conditional_rows_of(valid, states, committee.network().log_outputs(cells).T)
-
-    def _joint_weights(
-        self, committee: "NetworkCommittee", objective: ConditionalLikelihood, watch: Watch
-    ) -> Floats:
-        """The weights of all features after networks and weights were trained together."""
-        if watch.should_stop():
-            return objective.weights
-        return committee.train_jointly(objective.structure, objective.weights, self.loss, watch)
 
 
 def require_torch() -> None:

@@ -111,6 +111,11 @@ class NetworkCommittee:
         rows = Table(self.table.schema, self.table.values[np.concatenate(places)], np.concatenate(weights))
         return conditional_rows_of(rows, self.how.states, np.concatenate(logs).T)
 
+    def rows_of(self, table: Table) -> ConditionalRows:
+        """Other rows for the search, with the potentials of all networks together."""
+        potentials = self.network().log_outputs(table.values[:, table.schema.inputs]).T
+        return conditional_rows_of(table, self.how.states, potentials)
+
     def network(self) -> Network:
         """The networks over the columns themselves: plain layers, if they are made of such."""
         modules = [member.module for member in self.members]

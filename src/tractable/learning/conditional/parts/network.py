@@ -237,7 +237,9 @@ def leaves(part: Part) -> Iterator[Leaf]:
             yield from leaves(below)
 
 
-def _state(part: Part) -> State:
+def _state(part: Part | None) -> State:
+    if part is None:
+        return None
     if isinstance(part, Leaf):
         prior = part.prior
         factors = None if prior.factors is None else list(prior.factors)
@@ -249,7 +251,9 @@ def _state(part: Part) -> State:
     return ["product", below] if isinstance(part, Product) else ["mixture", part.log_share, below]
 
 
-def _from_state(state: State) -> Part:
+def _from_state(state: State) -> Any:
+    if state is None:
+        return None
     if state[0] == "leaf":
         (parent, beta), (l2, means, factors) = state[2:]
         prior = Prior(l2, tuple(means), None if factors is None else tuple(factors))
@@ -260,8 +264,4 @@ def _from_state(state: State) -> Part:
     )
 
 
-PART: Form[Any] = Form(_state, _from_state)  # in which checkpoints hold parts
-OPTIONAL_PART: Form[Any] = Form(
-    lambda part: None if part is None else _state(part),
-    lambda state: None if state is None else _from_state(state),
-)
+PART: Form[Any] = Form(_state, _from_state)  # in which checkpoints hold a part or none
