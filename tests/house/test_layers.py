@@ -11,7 +11,7 @@ from rooms import PACKAGES, ROOMS, room_of
 ROOT = Path(__file__).parents[2] / "src" / "tractable"
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_ENTRIES = 14  # of the package's own folder
-MOST_FILES = 657
+MOST_FILES = 628
 NAMES_A_LATER_ONE = {"circuit/leaves/output.py"}  # which loads the kinds of networks that files name
 
 

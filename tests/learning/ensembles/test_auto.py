@@ -27,10 +27,11 @@ from tractable.learning.ensembles.auto.candidates import (
     TINY,
     VARIANTS,
     Candidate,
+    TableFacts,
     candidates_for,
+    describe,
     kinds_for,
 )
-from tractable.learning.ensembles.auto.facts import TableFacts, describe
 from tractable.learning.ensembles.auto.folds import FOLDS, make_folds
 from tractable.learning.ensembles.auto.learner import AutoLearner
 from tractable.learning.ensembles.auto.members import Member
@@ -201,7 +202,7 @@ def make_search(
     """A search among these learners, each with one candidate."""
     monkeypatch.setattr(auto_search, "kinds_for", lambda facts: tuple(kinds))
     monkeypatch.setattr(auto_search, "candidates_for", lambda kind, facts: (Candidate(kind, 1, {}),))
-    monkeypatch.setattr(auto_search, "worker_count", lambda: workers)
+    monkeypatch.setattr(auto_search, "default_threads", lambda: workers)
 
     def make(candidate: Candidate) -> Learner:
         return kinds.get(candidate.learner) or LEARNERS.make(candidate.learner)

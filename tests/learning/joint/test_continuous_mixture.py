@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tractable.base.arrays import AnyArray, Floats
+from tractable.base.processes import side_by_side
 from tractable.base.progress import InnerWatch, MemoryCheckpoints, Watch
 from tractable.base.threads import use_threads
 from tractable.circuit.graph import Shape
@@ -29,7 +30,6 @@ from tractable.learning.joint.continuous.members import best_members, mixed_tree
 from tractable.learning.joint.continuous.points import golden_ratio, latent_points
 from tractable.learning.joint.continuous.rows import TreeRows, tree_rows
 from tractable.learning.joint.continuous.shape import TreeShape, tree_shape
-from tractable.learning.joint.continuous.side_by_side import side_by_side
 from tractable.learning.joint.continuous.start import tree_outputs
 from tractable.learning.joint.continuous.states import frequent_first
 from tractable.learning.joint.continuous.training import STRENGTHS, Trained, TrainingData

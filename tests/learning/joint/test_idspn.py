@@ -333,7 +333,7 @@ def test_processes_that_are_killed_are_a_want_of_memory_or_an_interrupt(
             watch.interrupted = interrupted
             raise BrokenProcessPool
 
-    monkeypatch.setattr("tractable.learning.joint.idspn.growth.Parallel", Broken)
+    monkeypatch.setattr("tractable.base.processes.Parallel", Broken)
     how = ExtensionSettings(clustering=Clustering(), dependence=0.01, extensions=5, parent_rows=0.0, jobs=2)
     growth = ExtensionSearch(how, lambda share: Restless(), clustered(), None)
     if interrupted:

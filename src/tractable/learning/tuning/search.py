@@ -1,21 +1,18 @@
 """The search itself: trials one after the other or side by side, each written down as it ends."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from joblib import Parallel, delayed
-
-from tractable.base.progress import Watch, share
-from tractable.base.threads import default_threads
+from tractable.base.processes import run_in_processes
+from tractable.base.progress import Watch
 from tractable.learning.tuning.best import Best
 from tractable.learning.tuning.budget import TimeBudget
 from tractable.learning.tuning.journal import Journal
 from tractable.learning.tuning.problem import Problem
 from tractable.learning.tuning.samplers import SAMPLERS
-from tractable.learning.tuning.trial import Outcome, Trial, TrialTask, attempt, attempt_elsewhere
+from tractable.learning.tuning.trial import Outcome, Trial, TrialTask, attempt
 
 
 class SearchPlan(NamedTuple):
@@ -78,34 +75,11 @@ class TrialSearch:
                     yield self._task(number, self._settings(number, earlier), seconds)
 
         workers = min(self._jobs, len(numbers))
-        with closing(
-            self._side_by_side(tasks(), workers) if workers > 1 else self._here(tasks())
-        ) as outcomes:
+        here = (attempt(task, self._watch) for task in tasks())
+        elsewhere = run_in_processes(attempt, tasks(), self._watch, workers, most=workers)
+        with closing(elsewhere if workers > 1 else here) as outcomes:
             for outcome in outcomes:
                 self._record(outcome)
-
-    def _here(self, tasks: Iterator[TrialTask]) -> Generator[Outcome, None, None]:
-        """The results of trials, one after the other in this process."""
-        for task in tasks:
-            yield attempt(task, self._watch)
-
-    def _side_by_side(self, tasks: Iterator[TrialTask], workers: int) -> Generator[Outcome, None, None]:
-        """The results of trials, done side by side, as soon as they are there."""
-        threads = max(1, default_threads() // self._jobs)
-        # Arrays go as they are: shared ones are read-only, and kernels would be compiled anew for those.
-        parallel = Parallel(
-            n_jobs=workers,
-            return_as="generator_unordered",
-            pre_dispatch="n_jobs",
-            batch_size=1,
-            max_nbytes=None,
-        )
-        try:
-            with share(self._watch) as shared:
-                yield from parallel(delayed(attempt_elsewhere)(task, threads, shared) for task in tasks)
-        except BrokenProcessPool:
-            if not self._watch.interrupted:  # Ctrl-C ends idle processes, too
-                raise MemoryError("a trial's process was killed; fewer jobs take less") from None
 
     def _seconds(self, to_come: int) -> float | None:
         """How long the next trial may take."""

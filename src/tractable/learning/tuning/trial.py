@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tractable.base.progress import InnerWatch, Progress, SharedWatch, Watch
-from tractable.base.threads import use_threads
+from tractable.base.progress import InnerWatch, Progress, Watch
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.learner import CircuitLearner
@@ -104,9 +103,3 @@ def _score(graph: Graph, table: Table) -> float:
     if not graph.schema.inputs.size:
         return mean_log_prob(graph, table)
     return float(log_prob(graph, table.values) @ table.row_weights) / table.total_weight
-
-
-def attempt_elsewhere(task: TrialTask, threads: int, search: SharedWatch) -> Outcome:
-    """Do a trial in another process than the search's, with so many threads."""
-    with use_threads(threads), search.connect() as watch:
-        return attempt(task, watch)

@@ -10,8 +10,7 @@ from tractable.base.progress import InnerWatch, MemoryCheckpoints, Watch, second
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learning.ensembles.auto.candidates import Candidate
-from tractable.learning.ensembles.auto.facts import describe
+from tractable.learning.ensembles.auto.candidates import Candidate, describe
 from tractable.learning.ensembles.auto.folds import make_folds
 from tractable.learning.ensembles.auto.mixing import MixingSettings
 from tractable.learning.ensembles.auto.search import MemberSearch

@@ -8,8 +8,7 @@ from math import isnan
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import InnerWatch, SharedWatch, Stopped, Watch
-from tractable.base.threads import use_threads
+from tractable.base.progress import InnerWatch, Stopped, Watch
 from tractable.circuit import Graph, mixture
 from tractable.circuit.states import graph_form
 from tractable.engine import log_values
@@ -77,11 +76,6 @@ class Task:
         graph = graphs[0] if len(graphs) == 1 else mixture(graphs)
         finished = not (inner.should_stop() or inner.hurried)
         return Member(self.candidate, graph, every, time.perf_counter() - begin, finished)
-
-    def run_elsewhere(self, threads: int, shared: SharedWatch) -> Member:
-        """The same in another process, with so many threads."""
-        with use_threads(threads), shared.connect() as watch:
-            return self.run(watch)
 
     def _watch(self, outer: Watch) -> InnerWatch:
         """The watch of the member, which tells its name but not its scores: that of the mixture matters."""

@@ -5,19 +5,27 @@ the number of arms from round to round. Here an arm is a learner: it is worth wh
 without it, and goes on with its unfinished member or, where there is none, begins the next one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
 from math import inf, isfinite
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from tractable.base.arrays import Floats
+from tractable.base.processes import ProcessKilledError, run_in_processes
 from tractable.base.progress import InnerWatch, Progress, Watch
-from tractable.learning.ensembles.auto.candidates import FLOOR, Candidate, candidates_for, kinds_for
-from tractable.learning.ensembles.auto.facts import TableFacts
+from tractable.base.threads import default_threads
+from tractable.learning.ensembles.auto.candidates import (
+    FLOOR,
+    Candidate,
+    TableFacts,
+    candidates_for,
+    kinds_for,
+)
 from tractable.learning.ensembles.auto.folds import Fold
 from tractable.learning.ensembles.auto.members import Member, Task
 from tractable.learning.ensembles.auto.mixing import Mix, MixingSettings, mix
-from tractable.learning.ensembles.auto.workers import run_tasks, worker_count
 from tractable.learning.learner import Learner
 
 FIRST_SHARE = 0.4  # of the time goes to the first round ...
@@ -43,7 +51,7 @@ class MemberSearch:
         self._how = how
         self._make = make
         self._seed = seed
-        self._workers = 1 if facts.is_tiny else worker_count()
+        self._workers = 1 if facts.is_tiny or effective_n_jobs(-1) == 1 else default_threads()
         self._least = min(MOST_LEAST, max(LEAST_SECONDS, facts.distinct * facts.columns / CELLS_A_SECOND))
         self._kinds = kinds_for(facts)
         self._plan = {kind: candidates_for(kind, facts) for kind in (*FLOOR, *self._kinds)}
@@ -90,14 +98,25 @@ class MemberSearch:
                 self._record(self._task(self._plan[kind][0], None).run(watch), watch)
 
     def _round(self, tasks: Sequence[Task], watch: Watch) -> None:
-        for member in run_tasks(tasks, self._workers, watch):
-            self._record(member, watch)
+        with suppress(ProcessKilledError), closing(self._members_of(tasks, watch)) as members:
+            for member in members:
+                self._record(member, watch)
         lost = [task for task in tasks if not self._has(task)]
         if lost and not watch.should_stop():  # a process was killed, for want of memory as a rule
             self._workers = 1
             for task in lost:
                 killed = Member(task.candidate, None, np.zeros(0), 0.0, True, "its process was killed")
                 self._members[task.candidate.name] = killed
+
+    def _members_of(self, tasks: Sequence[Task], watch: Watch) -> Generator[Member, None, None]:
+        """The members as soon as they are there, without those that would begin after the end."""
+        waiting = (task for task in tasks if not watch.should_stop())
+        workers = min(self._workers, len(tasks))
+        if workers == 1:
+            return (task.run(watch) for task in waiting)
+        return run_in_processes(
+            Task.run, waiting, watch, workers, most=workers, part=lambda task: task.candidate.name
+        )
 
     def _record(self, member: Member, watch: Watch) -> None:
         name = member.candidate.name

@@ -12,11 +12,11 @@ from functools import partial
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Floats
+from tractable.base.processes import side_by_side
 from tractable.base.progress import Watch
 from tractable.learning.joint.continuous.components import Components
 from tractable.learning.joint.continuous.joint_training import FOUND_FORM, ComponentTrainer, Found
 from tractable.learning.joint.continuous.likelihood import mean_score, row_logs
-from tractable.learning.joint.continuous.side_by_side import side_by_side
 from tractable.learning.joint.continuous.training import Trained
 from tractable.learning.joint.continuous.trees import Trees
 from tractable.learning.statistics.stack_weights import fit_weights

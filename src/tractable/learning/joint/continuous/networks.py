@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tractable.base.processes import rounds_of, side_by_side
 from tractable.base.progress import PLAIN, Form, Watch
 from tractable.base.threads import default_threads
 from tractable.learning.joint.continuous.components import Components
 from tractable.learning.joint.continuous.joint_training import ComponentTrainer
-from tractable.learning.joint.continuous.side_by_side import rounds_of, side_by_side
 from tractable.learning.joint.continuous.training import (
     STRENGTHS,
     TRAINED_FORM,

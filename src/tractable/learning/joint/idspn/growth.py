@@ -1,18 +1,17 @@
 """The search for a sum-product of circuits: which leaf is extended, by what, and whether that is kept."""
 
 from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from scipy.sparse import csgraph
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import PLAIN, InnerWatch, SharedWatch, Stopped, Watch, share
-from tractable.base.threads import default_threads, use_threads
+from tractable.base.processes import run_in_processes
+from tractable.base.progress import PLAIN, InnerWatch, Stopped, Watch
 from tractable.circuit import Graph
 from tractable.circuit.states import graph_form
 from tractable.data import Table, collapse
@@ -256,22 +255,16 @@ class ExtensionSearch:
 
 def _learn_in_parallel(jobs: list[_Job], workers: int | None, watch: Watch) -> list[Graph]:
     """The circuits of jobs, learned in parallel as joblib is configured."""
-    threads = max(1, default_threads() // min(len(jobs), effective_n_jobs(workers)))
-    try:
-        with share(watch) as shared:
-            work = (delayed(_learn_there)(job, threads, shared.part_only(job.name)) for job in jobs)
-            return list(Parallel(n_jobs=workers)(work))
-    except BrokenProcessPool:
-        if not watch.interrupted:
-            raise MemoryError("a process that learned a circuit was killed; fewer jobs take less") from None
-        return [
-            job.learn(watch) for job in jobs
-        ]  # Ctrl-C ends idle processes, too; what is left takes no time
+    tasks = list(enumerate(jobs))
+    results = run_in_processes(
+        _learn_numbered, tasks, watch, workers, most=len(jobs), part=lambda task: task[1].name
+    )
+    graphs = dict(results)  # without those of idle processes, which Ctrl-C ends: these take no time now
+    return [graphs[number] if number in graphs else job.learn(watch) for number, job in tasks]
 
 
-def _learn_there(job: _Job, threads: int, shared: SharedWatch) -> Graph:
-    with use_threads(threads), shared.connect() as watch:
-        return job.learn(watch)
+def _learn_numbered(task: tuple[int, _Job], watch: Watch) -> tuple[int, Graph]:
+    return task[0], task[1].learn(watch)
 
 
 def _most_likely_circuit(graphs: list[Graph], log_share: Floats, rows: Table) -> Ints:
