@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tractable.base.arrays import Floats
@@ -16,10 +16,12 @@ from tractable.learning.statistics.held_out import (
     shuffled_folds,
 )
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 WEIGHTS = st.lists(st.floats(0.01, 20), min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize("divide", [divide_evenly, divide_at_random])
+@unhurried
 @given(weights=WEIGHTS, parts=st.integers(2, 8), seed=st.integers(0, 9))
 def test_weights_are_divided_without_loss_and_whole_rows_stay_whole(
     divide: Callable[..., Floats], weights: list[float], parts: int, seed: int
@@ -33,6 +35,7 @@ def test_weights_are_divided_without_loss_and_whole_rows_stay_whole(
     assert (counted == np.round(counted)).all()
 
 
+@unhurried
 @given(WEIGHTS, st.integers(2, 8), st.integers(0, 9))
 def test_parts_of_a_weight_that_is_divided_evenly_differ_by_one_row_at_most(
     weights: list[float], parts: int, seed: int
@@ -41,6 +44,7 @@ def test_parts_of_a_weight_that_is_divided_evenly_differ_by_one_row_at_most(
     assert (even.max(axis=0) - even.min(axis=0) <= 1).all()
 
 
+@unhurried
 @given(WEIGHTS, st.integers(1, 4), st.integers(0, 9))
 def test_no_copy_of_a_row_is_held_out_twice(weights: list[float], folds: int, seed: int) -> None:
     counts = np.ceil(weights)
@@ -52,6 +56,7 @@ def test_no_copy_of_a_row_is_held_out_twice(weights: list[float], folds: int, se
         assert fold @ counts == pytest.approx(max(1, round(counts.sum() / 4)))
 
 
+@unhurried
 @given(st.integers(5, 60), st.integers(2, 5), st.integers(0, 9))
 def test_each_fold_has_its_share_of_each_label(count: int, folds: int, seed: int) -> None:
     labels = np.random.default_rng(seed).integers(0, 3, count)
