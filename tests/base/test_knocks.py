@@ -42,8 +42,8 @@ TABLES = {
     "cut.data.gz": gzip.compress(b"0,1\n1,0\n" * 200)[:20],
     "cut.jsonl.gz": gzip.compress(b'{"a": 1}\n' * 200)[:20],
     "cut.parquet.gz": PACKED[:100],
-    "t.csv.bz2": bz2.compress(ROWS),
-    "t.csv.xz": lzma.compress(ROWS),
+    "cut.csv.bz2": bz2.compress(ROWS)[:60],
+    "cut.csv.xz": lzma.compress(ROWS)[:60],
     "t.csv.zst": b"(\xb5/\xfd and so on",
     "bar.data": b"1,|x",
     "bars.data": b"1,|\n",
@@ -57,7 +57,6 @@ TABLES = {
     "nul.data": b"0,1\x00\n",
     "huge.data": b"9" * 400 + b",1\n",
     "header.csv": b"a" * 200_000 + b",b\n1,2\n",
-    "huge.csv": b"a,b\n" + b"9" * 400 + b",1\n1,2\n",
     "huge.jsonl": b'{"a": ' + b"9" * 500 + b'}\n{"a": 1}\n',
     "exponent.jsonl": b'{"a": 1e999}\n{"a": 1}\n',
     "deep.jsonl": b'{"a": ' + b"[" * 100_000,
@@ -72,8 +71,9 @@ def test_a_damaged_table_is_refused_in_one_line_that_names_it(
     path.write_bytes(TABLES[name])
     assert run(["learn", "independent", str(path), "-o", str(tmp_path / "m.tract")]) == 2
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert name in err
+    refused = [line for line in err.splitlines() if not line.startswith("tractable: warning: ")]
+    assert (out, len(refused)) == ("", 1)
+    assert name in refused[0]
     assert "codec" not in err
     with pytest.raises(ValueError, match=name):
         read(path)

@@ -18,7 +18,7 @@ from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.learning.parameters import METHODS
 
 NOT_ASKED = {  # these compute nothing
-    "graph", "about", "schema", "unseen_share", "density_columns", "save", "conditional_on",
+    "graph", "about", "schema", "columns", "unseen_share", "density_columns", "save", "conditional_on",
 }  # fmt: skip
 
 

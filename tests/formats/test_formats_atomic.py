@@ -188,7 +188,7 @@ def test_every_format_survives_a_real_limit_on_file_size(tmp_path: Path) -> None
     before = contents(tmp_path)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     answer = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path), str(Path(__file__).parent)],
+        [sys.executable, "-c", SCRIPT, str(tmp_path), str(Path(__file__).parents[1] / "support")],
         capture_output=True,
         text=True,
         check=True,

@@ -10,6 +10,7 @@ from tractable.networks.tables import tree_table
 
 MOST_ENTRIES = 1 << 20  # of the table of a tree that is written out
 TOLERANCE = 1e-12  # by which the probabilities of a distribution may miss one
+SMALLEST_LOG = -600.0  # of a probability that is not zero: smaller ones would vanish in a product of numbers
 
 
 class Tables(NamedTuple):
@@ -47,17 +48,23 @@ def flat_tables(source: Source) -> Tables | None:
 def distributions(network: Network) -> list[TableFactor] | None:
     """The distribution of each column given its parents, in the order of the columns; trees are written out.
 
-    None if it is no Bayesian network, its distributions do not sum to one, or the table of a tree is large.
+    None if it is no Bayesian network, its distributions do not sum to one, some probability is too small for
+    a product of numbers, or the table of a tree is large.
     """
     if network.kind != "bayes":
         return None
     tables = [_table(network, factor) for factor in network.factors]
     own = [table for table in tables if table is not None]
-    if len(own) < len(tables) or any(
-        (np.abs(np.exp(table.log_values).sum(axis=0) - 1) > TOLERANCE).any() for table in own
-    ):
+    if len(own) < len(tables) or not all(_is_plain(table.log_values) for table in own):
         return None
     return sorted(own, key=lambda table: table.columns[0])
+
+
+def _is_plain(logs: Floats) -> bool:
+    """Whether a table has distributions along its first axis, of probabilities that products can hold."""
+    sums = np.exp(logs).sum(axis=0)
+    tiny = (logs < SMALLEST_LOG) & (logs > -np.inf)
+    return not tiny.any() and bool((np.abs(sums - 1) <= TOLERANCE).all())
 
 
 def _table(network: Network, factor: object) -> TableFactor | None:
