@@ -17,7 +17,7 @@ QUESTIONS = {
 }
 MOST = {  # compilations of this package's functions by the first question of a kind, all others asked before
     "log_prob": 10,
-    "marginals": 6,
+    "marginals": 8,
     "sample": 6,
     "most probable": 0,
     "expected counts": 9,
