@@ -19,7 +19,7 @@ from tractable.data import Evidence, Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.formats.generalised import read_generalised
 from tractable.formats.sealed import digest
-from tractable.queries import log_prob, marginals, most_probable, sample
+from tractable.queries import log_prob, marginals, moments, most_probable, sample
 
 Tensors = dict[str, Any]
 LARGEST, LEAST = 2**63 - 1, -(2**63)
@@ -205,6 +205,20 @@ def test_absurd_numbers_end_in_numbers_or_in_an_error() -> None:
         told = ""
         assert not any(np.isnan(each).any() for each in found)
     assert told in ("", "column 'x', row 0: the mean or the variance is too large")
+
+
+def test_a_whole_number_too_far_out_has_no_completion() -> None:
+    builder = Builder(Schema((Variable("n", "integer"),)))
+    builder.leaf("rounded-gaussian", 0, [1e308, 2.9])
+    with pytest.raises(ValueError, match="row 0: the most probable value of column 'n' is too far out"):
+        most_probable(builder.freeze(), np.array([[np.nan]]))
+
+
+def test_states_that_are_huge_numbers_have_moments_or_none() -> None:
+    builder = Builder(Schema((Variable("s", "ordinal", (-1e308, 1e308, 0)),)))
+    builder.leaf("categorical", 0, [0.0, -np.inf, -np.inf])
+    with pytest.raises(ValueError, match="column 's': the variance is too large for a number"):
+        moments(builder.freeze(), 0, Evidence(np.array([np.nan]), {}))
 
 
 def test_outputs_of_networks_that_are_no_numbers_are_refused() -> None:

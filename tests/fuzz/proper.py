@@ -62,7 +62,16 @@ def check_answers(rng: Rng, graph: Graph) -> str:
             continue
         assert not _lacks_target(graph.schema, found.rows), "a completion is NaN"
         assert not np.isnan(found.log_value).any(), "the log-value of a completion is NaN"
+    _check_moments(graph, rows)
     return "answers"
+
+
+def _check_moments(graph: Graph, rows: Floats) -> None:
+    for column in graph.schema.targets.tolist():
+        found = _asked(lambda column=column: queries.moments(graph, column, Evidence(rows[0], {})))
+        assert found is None or not np.isnan([found.mean, found.variance]).any(), "a moment is NaN"
+    filled = _asked(lambda: queries.impute(graph, rows, method="mean"))
+    assert filled is None or not _lacks_target(graph.schema, filled), "an expectation is NaN"
 
 
 def _check_marginals(graph: Graph, rows: Floats) -> None:

@@ -37,7 +37,10 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
     if variable.is_categorical:
         states = _numbers(variable)
         likeliest = states[posterior.argmax()]  # distances from it keep their digits far from zero
-        step, std = weighted_spread(posterior, states - likeliest)
+        with np.errstate(over="ignore", invalid="ignore"):  # of states that are huge numbers
+            step, std = weighted_spread(posterior, states - likeliest)
+        if np.isnan(step + std):
+            raise ValueError(f"column '{variable.name}': the variance is too large for a number")
         return Moments(float(likeliest + step), float(std))
     return Moments(*posterior.tolist())
 

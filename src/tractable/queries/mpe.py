@@ -48,7 +48,8 @@ def most_probable(
     What a circuit is conditional on is never completed.
 
     Raises:
-        ValueError: if a row has probability zero, or `exact` is asked for cells that hold numbers.
+        ValueError: if a row has probability zero, a value is too far out for a number, or `exact` is asked for
+            cells that hold numbers.
     """
     require_known(method, MPEMethod)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
@@ -62,7 +63,19 @@ def most_probable(
     rest = np.flatnonzero(~sure) if method != "max-product" else np.zeros(0, dtype=np.int64)
     if rest.size:
         answer[rest], exact[rest] = _improve(space, rows[rest], guess[rest], method, seed)
+    _require_values(graph, answer, space.missing(rows))
     return Completion(answer, space.log_values(answer), exact)
+
+
+def _require_values(graph: Graph, answer: Floats, missing: Bools) -> None:
+    """Refuse a completion that could not be found: the best value of a leaf has no probability in doubles.
+
+    Raises:
+        ValueError: naming the row and a column.
+    """
+    for row, column in np.argwhere(np.isnan(answer) & missing & ~graph.schema.is_given):
+        name = graph.schema[int(column)].name
+        raise ValueError(f"row {row}: the most probable value of column '{name}' is too far out for a number")
 
 
 def _has_exact_modes(graph: Graph) -> bool:
