@@ -221,6 +221,12 @@ def test_states_that_are_huge_numbers_have_moments_or_none() -> None:
         moments(builder.freeze(), 0, Evidence(np.array([np.nan]), {}))
 
 
+def test_a_state_is_no_number_beyond_all_doubles() -> None:
+    with pytest.raises(ValueError, match=r"column 's' has the state 10{39}: a state is text or a finite"):
+        Variable("s", "ordinal", (1, 10**400))
+    assert Variable("s", "ordinal", (1, 10**300)).cardinality == 2
+
+
 def test_outputs_of_networks_that_are_no_numbers_are_refused() -> None:
     layers = (
         Layer(np.full((2, 1), 1e308), np.zeros(2), "identity"),

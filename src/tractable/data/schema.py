@@ -51,9 +51,9 @@ class Variable:
         if (twice := equal_states(self.states)) is not None:
             raise ValueError(_twice(self.name, *twice))
         for state in self.states:
-            if isinstance(state, float) and not isfinite(state):
+            if not isinstance(state, str) and not _is_number(state):
                 raise ValueError(
-                    f"column '{self.name}' has the state {state}: a state is text or a finite number"
+                    f"column '{self.name}' has the state {str(state)[:40]}: a state is text or a finite number"
                 )
 
     @property
@@ -134,6 +134,14 @@ def _twice(name: str, one: State, other: State) -> str:
     if type(one) is type(other):
         return f"column '{name}' has the same state twice"
     return f"column '{name}' has the states {one!r} and {other!r}, which Python takes for one: make them text"
+
+
+def _is_number(state: float) -> bool:
+    """Whether a state is a finite number that a double can hold."""
+    try:
+        return isfinite(state)
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
 
 
 def _state_code(variable: Variable, value: object) -> int:
