@@ -51,9 +51,10 @@ class Variable:
         if (twice := equal_states(self.states)) is not None:
             raise ValueError(_twice(self.name, *twice))
         for state in self.states:
-            if not isinstance(state, str) and not _is_number(state):
+            if isinstance(state, int | float) and not _is_number(state):
+                told = str(state)[:40]
                 raise ValueError(
-                    f"column '{self.name}' has the state {str(state)[:40]}: a state is text or a finite number"
+                    f"column '{self.name}' has the state {told}: a state is text or a finite number"
                 )
 
     @property
