@@ -48,8 +48,8 @@ def most_probable(
     What a circuit is conditional on is never completed.
 
     Raises:
-        ValueError: if a row has probability zero, a value is too far out for a number, or `exact` is asked for
-            cells that hold numbers.
+        ValueError: if a row has probability zero, a value is too far out for a number, or `exact` is asked
+            for cells that hold numbers.
     """
     require_known(method, MPEMethod)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
