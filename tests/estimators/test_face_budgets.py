@@ -13,7 +13,7 @@ from tractable.base.progress import InnerWatch, Watch, seconds_in
 from tractable.base.settings import setting
 from tractable.data import Table, clinic
 from tractable.estimators import choice as choices
-from tractable.estimators.choice import choose, whole_watch
+from tractable.estimators.choice import budget_of, choose, whole_watch
 from tractable.estimators.factory import estimator_class
 from tractable.learning.joint import Learned, Learner
 from tractable.learning.joint.independent import IndependentLearner
@@ -88,12 +88,12 @@ def test_a_choice_whose_time_is_over_keeps_to_what_was_compared() -> None:
 
 def test_the_budget_of_a_learner_is_that_of_the_watch_where_that_has_one() -> None:
     watch = Watch(seconds=5)
-    assert whole_watch(greedy("1h"), watch) is watch
-    assert whole_watch("naive-bayes", None) is None
-    own = whole_watch(greedy("1m"), None)
+    assert whole_watch(budget_of(greedy("1h")), watch) is watch
+    assert whole_watch(budget_of(tr.NaiveBayesMixture()), None) is None
+    own = whole_watch(budget_of(greedy("1m")), None)
     assert own is not None
     assert own.left == pytest.approx(60, abs=1)
-    inner = whole_watch(greedy("1m"), plain := Watch())
+    inner = whole_watch(budget_of(greedy("1m")), plain := Watch())
     plain.interrupted = True
     assert inner is not None
     assert inner.should_stop()

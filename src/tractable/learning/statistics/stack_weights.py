@@ -83,7 +83,7 @@ def fit_weights(
             break
     with np.errstate(divide="ignore"):
         mean = np.log(scaled @ share) + top[:, 0]
-    return StackWeights(share, float(row_weights @ mean) / float(row_weights.sum()))
+    return StackWeights(share, float(row_weights @ mean) / (float(row_weights.sum()) or 1.0))
 
 
 def _at_least(last: float, share: Floats) -> Floats:
