@@ -49,7 +49,7 @@ def graph_from_shape(
     one = Template(node, *(arrays[name] for name in Template._fields[1:]))
     weighted = _check_template(one, arrays["weight"])
     degree, kind, block, column = np.full((4, size), -1)
-    fields = (np.diff(one.start), one.kind, one.block, one.column)
+    fields: tuple[AnyArray, ...] = (np.diff(one.start), one.kind, one.block, one.column)
     for array, values in zip((degree, kind, block, column), fields, strict=True):
         array[node] = values[:, None]
     degree[-1], kind[-1] = node.shape[1], SUM
