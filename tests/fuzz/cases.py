@@ -18,7 +18,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 SECONDS_A_CASE = 300  # after which a case counts as a hang; the first may have to compile kernels
-MORE_MEMORY = 1 << 30  # bytes that a small file may take
+MORE_MEMORY = 1 << 32  # bytes of addresses that a small file may take; threads and libraries take some
 
 Run: TypeAlias = Callable[["Case"], str]  # runs a case; returns in a few words what came of it
 
