@@ -266,3 +266,30 @@ def test_binary_columns_stay_cheap(tmp_path: Path) -> None:
     builder.product([builder.leaf("bernoulli", c, [0.0]) for c in range(3000)])
     write_circuit(Document(builder.freeze()), path)
     assert len(read_circuit(path).graph.schema) == 3000
+
+
+def test_a_cell_beyond_all_scale_is_refused_instead_of_marginals_that_sum_to_nothing() -> None:
+    builder = Builder(Schema((Variable("x", "real"), Variable("s", "categorical", ("a", "b")))))
+    ends = [
+        builder.product(
+            [builder.leaf("piece", 0, [2.0 * i, np.inf, -1.3]), builder.leaf("bernoulli", 1, [i - 0.5])]
+        )
+        for i in range(2)
+    ]
+    builder.sum(ends, np.log([0.5, 0.5]))
+    graph = builder.freeze()
+    for x in (10.0, 1e5, 1e300):
+        try:
+            posterior = marginals(graph, np.array([[x, np.nan]]))[1]
+        except ValueError as error:
+            assert x == 1e300  # noqa: PT017 - which is the only one that may be refused
+            assert str(error) == "column 's', row 0: what is given is too improbable to compute with"
+        else:
+            assert posterior.sum() == pytest.approx(1.0)
+
+
+def test_a_draw_given_a_cell_far_out_is_a_number() -> None:
+    builder = Builder(Schema((Variable("x", "real"), Variable("y", "real"))))
+    builder.joint_leaf("multivariate-gaussian", [0, 1], [0.0, 0.0, 1.0, 1e10, 1.0])
+    drawn = sample(builder.freeze(), 3, Evidence(np.array([1e300, np.nan]), {}), 0)
+    assert np.isfinite(drawn).all()

@@ -15,6 +15,7 @@ from tractable.queries.requirements import require_possible, require_targets, re
 from tractable.queries.single import all_posteriors, column_posteriors
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
+CLOSE = 1e-3  # that the probabilities of a distribution may miss one by
 TOGETHER = 1 << 17  # of them that are evaluated at once
 
 
@@ -41,6 +42,8 @@ def marginals(
     found = [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
     if np.isnan(statistics).any():
         _require_numbers(graph.schema, found)
+    if not all(variable.is_categorical for variable in graph.schema):
+        _require_whole(graph.schema, found)
     return certain_posteriors(graph.schema, found)
 
 
@@ -54,6 +57,21 @@ def _require_numbers(schema: Schema, found: Sequence[Floats]) -> None:
         wrong = np.isnan(posterior).any(axis=1) & (variable.role == "target")
         for row in np.flatnonzero(wrong).tolist():
             raise ValueError(f"column '{variable.name}', row {row}: the mean or the variance is too large")
+
+
+def _require_whole(schema: Schema, found: Sequence[Floats]) -> None:
+    """Refuse distributions that have lost their digits: of rows whose density is beyond all scale.
+
+    Raises:
+        ValueError: naming the column and the row.
+    """
+    for variable, posterior in zip(schema, found, strict=True):
+        if variable.is_categorical and variable.role == "target":
+            wrong = np.abs(posterior.sum(axis=1) - 1) > CLOSE
+            for row in np.flatnonzero(wrong).tolist():
+                raise ValueError(
+                    f"column '{variable.name}', row {row}: what is given is too improbable to compute with"
+                )
 
 
 def some_marginals(

@@ -9,6 +9,7 @@ from tractable.base.arrays import Bools, Floats, Ints
 from tractable.base.late import linalg
 
 LEAST_VARIANCE = 1e-14  # of what is left of a variance once other columns are known: rounding takes more away
+LARGEST = float(np.finfo(np.float64).max)
 FARTHEST = 1e300  # stands for the square of a distance, in sd, that is no double
 
 
@@ -37,7 +38,11 @@ def log_normal_by_factor(z: Floats, mean: Floats, factor: Floats) -> Floats:
 
 
 def given_seen(z: Floats, mean: Floats, covariance: Floats, seen: Bools) -> Given:
-    """The open columns given those seen. `z` is (rows, columns); where it is not seen it is not read."""
+    """The open columns given those seen. `z` is (rows, columns); where it is not seen it is not read.
+
+    Raises:
+        ValueError: if the cells seen are so far out that the means of the others are no numbers.
+    """
     open_, known = np.flatnonzero(~seen), np.flatnonzero(seen)
     own = covariance[np.ix_(open_, open_)]
     if not known.size:
@@ -47,7 +52,11 @@ def given_seen(z: Floats, mean: Floats, covariance: Floats, seen: Bools) -> Give
     left = own - gain @ between.T
     place = np.arange(open_.size)
     left[place, place] = np.maximum(left[place, place], LEAST_VARIANCE * own[place, place])
-    return Given(mean[open_] + (z[:, known] - mean[known]) @ gain.T, left)
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = mean[open_] + (z[:, known] - mean[known]) @ gain.T
+    if np.isnan(moved).any():
+        raise ValueError("a cell is too far out for the columns that a multivariate leaf links with it")
+    return Given(np.clip(moved, -LARGEST, LARGEST), left)
 
 
 def square_root(covariance: Floats) -> Floats:
