@@ -278,14 +278,16 @@ def test_a_cell_beyond_all_scale_is_refused_instead_of_marginals_that_sum_to_not
     ]
     builder.sum(ends, np.log([0.5, 0.5]))
     graph = builder.freeze()
-    for x in (10.0, 1e5, 1e300):
-        try:
-            posterior = marginals(graph, np.array([[x, np.nan]]))[1]
-        except ValueError as error:
-            assert x == 1e300  # noqa: PT017 - which is the only one that may be refused
-            assert str(error) == "column 's', row 0: what is given is too improbable to compute with"
-        else:
-            assert posterior.sum() == pytest.approx(1.0)
+    for x in (10.0, 1e5):
+        assert marginals(graph, np.array([[x, np.nan]]))[1].sum() == pytest.approx(1.0)
+    try:
+        far = float(marginals(graph, np.array([[1e300, np.nan]]))[1].sum())
+    except ValueError as error:
+        far, told = 1.0, str(error)
+    else:
+        told = ""
+    assert far == pytest.approx(1.0)
+    assert told in ("", "column 's', row 0: what is given is too improbable to compute with")
 
 
 def test_a_draw_given_a_cell_far_out_is_a_number() -> None:
