@@ -22,7 +22,7 @@ START = (sys.executable, "-m", "tractable")
 PACKAGE = Path(tractable.__file__).parent
 MODEL = "m.tract"
 QUESTIONS = {
-    "query": ["P(cough=some)", "P(age > 50 | cough=some)"],
+    "query": ["P(cough=some)", "P(age=40-60 | cough=some)"],
     "marginals": ["--given", "cough=some"],
     "mpe": [],
     "sample": ["20000"],
