@@ -133,10 +133,12 @@ def test_numeric_columns_are_refused_by_name(here: Path, capsys: Shell) -> None:
 def test_learners_lists_networks_in_a_group_of_their_own(capsys: Shell) -> None:
     printed = told(capsys, "learners")
     circuits, networks = printed.split("Markov networks, which in general have no tractable circuit.")
-    assert re.search(r"^idspn +tr\.IDSPN +A tree of sums", circuits, re.MULTILINE)
+    assert re.search(r"^idspn +tr\.IDSPN +A sum-product network", circuits, re.MULTILINE)
     assert "approximate" not in circuits
     for learner in NETWORK_LEARNERS:
-        assert re.search(rf'^{learner} +tr\.MarkovNetwork\("{learner}"\) +A Markov', networks, re.MULTILINE)
+        assert re.search(
+            rf'^{learner} +tr\.MarkovNetwork\("{learner}"\) +A (pairwise )?Markov', networks, re.MULTILINE
+        )
     found = facts(capsys, "learners")
     assert [one["name"] for one in found["network_learners"]] == list(NETWORK_LEARNERS)
     assert all("approximate" in one["answers"] for one in found["network_learners"])
@@ -147,7 +149,7 @@ def test_learners_lists_networks_in_a_group_of_their_own(capsys: Shell) -> None:
 def test_learners_lists_the_settings_of_a_network_learner(capsys: Shell, learner: str) -> None:
     assert "penalty = " in told(capsys, "learners", learner)
     settings = {one["name"]: one for one in facts(capsys, "learners", learner)["settings"]}
-    assert "L1 penalties" in settings["penalty"]["text"]
+    assert "L1 penalty" in settings["penalty"]["text"]
     assert all(one["search"] is None for one in settings.values())  # nobody tunes them
 
 

@@ -101,8 +101,8 @@ class PoolingLearner(Learner):
 
     max_states: int = setting(
         256,
-        "Maximum number of states of a column that have parameters of their own. Rarer states of a column"
-        " that has more share parameters, in proportion to their frequency. More states take more memory.",
+        "Maximum number of states of a column with separate parameters. In columns with more states, the"
+        " rarest states share parameters in proportion to their frequency. Larger values take more memory.",
         at_least=2,
     )
 

@@ -1,4 +1,4 @@
-"""Learners and their settings in words: for the command line and for the reference page."""
+"""Descriptions of learners and their settings for the command line and the reference page."""
 
 import sys
 from typing import Any
@@ -19,7 +19,7 @@ from tractable.learning.training import find_learner
 
 
 def learner_list() -> list[dict[str, Any]]:
-    """Every learner of circuits by name, with its estimator and one line about it."""
+    """The name, estimator and summary of each learner of circuits."""
     return [
         {"name": name, "estimator": LEARNERS.estimator_of(name), "summary": summary(LEARNERS[name])}
         for name in LEARNERS
@@ -27,7 +27,7 @@ def learner_list() -> list[dict[str, Any]]:
 
 
 def conditional_learner_list() -> list[dict[str, Any]]:
-    """Every learner of conditional models by name, with its estimator and one line about it."""
+    """The name, estimator and summary of each learner of conditional models."""
     return [
         {"name": name, "estimator": CONDITIONAL.estimator_of(name), "summary": summary(CONDITIONAL[name])}
         for name in CONDITIONAL
@@ -35,7 +35,7 @@ def conditional_learner_list() -> list[dict[str, Any]]:
 
 
 def network_learner_list() -> list[dict[str, Any]]:
-    """Every learner of networks by name, with one line about it; their answers are approximate."""
+    """The name and summary of each learner of networks, whose answers are approximate."""
     return [
         {
             "name": name,
@@ -48,7 +48,7 @@ def network_learner_list() -> list[dict[str, Any]]:
 
 
 def learner_settings(name: str) -> list[dict[str, Any]]:
-    """The settings of a learner: default, type, allowed range, range that a tuner searches, and meaning.
+    """The settings of a learner: default, type, valid range, search space of the tuner, and description.
 
     Raises:
         ValueError: if there is no such learner.
@@ -73,7 +73,7 @@ def summary(kind: type[Configurable]) -> str:
 
 
 def describe_range(setting: Setting) -> str | None:
-    """The bounds of a setting's numbers, in words; None where it has none."""
+    """The valid range of a setting in words, or None if it is unbounded."""
     low, high = setting.at_least, setting.at_most
     if low is not None and high is not None:
         return f"from {low:g} to {high:g}"
@@ -83,7 +83,7 @@ def describe_range(setting: Setting) -> str | None:
 
 
 def describe_choice(choice: Choice) -> str:
-    """The values that a tuner tries, in words."""
+    """The search space of a setting in words."""
     if isinstance(choice, Between):
         scale = ", on a logarithmic scale" if choice.log else ""
         return f"from {setting_text(choice.low)} to {setting_text(choice.high)}{scale}"
@@ -124,7 +124,7 @@ def network_entry(name: str, kind: type[Configurable]) -> str:
 
 
 def _entry(heading: str, kind: type[Configurable], estimator: str, table: list[tuple[str, ...]]) -> str:
-    """A heading, what a learner is, and the table of its settings."""
+    """The heading, description and table of settings of a learner."""
     title = f"{kind.title[0].upper()}{kind.title[1:]}, {estimator}. {_description(kind)}"
     header, *rows = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table)
     rule = "|" + "---|" * len(table[0])
@@ -137,25 +137,26 @@ def _description(kind: type[Configurable]) -> str:
 
 _HEAD = """# Learners and their settings
 
-This page is generated from the declarations in `src/tractable/learners/` by `make reference`; a test holds
-it to them. Every setting can be given as `--set name=value` to `tractable learn`, or by name to the
-estimator.
+This page is generated from the declarations in `src/tractable/learning/` by `make reference`, and a test
+checks that it is up to date. Every setting can be passed as `--set name=value` to `tractable learn`, or by
+name to the estimator.
 """
 
 _CONDITIONAL = """## Conditional models
 
-These learn P(targets | inputs), without a distribution over the inputs: `tractable learn cacmn train.csv
---targets a,b` takes all other columns as inputs. Targets may be missing in the training rows, inputs may not.
+These learn P(targets | inputs) without a distribution over the inputs: `tractable learn cacmn train.csv
+--targets a,b` uses all other columns as inputs. Targets may be missing in the training rows, but inputs must
+not be.
 """
 
 _NETWORKS = """## Networks with approximate answers
 
-These learn a Markov network, which in general has no tractable circuit: nobody can compute its partition
-function. `tractable learn` writes it to a `.mn` or `.uai` file, and scores it by pseudo-likelihood, which is
-no log-likelihood. `tr.MarkovNetwork`, `tractable query --approximate` and `tractable marginals --approximate`
-estimate probabilities by Gibbs sampling, each with a standard error. `tractable tune` does not take them:
-they choose their penalty on validation rows by themselves. `acmn` and `eacmn` learn Markov networks with a
-circuit, whose answers are exact.
+These learn a Markov network, which in general has no tractable circuit, so its partition function cannot be
+computed. `tractable learn` writes it to a `.mn` or `.uai` file and scores it by pseudo-likelihood, which is
+not a likelihood. `tr.MarkovNetwork`, `tractable query --approximate` and `tractable marginals --approximate`
+estimate probabilities by Gibbs sampling, each with a standard error. `tractable tune` does not accept them:
+they select their penalty on the validation rows themselves. `acmn` and `eacmn` learn Markov networks with a
+circuit, which give exact answers.
 """
 
 if __name__ == "__main__":

@@ -28,11 +28,12 @@ from tractable.learning.parameters.discriminative import Discriminative
 @final
 @dataclass(frozen=True, kw_only=True)
 class CACMNLearner(ConditionalLearner):
-    """The Markov network that `eacmn` learns over all columns, its weights fitted to targets given inputs.
+    """A Markov network learned by `eacmn`, with weights fitted to the targets given the inputs.
 
-    The circuit stays valid over all columns, so it is as large as that of a joint model. The weights are
-    fitted on a circuit over the targets alone, unless that would be even larger: given the inputs, features
-    are conditions on targets. Numeric columns take part through pieces, whose densities stay as they are.
+    The circuit covers all columns, so it is as large as that of a joint model. The weights are fitted on a
+    circuit over the targets alone, unless that would be even larger: given the inputs, features are
+    conditions on targets. Numeric columns are discretised into intervals whose densities are not changed by
+    this fit.
     """
 
     name: ClassVar[str] = "cacmn"
@@ -40,15 +41,15 @@ class CACMNLearner(ConditionalLearner):
 
     l1: float = setting(
         1.0,
-        "L1 penalty of the conditional fit: the price in nats of a unit of a weight's distance from that of"
-        " the joint network. With validation rows, priors that suit these better are taken where each fit is"
-        " quick.",
+        "Strength of the L1 penalty of the conditional fit, in nats per unit of a weight's distance from its"
+        " value in the joint network. With validation rows, other strengths are tried as well if each fit is"
+        " fast.",
         at_least=0,
         search=Between(0.01, 5, log=True),
     )
     deviation: float = setting(
         0.5,
-        "Standard deviation of the Gaussian prior of a weight around that of the joint network.",
+        "Standard deviation of the Gaussian prior of each weight, centred on its value in the joint network.",
         at_least=1e-6,
         search=Between(0.05, 5, log=True),
     )

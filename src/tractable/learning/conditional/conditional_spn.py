@@ -134,10 +134,11 @@ def _belonging(sample: Sample, shares: Sequence[Floats]) -> Sample:
 class ConditionalSPNLearner(CompleteTargetsLearner):
     """A sum-product network over the targets, whose weights and leaves are regressions on the inputs.
 
-    It begins as one tree over the targets, each regressed on its inputs and its parent. A tree may become a
-    gated sum of two trees, whose weights are a logistic regression on the inputs (rows are divided), or a
-    product of independent ones (targets are divided), and so on below. The regressions of a part are drawn to
-    those of the whole, so that small parts need few rows. All parts are fitted by expectation maximisation.
+    The initial model is one tree over the targets, with a regression of each target on its inputs and its
+    parent. A tree is replaced by a gated sum of two trees, whose weights are a logistic regression on the
+    inputs (dividing the rows), or by a product of independent trees (dividing the targets), and so on
+    recursively. The regressions of a subcircuit are shrunk towards those of its parent, so that few rows
+    suffice. All parameters are fitted by EM.
     """
 
     name: ClassVar[str] = "conditional-spn"
@@ -145,52 +146,55 @@ class ConditionalSPNLearner(CompleteTargetsLearner):
 
     depth: int = setting(
         3,
-        "Maximum number of gated sums on the way from the root to a tree.",
+        "Maximum number of gated sums on a path from the root to a tree.",
         at_least=0,
         search=Between(0, 4, whole=True),
     )
     min_rows: int = setting(
         200,
-        "Least weight of rows of a part that may become a gated sum.",
+        "Minimum total weight of the rows assigned to a subcircuit for it to become a gated sum.",
         at_least=1,
         search=Between(50, 1000, whole=True, log=True),
     )
     l1: tuple[float, ...] = setting(
         (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
-        "L1 penalties of each target's first regression, of which the one is taken that suits the"
-        " validation rows best, the middle one without validation rows. Inputs without weight are left out in"
-        " all parts.",
+        "Strengths of the L1 penalty to try for the first regression of each target. The one with the best"
+        " score on the validation rows is selected; without validation rows, the middle one. Inputs whose"
+        " coefficients are all zero are ignored in the rest of the circuit.",
         at_least=1e-6,
     )
     generative: tuple[float, ...] = setting(
         (0.03, 0.1, 0.3),
-        "Shares of the weights of a generative model, in which inputs are independent given the target, that"
-        " each target's first regression may be drawn to instead of zero, if that suits the validation rows"
-        " better: a mixture of generative and discriminative learning where there are fewer than 50 rows for"
-        " each feature of the inputs. None for purely discriminative regressions.",
+        "Shares to try of the coefficients of a generative model, in which the inputs are independent given"
+        " the target. The first regression of each target is shrunk towards this share of them instead of"
+        " zero if that improves the score on the validation rows. This blend of generative and discriminative"
+        " learning is tried only with fewer than 50 rows per input feature. An empty list gives purely"
+        " discriminative regressions.",
         at_least=0,
         optional=True,
     )
     strengths: tuple[float, ...] = setting(
         (0.25, 2.0, 16.0, 128.0),
-        "How many times stronger the regressions of a part are drawn to those of the whole than the first"
-        " ones to zero. The first tree takes the one that suits the validation rows best, or the smallest"
-        " without validation rows; a part takes that of the whole or the next.",
+        "Strengths to try for the shrinkage of the regressions of a subcircuit towards those of its parent,"
+        " as multiples of the penalty of the first regressions. The root uses the strength with the best"
+        " score on the validation rows, or the smallest one without validation rows; a subcircuit uses that"
+        " of its parent or the next one.",
         at_least=1e-6,
     )
     gate_l2: tuple[float, ...] = setting(
         (2.0,),
-        "L2 penalties of the weights of gates, of which the best for the validation rows is taken.",
+        "Strengths of the L2 penalty on the weights of the gates to try. The one with the best score on the"
+        " validation rows is selected.",
         at_least=1e-6,
     )
     parents_tried: int = setting(
         10,
-        "Maximum number of other targets that are tried as parents of a target in a tree.",
+        "Maximum number of other targets that are considered as the parent of a target in a tree.",
         at_least=0,
     )
     iterations: int = setting(
         30,
-        "Maximum number of iterations of expectation maximisation of each sum, and of the whole network.",
+        "Maximum number of EM iterations for each sum node and for the whole circuit.",
         at_least=0,
     )
 

@@ -19,11 +19,11 @@ from tractable.learning.parameters.max_margin import MaxMargin
 @final
 @dataclass(frozen=True, kw_only=True)
 class DACLearnLearner(FieldLearner):
-    """A conditional random field of conjunctive features, grown together with its circuit.
+    """A conditional random field of conjunctive features that grows together with its circuit.
 
-    It begins with the inputs that tell most about each target and with a tree over the targets. Features are
-    then split on targets or inputs while the conditional likelihood gained is worth the new edges of the
-    circuit, which stays smooth and decomposable over the targets only.
+    The initial model has the most informative inputs of each target and a tree over the targets. Features are
+    then split on targets or inputs as long as the gain in conditional likelihood outweighs the added edges.
+    The circuit is smooth and decomposable over the targets only.
     """
 
     name: ClassVar[str] = "daclearn"
@@ -31,9 +31,10 @@ class DACLearnLearner(FieldLearner):
 
     loss: Literal["likelihood", "hamming", "zero-one"] = setting(
         "likelihood",
-        "What the weights are fitted to at last: the conditional likelihood, or a margin for predictions by"
-        " most probable completions that is the number of wrong targets (hamming), or one if any is wrong"
-        " (zero-one). With a margin, probabilities mean little.",
+        "Objective of the final fit of the weights: the conditional likelihood, or a large-margin loss for"
+        " predictions by most probable completions. The required margin is the number of wrong targets"
+        " (hamming) or one if any target is wrong (zero-one). With a margin, predicted probabilities are not"
+        " meaningful.",
     )
 
     def _learn_complete(

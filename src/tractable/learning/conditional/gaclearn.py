@@ -43,52 +43,57 @@ LEAST_WEIGHT = 1e-30  # of a row
 @final
 @dataclass(frozen=True, kw_only=True)
 class GACLearnLearner(ConditionalLearner):
-    """A grown circuit over the targets; the potentials of single targets come from networks over the inputs.
+    """A circuit over the targets, with potentials that are outputs of neural networks over the inputs.
 
-    Networks are trained first, as if targets were independent given the inputs. Then features over targets
-    are searched for with the potentials held fixed, and at last networks and weights are trained together.
-    It needs PyTorch; the models that it learns do not.
+    The networks are first trained as if the targets were independent given the inputs. Then features over the
+    targets are added with the potentials held fixed, and finally networks and weights are trained together.
+    Learning requires PyTorch, using the learned models does not.
     """
 
     name: ClassVar[str] = "gaclearn"
     title: ClassVar[str] = "Generalised arithmetic circuit"
 
     hidden: int = setting(
-        200, "Units of each hidden layer of a network.", at_least=1, search=Between(20, 500, log=True)
+        200,
+        "Number of units in each hidden layer of a network.",
+        at_least=1,
+        search=Between(20, 500, log=True),
     )
-    layers: int = setting(1, "Hidden layers of a network.", at_least=0, at_most=8)
+    layers: int = setting(1, "Number of hidden layers of a network.", at_least=0, at_most=8)
     members: int = setting(
         5,
-        "Networks, whose potentials are averaged geometrically. Each is stopped early on another part of the"
-        " rows, a single one on a fifth of them.",
+        "Number of networks in the ensemble, whose potentials are averaged geometrically. Each network is"
+        " stopped early on a different fold of the rows; a single network uses one fifth of the rows for"
+        " this.",
         at_least=1,
     )
     dropout: tuple[float, ...] = setting(
         (0.0, 0.5),
-        "Share of the hidden units that each step of the training leaves out, and twice the share of the"
-        " inputs; of several, the one that suits held-out rows best is taken.",
+        "Dropout rates of the hidden units to try. The dropout rate of the inputs is half of that. The rate"
+        " with the lowest loss on held-out rows is selected.",
         at_least=0,
         at_most=0.95,
     )
     learning_rate: float = setting(
-        0.001, "Step length of the training (AdamW).", at_least=1e-9, search=Between(1e-4, 1e-2, log=True)
+        0.001, "Learning rate of the optimiser (AdamW).", at_least=1e-9, search=Between(1e-4, 1e-2, log=True)
     )
     weight_decay: float = setting(
-        0.0001, "Weight decay of the networks.", at_least=0, search=Between(1e-5, 1, log=True)
+        0.0001, "Weight decay of the optimiser (AdamW).", at_least=0, search=Between(1e-5, 1, log=True)
     )
-    batch_size: int = setting(64, "Rows of a mini-batch.", at_least=1)
-    epochs: int = setting(200, "Maximum number of times that the training goes through the rows.", at_least=0)
+    batch_size: int = setting(64, "Number of rows in a mini-batch.", at_least=1)
+    epochs: int = setting(200, "Maximum number of passes over the rows.", at_least=0)
     network_patience: int = setting(
         10,
-        "Early stopping: the training of a network ends after this many epochs without a smaller loss on the"
-        " rows that are held out for it.",
+        "Early stopping: the training of a network ends after this many epochs without a lower loss on its"
+        " held-out rows.",
         at_least=1,
     )
     loss: Literal["likelihood", "hamming", "zero-one"] = setting(
         "likelihood",
-        "What networks and circuit are trained together for: the conditional likelihood, or a margin for"
-        " predictions by most probable completions that is the number of wrong targets (hamming), or one if"
-        " any is wrong (zero-one). With a margin, probabilities mean little.",
+        "Objective of the joint training of networks and circuit: the conditional likelihood, or a"
+        " large-margin loss for predictions by most probable completions. The required margin is the number"
+        " of wrong targets (hamming) or one if any target is wrong (zero-one). With a margin, predicted"
+        " probabilities are not meaningful.",
     )
     l1: float = redeclare(FieldLearner, "l1", 0.5)
     variance: float = redeclare(FieldLearner, "variance", 1.0)

@@ -42,11 +42,11 @@ LEAST_PROGRESS = 1e-4  # nats a row
 @final
 @dataclass(frozen=True, kw_only=True)
 class MCTBNLearner(CompleteTargetsLearner):
-    """A mixture of trees over the targets, in which each target is regressed on all inputs.
+    """A mixture of trees over the targets, in which each target has a regression on all inputs.
 
-    The distribution of a target is a logistic (softmax) regression on the inputs, one for each state of its
-    parent in the tree. Each tree is that of highest conditional likelihood; mixture and regressions are
-    fitted by expectation maximisation. Numeric inputs are standardised.
+    For each state of its parent in the tree, the distribution of a target is a logistic (softmax) regression
+    on the inputs. Each tree maximises the conditional likelihood; the mixture and the regressions are fitted
+    by EM. Numeric inputs are standardised.
     """
 
     name: ClassVar[str] = "mctbn"
@@ -54,32 +54,33 @@ class MCTBNLearner(CompleteTargetsLearner):
 
     components: int = setting(
         4,
-        "Maximum number of trees. One is added as long as that improves the score of the validation rows, or"
-        " the Bayesian information criterion without validation rows.",
+        "Maximum number of trees. Trees are added as long as they improve the score on the validation rows"
+        " or, without validation rows, the Bayesian information criterion.",
         at_least=1,
         search=Between(1, 6, whole=True),
     )
     l2: tuple[float, ...] = setting(
         (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-        "L2 penalties of the weights of regressions, of which the one is taken that suits the validation rows"
-        " best, the middle one without validation rows.",
+        "Strengths of the L2 penalty of the regressions to try. The one with the best score on the"
+        " validation rows is selected; without validation rows, the middle one.",
         at_least=1e-6,
     )
     shrink_to: Literal["zero", "target"] = setting(
         "zero",
-        "What the penalty shrinks the regressions of a target under a parent to: zero, as in the paper, or"
-        " the target's regression without parent, which needs fewer rows.",
+        "Point towards which the penalty shrinks the regression of a target given a state of its parent:"
+        " zero, as in the original paper, or the regression of the target without a parent, which needs fewer"
+        " rows.",
         search=OneOf("zero", "target"),
     )
     parents_tried: int = setting(
         20,
-        "Maximum number of other targets that are tried as parents of a target, those with the highest"
-        " statistic of a score test.",
+        "Maximum number of other targets that are considered as the parent of a target. Those with the"
+        " highest score-test statistic are considered.",
         at_least=0,
     )
     iterations: int = setting(
         30,
-        "Maximum number of iterations of expectation maximisation after each tree that is added.",
+        "Maximum number of EM iterations after each added tree.",
         at_least=0,
     )
 

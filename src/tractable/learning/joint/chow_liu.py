@@ -19,9 +19,9 @@ from tractable.learning.statistics.pieces import learn_through_pieces
 @final
 @dataclass(frozen=True, kw_only=True)
 class ChowLiuLearner(PoolingLearner):
-    """The tree over the columns with the greatest mutual information along its links.
+    """The tree-shaped Bayesian network with the highest mutual information along its edges.
 
-    A numeric column takes part through its pieces: intervals with a density in each.
+    Numeric columns are discretised into intervals, with a density on each.
     """
 
     name: ClassVar[str] = "chow-liu"
@@ -29,15 +29,15 @@ class ChowLiuLearner(PoolingLearner):
 
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of each distribution: a column's own is smoothed towards even probabilities, one"
-        " given a parent's state towards the column's own.",
+        "Pseudo-count of each distribution. The marginal distribution of a column is smoothed towards the"
+        " uniform distribution, a conditional distribution towards the marginal one.",
         at_least=0,
         search=Between(0.01, 100, log=True),
     )
     link_cost: float = setting(
         1.0,
-        "Log-likelihood in nats, over all rows together, that a link must gain for each parameter it adds."
-        " Larger values give forests with fewer links.",
+        "Minimum gain in log-likelihood, in nats over all rows, for each parameter that an edge of the tree"
+        " adds. Larger values give forests with fewer edges.",
         at_least=0,
         search=Between(0, 10),
     )

@@ -35,9 +35,10 @@ from tractable.learning.statistics.scores import mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class HiddenChowLiuLearner(PoolingLearner):
-    """A tree of hidden variables along a Chow-Liu tree, fitted by online EM and then by EM on all rows.
+    """A tree of hidden variables with the structure of a Chow-Liu tree, fitted by EM.
 
-    The Chow-Liu tree sees numeric columns through pieces; their leaves are those of the numbers themselves.
+    Online EM is followed by EM on all rows. Numeric columns are discretised to find the Chow-Liu tree; their
+    leaves are distributions over the numbers themselves.
     """
 
     name: ClassVar[str] = "hidden-chow-liu"
@@ -45,45 +46,44 @@ class HiddenChowLiuLearner(PoolingLearner):
 
     states: tuple[int, ...] = setting(
         (16, 4, 32),
-        "Numbers of states of each hidden variable. With validation rows all are tried and the best is kept;"
-        " without them the first is used. Few states suit tables of few rows and many columns.",
+        "Numbers of states of each hidden variable to try. With validation rows, all values are tried and"
+        " the best is selected; otherwise the first is used. Small numbers are appropriate for tables with"
+        " few rows and many columns.",
         at_least=1,
         search=OneOf((16, 4, 32), (4,), (8,), (16,), (32,), (64,)),
     )
     trees: int = setting(
         4,
-        "Number of trees, with different random starting points, that are mixed. More trees fit better and"
-        " cost time.",
+        "Number of trees in the mixture, fitted from different random initial values. More trees fit better"
+        " and take more time.",
         at_least=1,
         search=OneOf(1, 2, 4, 8),
     )
     bagged: bool = setting(
         False,
-        "Whether each of several trees is learned on rows drawn with replacement (bagging).",
+        "Whether to learn each tree of a mixture on a bootstrap sample of the rows (bagging).",
         search=OneOf(False, True),
     )
     initial_persistence: float = setting(
         0.9,
-        "Share of the initial weights that keeps a hidden variable in the state of its parent: EM starts"
-        " near a mixture in which all hidden variables agree.",
+        "Initial probability that a hidden variable is in the same state as its parent. With large values EM"
+        " starts close to a mixture in which all hidden variables agree.",
         at_least=0,
         at_most=1,
     )
-    batch: int = setting(1024, "Number of rows of a mini-batch of online EM.", at_least=1)
-    epochs: int = setting(
-        30, "Maximum number of passes of online EM over all rows, before EM on all rows at once.", at_least=1
-    )
-    steps: int = setting(20, "Maximum number of iterations of EM on all rows afterwards.", at_least=0)
+    batch: int = setting(1024, "Number of rows in a mini-batch of online EM.", at_least=1)
+    epochs: int = setting(30, "Maximum number of passes of online EM over the rows.", at_least=1)
+    steps: int = setting(20, "Maximum number of EM iterations on all rows that follow online EM.", at_least=0)
     smoothing: float = setting(
         0.1,
-        "Pseudo-counts of each sum node and of each leaf. They are a third of that in tables with numeric"
+        "Pseudo-count of each sum node and each leaf. One third of it is used in tables with numeric"
         " columns.",
         at_least=0,
         search=Between(0.01, 1, log=True),
     )
     softness: float = setting(
         0.0,
-        "Probability with which a categorical cell is replaced by a random state in training (data"
+        "Probability with which a categorical cell of a training row is replaced by a random state (data"
         " softening).",
         at_least=0,
         at_most=1,
@@ -91,15 +91,14 @@ class HiddenChowLiuLearner(PoolingLearner):
     )
     entropy: float = setting(
         8.0,
-        "Weight of entropy regularisation, in rows: the circuit's entropy counts as much as the"
-        " log-likelihood of this many rows. It is a quarter of that in tables with numeric columns.",
+        "Weight of the entropy regularisation, in rows: the entropy of the circuit counts as much as the"
+        " log-likelihood of this number of rows. One quarter of it is used in tables with numeric columns.",
         at_least=0,
         search=Between(0.5, 100, log=True),
     )
     patience: int = setting(
         6,
-        "Early stopping: online EM ends after this many passes without a better score on the validation"
-        " rows.",
+        "Early stopping: online EM ends after this many passes without improvement on the validation rows.",
         at_least=1,
     )
 

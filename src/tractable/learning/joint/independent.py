@@ -18,23 +18,24 @@ from tractable.learning.statistics.pieces import learn_through_pieces
 @final
 @dataclass(frozen=True, kw_only=True)
 class IndependentLearner(Learner):
-    """All columns independent of each other: one distribution a column, the baseline of all learners."""
+    """A product of independent distributions, one for each column: the baseline of all learners."""
 
     name: ClassVar[str] = "independent"
     title: ClassVar[str] = "independent columns"
 
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of each column, spread evenly over its states; a numeric column is smoothed towards"
-        " its own mean and variance.",
+        "Pseudo-count of each column, spread evenly over its states. A numeric column is smoothed towards"
+        " its sample mean and variance.",
         at_least=0,
         search=Between(0.01, 100, log=True),
     )
 
     numbers: Literal["pieces", "one-leaf"] = setting(
         "pieces",
-        "Distribution of a numeric column: a density in each of several intervals, which follows any shape,"
-        " or one leaf: a Gaussian or, for counts, a Poisson or negative binomial distribution.",
+        "Distribution of a numeric column: a density on each of several intervals, which can follow any"
+        " shape (pieces), or a single parametric distribution, which is Gaussian or, for counts, Poisson or"
+        " negative binomial (one-leaf).",
         search=OneOf("pieces", "one-leaf"),
     )
 

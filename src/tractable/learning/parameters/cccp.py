@@ -30,21 +30,26 @@ class ExpectationMaximisation(Method):
 
     hard: ClassVar[bool] = False  # whether a row counts for its best induced tree alone
 
-    smoothing: float = setting(0.01, "Pseudo-counts of each sum node, spread over its edges.", at_least=0)
-    leaf_smoothing: float = setting(0.1, "Pseudo-counts of each leaf.", at_least=0)
+    smoothing: float = setting(
+        0.01, "Pseudo-count of each sum node, spread evenly over its edges.", at_least=0
+    )
+    leaf_smoothing: float = setting(0.1, "Pseudo-count of each leaf.", at_least=0)
     anchor: float = setting(
-        0.0, "Pseudo-counts of each sum node, spread over its edges as its initial weights are.", at_least=0
+        0.0,
+        "Pseudo-count of each sum node, spread over its edges in proportion to its initial weights.",
+        at_least=0,
     )
     softness: float = setting(
         0.0,
-        "Probability with which a categorical cell is replaced by a random state (data softening).",
+        "Probability with which a categorical cell of a training row is replaced by a random state (data"
+        " softening).",
         at_least=0,
         at_most=1,
     )
     entropy: float = setting(
         0.0,
-        "Weight of entropy regularisation: what a nat of the circuit's entropy is worth, in nats of a row's"
-        " log-likelihood.",
+        "Weight of the entropy regularisation, in nats of a row's log-likelihood per nat of the circuit's"
+        " entropy.",
         at_least=0,
     )
 

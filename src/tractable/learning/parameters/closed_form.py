@@ -28,8 +28,10 @@ class ClosedForm(Method):
     title: ClassVar[str] = "closed form"
 
     iterations: int = redeclare(Method, "iterations", 1)  # one iteration finds the maximum
-    smoothing: float = setting(1.0, "Pseudo-counts of each sum node, spread over its edges.", at_least=0)
-    leaf_smoothing: float = setting(1.0, "Pseudo-counts of each leaf.", at_least=0)
+    smoothing: float = setting(
+        1.0, "Pseudo-count of each sum node, spread evenly over its edges.", at_least=0
+    )
+    leaf_smoothing: float = setting(1.0, "Pseudo-count of each leaf.", at_least=0)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """The circuit locally normalised; only selective circuits and complete rows are accepted."""

@@ -39,7 +39,8 @@ class Discriminative(Method):
 
     targets: tuple[str, ...] = setting(
         (),
-        "Names of the columns to predict from all others; the targets of a conditional circuit unless named.",
+        "Names of the columns to predict from all other columns. By default, the targets of a conditional"
+        " circuit.",
         optional=True,
     )
     iterations: int = redeclare(Method, "iterations", 30)
@@ -47,13 +48,13 @@ class Discriminative(Method):
     patience: int = redeclare(Method, "patience", 3)
     l1: float = setting(
         0.1,
-        "L1 penalty: the price in nats of a unit of a parameter's distance from its initial value.",
+        "Strength of the L1 penalty, in nats per unit of a parameter's distance from its initial value.",
         at_least=0,
         search=Between(0.01, 5, log=True),
     )
     deviation: float = setting(
         0.5,
-        "Standard deviation of the Gaussian prior of a parameter around its initial value.",
+        "Standard deviation of the Gaussian prior of each parameter, centred on its initial value.",
         at_least=1e-6,
         search=Between(0.05, 5, log=True),
     )

@@ -28,17 +28,15 @@ class GradientMethod(Method):
     """
 
     first_step: float = setting(
-        1.0, "Step size that the line search of each iteration tries first.", at_least=0
+        1.0, "Step size with which the line search of each iteration starts.", at_least=0
     )
     shrink: float = setting(
         0.8,
-        "Factor by which the line search shrinks the step size until the log-likelihood rises.",
+        "Factor by which the line search reduces the step size until the log-likelihood increases.",
         at_least=0,
         at_most=1,
     )
-    trials: int = setting(
-        60, "Number of step sizes that the line search tries before it gives up.", at_least=1
-    )
+    trials: int = setting(60, "Maximum number of step sizes that the line search tries.", at_least=1)
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """The circuit locally normalised, with leaves over categorical columns as sums."""

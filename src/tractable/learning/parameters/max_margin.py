@@ -44,15 +44,15 @@ class MaxMargin(Method):
     targets: tuple[str, ...] = redeclare(Discriminative, "targets", ())
     loss: Literal["hamming", "zero-one"] = setting(
         "hamming",
-        "Loss that the margin is: the number of wrong targets (hamming), or one if any is wrong (zero-one),"
-        " which takes a sweep for each target.",
+        "Loss function that defines the required margin: the number of wrong targets (hamming), or one if"
+        " any target is wrong (zero-one), which takes one sweep per target.",
     )
     iterations: int = redeclare(Method, "iterations", 60)
     tolerance: float = redeclare(Method, "tolerance", 0.0)
     patience: int = redeclare(Method, "patience", 15)
     learning_rate: float = setting(
         0.1,
-        "Length of the first step of each parameter (AdaGrad).",
+        "Initial learning rate of each parameter (AdaGrad).",
         at_least=1e-9,
         search=Between(0.01, 1, log=True),
     )

@@ -68,13 +68,14 @@ class Method(Configurable, ABC):
     iterations: int = setting(50, "Maximum number of iterations.", at_least=0)
     tolerance: float = setting(
         0.001,
-        "The method stops when an iteration changes the mean log-likelihood by less than this many nats.",
+        "Minimum change of the mean log-likelihood per iteration, in nats. The method stops when an"
+        " iteration changes it by less.",
         at_least=0,
     )
     patience: int = setting(
         5,
-        "Early stopping: with validation rows the method stops after this many iterations without a better"
-        " score on them.",
+        "Early stopping: with validation rows, the method stops after this many iterations without"
+        " improvement on them.",
         at_least=1,
     )
 

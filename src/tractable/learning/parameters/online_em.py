@@ -32,31 +32,35 @@ class OnlineEM(Method):
     name: ClassVar[str] = "online-em"
     title: ClassVar[str] = "online EM"
 
-    batch: int = setting(1024, "Number of rows of a mini-batch.", at_least=1)
+    batch: int = setting(1024, "Number of rows in a mini-batch.", at_least=1)
     first_step: float = setting(
         0.9,
-        "Step size at the start: how far the running counts move towards those of a mini-batch.",
+        "Initial step size, which is the weight of a mini-batch in the running averages of the expected"
+        " counts.",
         at_least=0,
         at_most=1,
     )
     last_step: float = setting(
         0.05,
-        "Step size at the end; in between it falls along a half cosine.",
+        "Final step size. The step size decreases along a half cosine.",
         at_least=0,
         at_most=1,
     )
-    smoothing: float = setting(0.1, "Pseudo-counts of each sum node, spread over its edges.", at_least=0)
-    leaf_smoothing: float = setting(0.1, "Pseudo-counts of each leaf.", at_least=0)
+    smoothing: float = setting(
+        0.1, "Pseudo-count of each sum node, spread evenly over its edges.", at_least=0
+    )
+    leaf_smoothing: float = setting(0.1, "Pseudo-count of each leaf.", at_least=0)
     softness: float = setting(
         0.0,
-        "Probability with which a categorical cell is replaced by a random state (data softening).",
+        "Probability with which a categorical cell of a training row is replaced by a random state (data"
+        " softening).",
         at_least=0,
         at_most=1,
     )
     entropy: float = setting(
         0.0,
-        "Weight of entropy regularisation: what a nat of the circuit's entropy is worth, in nats of a row's"
-        " log-likelihood.",
+        "Weight of the entropy regularisation, in nats of a row's log-likelihood per nat of the circuit's"
+        " entropy.",
         at_least=0,
     )
     tolerance: float = redeclare(Method, "tolerance", 0.0)  # mini-batches differ: a small change says nothing

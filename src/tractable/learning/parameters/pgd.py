@@ -18,7 +18,7 @@ class PGD(GradientMethod):
     name: ClassVar[str] = "pgd"
     title: ClassVar[str] = "projected gradient"
 
-    margin: float = setting(0.01, "Lower limit of every weight after a step.", at_least=0)
+    margin: float = setting(0.01, "Minimum value of each weight after a step.", at_least=0)
 
     def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step of a given length."""

@@ -182,56 +182,57 @@ def _residuals(probability: Floats, rows: ConditionalRows) -> Floats:
 @final
 @dataclass(frozen=True, kw_only=True)
 class ConditionalMixtureLearner(FieldLearner):
-    """A sum of conditional random fields, each with its circuit, whose weights depend on the inputs.
+    """A mixture of conditional random fields, each with its circuit, whose weights depend on the inputs.
 
-    It begins with the field that `daclearn` grows from all rows. A field is then divided into two, which are
-    drawn to the field of all rows, gated by a regression on the inputs, and grown further with the rows that
-    belong to them. All weights are fitted together to the conditional likelihood, with one partition function
-    for the whole sum.
+    The initial model is the field that `daclearn` learns from all rows. A field is then divided into two,
+    which are shrunk towards the field of all rows, gated by a regression on the inputs, and grown further on
+    the rows assigned to them. All weights are fitted jointly to the conditional likelihood, with one
+    partition function for the whole mixture.
     """
 
     name: ClassVar[str] = "conditional-mixture"
     title: ClassVar[str] = "Mixture of conditional random fields"
 
     max_edges: int = redeclare(
-        FieldLearner, "max_edges", 1_000_000, text="Maximum number of edges of the circuit of each field."
+        FieldLearner, "max_edges", 1_000_000, text="Maximum number of edges in the circuit of each field."
     )
     components: int = setting(
         4,
-        "Maximum number of fields. One is added as long as that improves the score of the validation rows, or"
-        " the Bayesian information criterion without validation rows.",
+        "Maximum number of mixture components (fields). Components are added as long as they improve the"
+        " score on the validation rows or, without validation rows, the Bayesian information criterion.",
         at_least=1,
         search=Between(1, 5, whole=True),
     )
     min_rows: int = setting(
         200,
-        "Least weight of the rows of a field that may be divided.",
+        "Minimum total weight of the rows assigned to a field for it to be divided.",
         at_least=1,
         search=Between(50, 1000, whole=True, log=True),
     )
     strength: float = setting(
         1.0,
-        "L1 penalty of the distance of a field's weights from those of the field of all rows, in multiples of"
-        " the L1 penalty that suits the latter. A larger one draws fields with few rows closer to the whole.",
+        "Strength of the L1 penalty on the difference between a field's weights and those of the field of"
+        " all rows, as a multiple of the L1 penalty selected for the latter. Larger values shrink fields with"
+        " few rows more strongly towards the field of all rows.",
         at_least=0,
         search=Between(0.5, 5, log=True),
     )
     gate_l2: float = setting(
         2.0,
-        "L2 penalty of the weights of gates.",
+        "Strength of the L2 penalty on the weights of the gates.",
         at_least=1e-6,
         search=Between(0.5, 50, log=True),
     )
     component_patience: int = setting(
         50,
-        "Early stopping: the search for splits of a field of a sum ends after this many splits without a"
-        " better score on its share of the validation rows.",
+        "Early stopping: the search for splits of a mixture component ends after this many splits without"
+        " improvement on the validation rows, weighted by their responsibilities.",
         at_least=1,
     )
     iterations: int = setting(
         20,
-        "Maximum number of rounds of ten quasi-Newton steps of all weights together. After each round the"
-        " validation rows say whether to go on.",
+        "Maximum number of rounds in which all weights are fitted jointly. A round is ten quasi-Newton"
+        " steps; after each round the score on the validation rows decides whether to continue.",
         at_least=0,
     )
 

@@ -36,12 +36,12 @@ from tractable.learning.statistics.held_out import shuffled_folds
 @final
 @dataclass(frozen=True, kw_only=True)
 class DSPNSVDLearner(ConditionalLearner):
-    """Features of the inputs that depend on one target, and a circuit over these features for each class.
+    """A circuit for each class over features of the inputs that depend on the class.
 
-    The features are projections of largest dependence (HSIC) on the class. The circuits are densities of the
-    features, weighted by the shares of the classes. Categorical inputs take part as indicators of their
-    states. Rows without a class are left out. The estimator takes an array of numbers and has no
-    `standardise` and `background`: it is the published algorithm, unless told otherwise.
+    The features are the projections with the strongest dependence (HSIC) on the class. The circuits are
+    densities of the features, weighted by the class frequencies. Categorical inputs are one-hot encoded. Rows
+    without a class are ignored. The estimator takes a numeric array and has no `standardise` and
+    `background`: by default it is the published algorithm.
     """
 
     name: ClassVar[str] = "dspn-svd"
@@ -52,56 +52,60 @@ class DSPNSVDLearner(ConditionalLearner):
 
     n_features: tuple[int, ...] = setting(
         (9, 5, 3),
-        "Numbers of features to choose from; there are at most as many as classes less one. Those with the"
-        " fewest errors on the validation rows, or in cross-validation, are taken.",
+        "Numbers of features to try. There are at most as many features as classes minus one. The number"
+        " with the fewest errors on the validation rows, or in cross-validation without them, is selected.",
         at_least=1,
     )
     gamma: tuple[float, ...] = setting(
         (4.0, 20.0),
-        "Values of the setting gamma of spn-svd to choose from in the same way.",
+        "Values of the setting gamma of spn-svd to try. The value with the fewest errors is selected, as for"
+        " n_features.",
         at_least=1,
     )
     density: Density = setting(
         "blocks",
-        "Circuit of a class: blocks of rank one, as spn-svd finds them, or a mixture of multivariate"
+        "Model of the features of a class: the blocks of rank one of spn-svd, or a mixture of multivariate"
         " Gaussians.",
         search=OneOf("blocks", "gaussian-mixture"),
     )
     kernel: Kernel = setting(
         "linear",
-        "Features are projections of the numbers themselves (linear), or of random Fourier features, which"
-        " stand for a Gaussian kernel (rbf).",
+        "Kernel of the feature extraction. Features are projections of the inputs themselves (linear) or of"
+        " random Fourier features that approximate a Gaussian kernel (rbf).",
         search=OneOf("linear", "rbf"),
     )
     whiten: bool = setting(
         False,
-        "Whether features have variance one within classes, so that directions of much noise count less. With"
-        " a linear kernel these are the projections of linear discriminant analysis.",
+        "Whether to scale features to unit variance within classes, so that noisy directions count less."
+        " With a linear kernel the result is the projection of linear discriminant analysis.",
         search=OneOf(False, True),
     )
-    components: int = setting(2000, "Number of random Fourier features of the Gaussian kernel.", at_least=1)
+    components: int = setting(
+        2000, "Number of random Fourier features that approximate the Gaussian kernel.", at_least=1
+    )
     width: float = setting(
         0.5,
-        "Width of the Gaussian kernel, as a share of the median distance of two rows.",
+        "Width of the Gaussian kernel, as a fraction of the median distance between two rows.",
         at_least=1e-3,
         search=Between(0.2, 2, log=True),
     )
     shrinkage: float = setting(
         0.01,
-        "Share of the mean variance that is added to all variances within classes, if features are whitened.",
+        "Fraction of the mean variance that is added to all within-class variances when features are"
+        " whitened.",
         at_least=0,
         search=Between(1e-4, 0.3, log=True),
     )
     standardise: bool = setting(
         True,
-        "Whether numeric columns are divided by their standard deviations, so that units do not matter."
-        " Columns of one unit, such as pixels, may do better without.",
+        "Whether to divide numeric columns by their standard deviations, so that the result does not depend"
+        " on their units. Columns that share a unit, such as pixels, may give better results without it.",
         search=OneOf(True, False),
     )
     background: float = setting(
         0.01,
-        "Share of the density of all rows that is mixed into that of each class, so that no class is"
-        " impossible far away from the training rows. The published algorithm has none.",
+        "Fraction of the density of all rows that is mixed into the density of each class, so that no class"
+        " has probability zero far away from the training rows. The published algorithm corresponds to 0.",
         at_least=0,
         at_most=0.5,
         search=Between(1e-3, 0.2, log=True),

@@ -113,59 +113,70 @@ class FieldLearner(CompleteTargetsLearner):
 
     initial_inputs: int = setting(
         150,
-        "Maximum number of inputs, those of highest mutual information, that each target begins with.",
+        "Maximum number of inputs that the initial model of each target uses, in order of mutual"
+        " information.",
         at_least=0,
     )
     initial_gain: tuple[float, ...] = setting(
         (20.0, 6.0, 2.0),
-        "Mutual information in nats, over all rows, that such an input must have at least. The threshold that"
-        " suits the validation rows best is taken, the last without validation rows.",
+        "Minimum mutual information, in nats over all rows, of an input in the initial model. The threshold"
+        " with the best score on the validation rows is selected; without validation rows, the last one.",
         at_least=0,
     )
     intervals: int = setting(
         8,
-        "Maximum number of intervals, with about equally many rows, through which a numeric input is seen.",
+        "Maximum number of intervals into which a numeric input is discretised. The intervals hold about"
+        " equally many rows.",
         at_least=2,
     )
     l1: float = setting(
         2.0,
-        "L1 penalty that the search for priors begins with: the price in nats of a unit of a feature weight's"
-        " distance from its prior mean. With validation rows, priors that suit these better are taken.",
+        "Strength of the L1 penalty, in nats per unit of a feature weight's distance from its prior mean."
+        " With validation rows, it is the starting value of a search for the priors with the best score on"
+        " them.",
         at_least=0,
         search=Between(0.1, 5, log=True),
     )
     variance: float = setting(
         2.0,
-        "Variance of the Gaussian prior of a feature weight that the search for priors begins with.",
+        "Variance of the Gaussian prior of the feature weights. With validation rows, it is the starting"
+        " value of a search.",
         at_least=1e-9,
         search=Between(0.05, 5, log=True),
     )
     split_cost: float = setting(
         1.0,
-        "Conditional log-likelihood in nats, over all rows, that a split must gain.",
+        "Minimum gain in conditional log-likelihood that a split must bring, in nats over all rows.",
         at_least=0,
         search=Between(0.5, 10),
     )
     edge_cost: float = setting(
         0.1,
-        "Conditional log-likelihood in nats that each edge added to the circuit must gain. It is halved"
-        " whenever no split is worth its edges.",
+        "Minimum gain in conditional log-likelihood, in nats, for each edge that a split adds to the"
+        " circuit. It is halved whenever no remaining split meets it.",
         at_least=1e-9,
     )
-    max_edges: int = setting(1_000_000, "Maximum number of edges of the circuit.", at_least=0)
+    max_edges: int = setting(1_000_000, "Maximum number of edges in the circuit.", at_least=0)
     min_support: float = setting(
-        0.001, "Smallest part of the rows in which a feature must hold to be split.", at_least=0, at_most=1
+        0.001,
+        "Minimum fraction of the rows in which a feature must hold to be considered for a split.",
+        at_least=0,
+        at_most=1,
     )
     smoothing: float = setting(
-        1.0, "Pseudo-counts of the distribution of each target by itself, the prior mean.", at_least=0
+        1.0,
+        "Pseudo-count of the marginal distribution of each target, which serves as the prior mean.",
+        at_least=0,
     )
     batch: int = setting(
-        24, "Maximum number of splits, each of other targets, between two fits of the weights.", at_least=1
+        24,
+        "Maximum number of splits between two fits of the weights. The splits of a batch are on"
+        " different targets.",
+        at_least=1,
     )
     patience: int = setting(
         100,
-        "Early stopping: the search ends after this many splits without a better score on the validation"
-        " rows.",
+        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
         at_least=1,
     )
 

@@ -21,16 +21,15 @@ from tractable.learning.learner import Learned, Learner, PoolingLearner
 @final
 @dataclass(frozen=True, kw_only=True)
 class AutoLearner(PoolingLearner):
-    """A mixture of models of several learners, chosen for the table, with weights that suit held-out rows.
+    """A mixture of models of several learners, which are selected for the table and weighted on held-out
+    rows.
 
-    The kinds of the columns, the size of the table and the dependence of neighbouring columns tell which
-    learners are tried. Each has a short part of the time first; what the mixture would miss most has longer
-    parts then, and goes on with more settings and seeds. The weights of all models are fitted by EM to the
-    validation rows; without these, an eighth of the rows is held out, and of small tables each row once.
-    Models are learned side by side, as many as there are threads.
-
-    The same seed gives the same model if all members finish by themselves. Members that a time budget ends
-    depend on the clock, as does the choice of those that follow.
+    The learners to try are selected by the kinds of the columns, the size of the table and the dependence
+    between neighbouring columns. Each first gets a small share of the time budget. Those that contribute most
+    to the mixture then get larger shares and are run with further settings and seeds. The weights of all
+    models are fitted by EM to the validation rows; without them, one eighth of the rows is held out, and
+    small tables are cross-validated. One model per thread is learned in parallel. The result depends only on
+    the seed if no member exceeds its time; otherwise it also depends on the speed of the machine.
     """
 
     name: ClassVar[str] = "auto"
@@ -45,20 +44,22 @@ class AutoLearner(PoolingLearner):
     recorded: ClassVar[tuple[str, ...]] = ("tried",)
 
     budget: str = setting(
-        "10m", "Time to learn, such as 90s, 10m or 1h, where no other time budget is given to the call."
+        "10m",
+        "Time budget of learning, such as 90s, 10m or 1h. It applies when the call itself has no time"
+        " budget.",
     )
     max_edges: int = setting(
         10_000_000,
-        "Maximum number of edges of the circuit. Members are left out while there are more, those first that"
-        " are missed least.",
+        "Maximum number of edges in the circuit. Members are removed until it is met, starting with those"
+        " that contribute least.",
         at_least=1,
     )
     least_weight: float = setting(
-        0.02, "Weight in the mixture below which a member is left out.", at_least=0, at_most=0.5
+        0.02, "Minimum mixture weight. Members with a lower weight are removed.", at_least=0, at_most=0.5
     )
     smoothing: float = setting(
         1.0,
-        "Pseudo-rows that are spread evenly over the members when their weights are fitted.",
+        "Pseudo-count of the mixture weights, in rows, spread evenly over the members.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )

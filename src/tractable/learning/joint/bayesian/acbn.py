@@ -20,9 +20,10 @@ from tractable.learning.statistics.pieces import view_pieces
 @final
 @dataclass(frozen=True, kw_only=True)
 class ACBNLearner(PoolingLearner):
-    """A Bayesian network of decision trees, split where the likelihood is worth the edges of its circuit.
+    """A Bayesian network of decision trees that grows together with its circuit.
 
-    A numeric column takes part through its pieces: intervals with a density in each.
+    A split is made if its gain outweighs the edges that it adds. Numeric columns are discretised into
+    intervals, with a density on each.
     """
 
     name: ClassVar[str] = "acbn"
@@ -30,33 +31,31 @@ class ACBNLearner(PoolingLearner):
 
     smoothing: float = setting(
         2.0,
-        "Pseudo-counts of the distribution in each leaf of a decision tree, spread evenly over the states.",
+        "Pseudo-count of the distribution in each leaf of a decision tree, spread evenly over the states.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
     split_cost: float = setting(
         4.0,
-        "Log-likelihood in nats, over all rows, that a split must gain for each parameter it adds.",
+        "Minimum gain in log-likelihood, in nats over all rows, for each parameter that a split adds.",
         at_least=0,
         search=Between(2, 10),
     )
     edge_cost: float = setting(
         0.1,
-        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no"
-        " split is worth its edges.",
+        "Minimum gain in log-likelihood, in nats, for each edge that a split adds to the circuit. It is"
+        " halved whenever no remaining split meets it.",
         at_least=1e-9,
         search=Between(0.01, 1, log=True),
     )
     max_edges: int = setting(
         1_000_000,
-        "Maximum number of edges of the circuit. Independent columns, with which the search begins, may have"
-        " more.",
+        "Maximum number of edges in the circuit. The initial circuit of independent columns may be larger.",
         at_least=0,
     )
     patience: int = setting(
         300,
-        "Early stopping: the search ends after this many splits without a better score on the validation"
-        " rows.",
+        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
         at_least=1,
     )
 

@@ -25,10 +25,10 @@ FIRST_TRIED = 16  # splits that are compiled first then, if all of them are too 
 @final
 @dataclass(frozen=True, kw_only=True)
 class BayesianNetworkLearner(PoolingLearner):
-    """A Bayesian network of decision trees, found by greedy splits and compiled to a circuit.
+    """A Bayesian network of decision trees, learned by greedy splits and compiled to a circuit.
 
-    Where the circuit would be too large, the last splits are left out of it; the extra `network` is the whole
-    network. A numeric column takes part through its pieces: intervals with a density in each.
+    If the circuit would be too large, the last splits are omitted from it; the extra `network` is the
+    complete network. Numeric columns are discretised into intervals, with a density on each.
     """
 
     name: ClassVar[str] = "bayesian-network"
@@ -39,27 +39,26 @@ class BayesianNetworkLearner(PoolingLearner):
 
     smoothing: float = setting(
         2.0,
-        "Pseudo-counts of the distribution in each leaf of a decision tree, spread evenly over the states.",
+        "Pseudo-count of the distribution in each leaf of a decision tree, spread evenly over the states.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
     split_penalty: float | None = setting(
         None,
-        "Log-likelihood in nats that a split must gain for each parameter it adds; 3 with validation rows"
-        " and 6 without them, unless it is given.",
+        "Minimum gain in log-likelihood, in nats, for each parameter that a split adds. If none, it is 3"
+        " with validation rows and 6 without them.",
         at_least=0,
         search=OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
     )
     patience: int = setting(
         300,
-        "Early stopping: the search ends after this many splits without a better score on the validation"
-        " rows.",
+        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
         at_least=1,
     )
     limit: int = setting(
         1_000_000,
-        "Maximum number of table entries that compiling the network may take, about as many as the circuit"
-        " has edges. Where all splits would take more, the last ones are left out of the circuit.",
+        "Maximum number of table entries for compiling the network, which is close to the number of edges in"
+        " the circuit. If all splits together exceed it, the last ones are omitted from the circuit.",
         at_least=1,
     )
 

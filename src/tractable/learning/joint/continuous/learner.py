@@ -54,14 +54,15 @@ MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poiss
 @final
 @dataclass(frozen=True, kw_only=True)
 class ContinuousMixtureLearner(PoolingLearner):
-    """A mixture of very many trees of one shape whose parameters a small network finds from a latent point.
+    """A mixture of many trees of one structure, whose parameters are a function of a latent variable.
 
-    The trees share the shape of the Chow-Liu tree. A network with two hidden layers maps a point of a latent
-    space with a few dimensions to the parameters of a tree, and is trained by stochastic gradients while
-    points drawn from a normal distribution stand for the whole space. Then a fixed number of points, their
-    weights and the network are trained together, and each point becomes a component of the mixture. Several
-    networks, trained apart from each other, share the components, unless the best one alone does better. A
-    numeric column has a Gaussian in each tree, a count a Poisson distribution.
+    The latent variable is continuous. All trees have the structure of the Chow-Liu tree. A neural network
+    with two hidden layers maps a point of a low-dimensional latent space to the parameters of a tree. It is
+    trained by stochastic gradients on points sampled from a normal distribution. Then a fixed number of
+    points, their weights and the network are trained together, and each point becomes a component of the
+    mixture. Several networks are trained independently and share the components, unless the best one alone
+    scores better. Numeric columns have a Gaussian distribution in each tree, and counts a Poisson
+    distribution.
     """
 
     name: ClassVar[str] = "continuous-mixture"
@@ -72,44 +73,43 @@ class ContinuousMixtureLearner(PoolingLearner):
     )  # there are many components, each with all states
     components: int = setting(
         1024,
-        "Number of components (trees) of the finished mixture. There is at most one for two distinct"
-        " rows. More components fit better, and make a larger circuit.",
+        "Number of components (trees) of the final mixture, limited to half the number of distinct rows."
+        " More components fit better and make the circuit larger.",
         at_least=1,
         search=OneOf(256, 512, 1024),
     )
     strength: Literal["auto", "strong", "medium", "weak"] = setting(
         "auto",
-        "Strength of the regularisation of the network: one of strong, medium and weak, or auto. With auto,"
-        " the strengths that suit the number of rows are tried, and the held-out rows decide.",
+        "Strength of the regularisation of the network. With auto, the strengths that are appropriate for"
+        " the number of rows are tried, and the one with the best score on the held-out rows is selected.",
     )
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of each distribution of the Chow-Liu tree with which training begins.",
+        "Pseudo-count of each distribution of the initial Chow-Liu tree.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
     networks: int = setting(
         2,
-        "Number of networks, trained from different random starting points, that share the components, at"
-        " least 128 for each. In tables with many rows the held-out rows decide whether they share them or"
-        " the best one has all.",
+        "Number of networks, trained from different random initial values. The components are divided among"
+        " them, with at least 128 for each. In tables with many rows, the best single network takes all"
+        " components if it scores better on the held-out rows.",
         at_least=1,
         search=OneOf(1, 2, 4),
     )
-    points: int = setting(
-        512, "Number of points of the latent space in each step of the training.", at_least=1
-    )
-    batch: int = setting(256, "Number of rows of a mini-batch.", at_least=1)
+    points: int = setting(512, "Number of latent points sampled in each training step.", at_least=1)
+    batch: int = setting(256, "Number of rows in a mini-batch.", at_least=1)
     patience: int = setting(
         5,
-        "Early stopping: the step size begins to fall after this many passes over the rows without a better"
-        " score of the held-out rows; in wide tables after more, some hundred steps.",
+        "Number of passes over the rows without improvement on the held-out rows after which the learning"
+        " rate is reduced and training ends. In tables with many columns more passes are made, up to some"
+        " hundred steps.",
         at_least=1,
     )
     held_out: float = setting(
         0.1,
-        "Share of the rows held out for early stopping and for the choice of a strength, where there are no"
-        " validation rows.",
+        "Fraction of the rows that are held out for early stopping and for selecting the strength of the"
+        " regularisation if there are no validation rows.",
         at_least=0.01,
         at_most=0.5,
     )

@@ -30,11 +30,11 @@ from tractable.learning.statistics.pieces import view_pieces
 @final
 @dataclass(frozen=True, kw_only=True)
 class CutsetLearner(PoolingLearner):
-    """A mixture of cutset networks: trees of splits by states of columns, with Chow-Liu trees as leaves.
+    """A mixture of cutset networks: decision trees over columns with Chow-Liu trees as leaves.
 
-    A single network (`components=1`) is a deterministic circuit. A numeric column takes part through its
-    pieces: intervals with a density in each. A row in which the column of a split is missing counts for no
-    branch below it, and a pair of columns is counted in the rows that have both.
+    A single network (`components=1`) is a deterministic circuit. Numeric columns are discretised into
+    intervals, with a density on each. Rows in which the column of a split is missing are not used below the
+    split, and statistics of a pair of columns are computed from the rows in which both are known.
     """
 
     name: ClassVar[str] = "cutset"
@@ -42,84 +42,87 @@ class CutsetLearner(PoolingLearner):
 
     components: int = setting(
         20,
-        "Number of networks that are mixed. More networks fit better, and cost time and memory in proportion."
-        " A single network is deterministic; it is split by the best column at each node, and pruned on the"
-        " validation rows.",
+        "Number of networks in the mixture. More networks fit better, and time and memory grow in"
+        " proportion. A single network is deterministic; each of its nodes is split on the best column, and"
+        " it is pruned on the validation rows.",
         at_least=1,
     )
     mixture: Kind = setting(
         "random",
-        "How the networks of a mixture differ. Nodes of random networks are split by the best of a few"
-        " columns drawn at random, those of extremely random ones by a column drawn at random. Bagged"
-        " networks are learned from rows drawn with replacement. A boosted network is learned from rows"
-        " whose weights are divided by their probability under the networks before it.",
+        "How the networks of the mixture are made to differ. In random networks each node is split on the"
+        " best of a few randomly drawn columns, in extremely random networks on one randomly drawn column."
+        " Bagged networks are learned from bootstrap samples of the rows. Each boosted network is learned"
+        " from rows whose weights are divided by their probability under the previous networks.",
         search=OneOf(*get_args(Kind)),
     )
     split_score: Score = setting(
         "information",
-        "What makes a column the best one to split by: its information gain, or the Bayesian score of the"
-        " network after the split (BDeu), which also ends splitting where no split raises it.",
+        "Criterion for the best column to split on: the information gain, or the Bayesian score of the"
+        " network after the split (BDeu). With the latter, splitting also ends when no split increases the"
+        " score.",
         search=OneOf(*get_args(Score)),
     )
     candidates: tuple[int, ...] = setting(
         (3, 1, 10),
-        "Numbers of columns drawn at each node of a random or boosted network. With validation rows all are"
-        " tried and the best is kept; without them the first is used.",
+        "Numbers of columns to draw at each node of a random or boosted network. With validation rows, all"
+        " values are tried and the best is selected; otherwise the first is used.",
         at_least=1,
     )
     min_rows: tuple[int, ...] = setting(
         (200, 100, 400, 800),
-        "Numbers of rows below which a node is not split. With validation rows all are tried and the best is"
-        " kept; without them the first is used.",
+        "Minimum number of rows at a node for it to be split. With validation rows, all values are tried and"
+        " the best is selected; otherwise the first is used.",
         at_least=0,
     )
     min_branch: float = setting(
         3.0,
-        "Number of rows that the second most frequent state of a column needs at a node that is split by it.",
+        "Minimum number of rows that have the second most frequent state of a column for a node to be split"
+        " on it.",
         at_least=0,
         search=Between(1, 100, log=True),
     )
     shrinkage: tuple[float, ...] = setting(
         (5.0, 20.0, 80.0),
-        "Pseudo-counts of a leaf, distributed as in its parent, so that leaves with few rows are shrunk"
-        " towards nodes with more. With validation rows all are tried and the best is kept.",
+        "Pseudo-count of a leaf, distributed as in its parent, which shrinks leaves with few rows towards"
+        " nodes with more rows. With validation rows, all values are tried and the best is selected.",
         at_least=0,
     )
     smoothing: float = setting(
         0.3,
-        "Pseudo-counts of each distribution of a leaf's tree: one given a parent's state is smoothed towards"
-        " the column's own, that of a root towards even probabilities.",
+        "Pseudo-count of each distribution in the tree of a leaf. Conditional distributions are smoothed"
+        " towards the marginal distribution of the column, the root of the tree towards the uniform"
+        " distribution.",
         at_least=0,
         search=Between(0.01, 10, log=True),
     )
     link_cost: float = setting(
         0.0,
-        "Log-likelihood in nats, over the rows of a leaf, that a link of its tree must gain for each"
-        " parameter it adds.",
+        "Minimum gain in log-likelihood, in nats over the rows of a leaf, for each parameter that an edge of"
+        " its tree adds.",
         at_least=0,
         search=Between(0, 5),
     )
     equivalent_rows: float = setting(
         1.0,
-        "Equivalent sample size, in rows, of the Dirichlet priors of the Bayesian score.",
+        "Equivalent sample size, in rows, of the Dirichlet priors in the Bayesian score.",
         at_least=1e-9,
     )
     split_cost: float = setting(
         0.0,
-        "Nats by which a split must raise the Bayesian score: the logarithm of the prior odds against a"
-        " split.",
+        "Minimum increase of the Bayesian score for a split, in nats. It is the logarithm of the prior odds"
+        " against a split.",
         at_least=0,
     )
     max_edges: int = setting(
         4_000_000,
-        "Maximum number of edges of the circuit. Networks have fewer leaves, and if need be there are fewer"
-        " networks, so that it is kept.",
+        "Maximum number of edges in the circuit. To meet it, networks get fewer leaves and, if necessary,"
+        " the mixture fewer networks.",
         at_least=0,
     )
     em_steps: int = setting(
         0,
-        "Maximum number of iterations of EM over all parameters of the mixture afterwards. With validation"
-        " rows the best iteration is kept.",
+        "Maximum number of EM iterations over all parameters of the final mixture. With validation rows, the"
+        " best iteration is kept.",
         at_least=0,
     )
 

@@ -28,13 +28,14 @@ LARGEST = 1e100  # columns with larger numbers are kept apart from the Gaussians
 @final
 @dataclass(frozen=True, kw_only=True)
 class GaussianMixtureLearner(PoolingLearner):
-    """A mixture of Gaussians with full covariances over all numeric columns that are no counts.
+    """A mixture of multivariate Gaussians with full covariances over the real-valued columns.
 
-    Each component has its own distributions of categorical and count columns beside its Gaussian. Up to three
-    such mixtures are fitted by EM: to the numeric columns as they are, through Yeo-Johnson power maps, and
-    through piecewise linear maps to normal scores. Their sizes and priors, and their weights in the result,
-    are those that suit held-out rows (or the validation rows) best; then they are fitted to all rows. A
-    background of independent columns has a small share, so that no strange row has a density near zero.
+    Within a component, categorical and count columns are independent of the Gaussian. Up to three mixtures
+    are fitted by EM: to the original columns, to columns after a Yeo-Johnson power transformation, and to
+    columns after a piecewise linear transformation to normal scores. Their numbers of components, their
+    priors and their weights in the final mixture are selected on the validation rows or on held-out rows;
+    then they are refitted to all rows. A background component of independent columns has a small weight, so
+    that outliers do not have a density near zero.
     """
 
     name: ClassVar[str] = "gaussian-mixture"
@@ -42,52 +43,57 @@ class GaussianMixtureLearner(PoolingLearner):
 
     components: tuple[int, ...] = setting(
         (),
-        "Numbers of components to try, in ascending order; the search ends when larger ones no longer help."
-        " Without any: 1, 2, 3, 4, 6 and 9, and above 1,000 rows also 20 and 30.",
+        "Numbers of components to try, in ascending order. The search ends when larger numbers no longer"
+        " improve the score. An empty list stands for 1, 2, 3, 4, 6 and 9, and with more than 1,000 rows also"
+        " 20 and 30.",
         at_least=1,
         optional=True,
     )
     maps: Literal["all", "identity", "yeo-johnson", "piecewise-linear"] = setting(
         "all",
-        "Maps of numeric columns inside the leaves: one of them, or a stack of a mixture with each.",
+        "Transformation of the numeric columns inside the leaves. With all, a mixture is fitted with each"
+        " transformation and the mixtures are stacked.",
     )
     shrinkage: tuple[float, ...] = setting(
         (5.0, 20.0),
-        "Strengths of the prior to try: pseudo-rows of each component that have the covariance pooled within"
-        " all components.",
+        "Strengths of the covariance prior to try, as a pseudo-count of rows of each component that have the"
+        " pooled within-component covariance.",
         at_least=0,
     )
     floor: tuple[float, ...] = setting(
         (1e-3, 1e-4),
-        "Variances to try that are added to those of standardised columns. Those after the first are tried"
-        " with the best size only.",
+        "Values to try for the variance that is added to each standardised column. Values after the first"
+        " are tried only with the best number of components.",
         at_least=1e-9,
     )
     smoothing: float = setting(
         1.0,
-        "Pseudo-rows of the count columns of each component, and at most so many of each categorical column,"
-        " distributed as in the whole table. A categorical column has fewer where the rows of the components"
-        " prefer that, because each component has states of its own.",
+        "Pseudo-count, in rows, of the count columns of each component, and maximum pseudo-count of its"
+        " categorical columns, distributed as in the whole table. Smaller pseudo-counts are used for a"
+        " categorical column if they fit the rows of the components better.",
         at_least=0,
         search=Between(0.1, 10, log=True),
     )
     background: float = setting(
         0.002,
-        "Least share of a background of independent columns with one and a half times their spread.",
+        "Minimum weight of a background component in which columns are independent and have one and a half"
+        " times their standard deviation.",
         at_least=0,
         at_most=0.5,
         search=Between(0.001, 0.1, log=True),
     )
     held_out: float = setting(
         1 / 6,
-        "Share of the rows held out to choose sizes, priors and weights, where there are no validation rows."
-        " Small tables are divided several times.",
+        "Fraction of the rows that are held out to select the number of components, the priors and the"
+        " weights if there are no validation rows. Small tables use several random divisions.",
         at_least=0.01,
         at_most=0.5,
     )
     steps: int = setting(100, "Maximum number of EM iterations.", at_least=1)
     tolerance: float = setting(
-        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+        1e-3,
+        "Minimum gain per EM iteration, in nats per row. EM stops when an iteration gains less.",
+        at_least=0,
     )
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:

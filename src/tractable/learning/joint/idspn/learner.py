@@ -36,38 +36,39 @@ LEAVES: dict[str, type[ACMNLearner | EACMNLearner]] = {"eacmn": EACMNLearner, "a
 @final
 @dataclass(frozen=True, kw_only=True)
 class IDSPNLearner(PoolingLearner):
-    """A tree of sums and products grown from the root, with Markov networks and their circuits as leaves.
+    """A sum-product network grown from the root, whose leaves are circuits of Markov networks.
 
-    A leaf is replaced by a product over independent groups of columns, of sums over clusters of rows, of new
-    leaves; the replacement is kept if the whole model scores better with it. The penalties of a leaf are
-    scaled to its share of the table's cells.
+    A leaf is replaced by a product over independent groups of columns, whose factors are sums over clusters
+    of rows with new leaves below; the replacement is kept if it improves the score of the whole model. The
+    penalties of a leaf are scaled by its share of the table's cells.
     """
 
     name: ClassVar[str] = "idspn"
     title: ClassVar[str] = "sum-product network of circuits"
 
-    leaf: Literal["eacmn", "acmn"] = setting("eacmn", "The learner of the Markov networks that are leaves.")
+    leaf: Literal["eacmn", "acmn"] = setting("eacmn", "Learner of the Markov networks in the leaves.")
     numeric_leaf: Literal["auto", "network", "gaussian-mixture"] = setting(
         "auto",
-        "Leaves of a table with numeric columns: Markov networks that see numbers through pieces, mixtures of"
-        " multivariate Gaussians, or whichever held-out rows prefer.",
+        "Model of the leaves in tables with numeric columns: Markov networks over discretised columns"
+        " (network) or mixtures of multivariate Gaussians (gaussian-mixture). With auto, the model with the"
+        " better score on held-out rows is selected.",
     )
     clusters: int = setting(
         10,
-        "Maximum number of clusters of a sum node. More clusters fit better and cost time and memory.",
+        "Maximum number of clusters of a sum node. More clusters fit better and take more time and memory.",
         at_least=1,
         search=Between(2, 20, whole=True),
     )
     cluster_cost: float = setting(
         0.3,
-        "Log-likelihood in nats, over all rows to be clustered, that a cluster must gain for each of its"
-        " parameters.",
+        "Minimum gain in log-likelihood, in nats over the rows to be clustered, for each parameter of an"
+        " additional cluster.",
         at_least=0,
         search=Between(0.05, 1, log=True),
     )
     dependence: float = setting(
         0.001,
-        "Mutual information in nats above which two columns count as dependent.",
+        "Minimum mutual information, in nats, of two columns that are treated as dependent.",
         at_least=0,
     )
     extensions: int = setting(
@@ -75,66 +76,66 @@ class IDSPNLearner(PoolingLearner):
     )
     parent_rows: float = setting(
         30.0,
-        "Shrinkage towards the parent: the rows that a leaf's rows were divided from count for this many"
-        " rows beside its own.",
+        "Shrinkage towards the parent, in rows: weight of a sample of the parent's rows that is added to the"
+        " rows of a leaf.",
         at_least=0,
         search=Between(1, 100, log=True),
     )
     l1: float = setting(
         2.0,
-        "L1 penalty of a feature weight in a leaf over all rows and columns; it is scaled to the share of"
-        " the table's cells that a leaf has.",
+        "Strength of the L1 penalty of the feature weights in a leaf that covers the whole table. In smaller"
+        " leaves it is scaled by their share of the table's cells.",
         at_least=0,
     )
     min_l1: float = setting(
         0.5,
-        "Lower limit of the scaled L1 penalty.",
+        "Minimum of the scaled L1 penalty.",
         at_least=0,
         search=Between(0.1, 5, log=True),
     )
     variance: float = setting(
         2.0,
-        "Variance of the Gaussian prior of a feature weight in a leaf over all rows and columns; it is"
-        " scaled to the share of the table's cells that a leaf has.",
+        "Variance of the Gaussian prior of the feature weights in a leaf that covers the whole table. In"
+        " smaller leaves it is scaled by their share of the table's cells.",
         at_least=1e-9,
     )
     min_variance: float = setting(
         0.2,
-        "Lower limit of the scaled variance.",
+        "Minimum of the scaled variance.",
         at_least=1e-9,
         search=Between(0.05, 2, log=True),
     )
     split_cost: float = setting(
         3.0,
-        "Log-likelihood in nats that a split must gain in a leaf over all rows and columns; it is scaled to"
-        " the share of the table's cells that a leaf has.",
+        "Minimum gain in log-likelihood, in nats, that a split must bring in a leaf that covers the whole"
+        " table. In smaller leaves it is scaled by their share of the table's cells.",
         at_least=0,
     )
     min_split_cost: float = setting(
         3.0,
-        "Lower limit of the scaled split cost.",
+        "Minimum of the scaled split cost.",
         at_least=0,
         search=Between(1, 10, log=True),
     )
     max_edges: int = setting(
         500_000,
-        "Maximum number of edges of the circuit of a leaf over all rows and columns; it is scaled to the"
-        " share of the table's cells that a leaf has.",
+        "Maximum number of edges in the circuit of a leaf that covers the whole table. In smaller leaves it"
+        " is scaled by their share of the table's cells.",
         at_least=0,
     )
-    min_max_edges: int = setting(50_000, "Lower limit of the scaled maximum number of edges.", at_least=0)
+    min_max_edges: int = setting(50_000, "Minimum of the scaled maximum number of edges.", at_least=0)
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of the distribution of each column by itself, which leaves start from.",
+        "Pseudo-count of the marginal distribution of each column in the initial model of a leaf.",
         at_least=0,
     )
     refit: bool = setting(
-        True, "Whether the weights of all sums are fitted by EM in the end, where there are validation rows."
+        True, "Whether to refit the weights of all sum nodes by EM at the end. This requires validation rows."
     )
     jobs: int | None = setting(
         None,
-        "Number of leaves that are learned in parallel, -1 for one a core; as joblib is configured, unless"
-        " given.",
+        "Number of leaves that are learned in parallel, where -1 means one per core. If none, the"
+        " configuration of joblib applies.",
     )
 
     def __post_init__(self) -> None:

@@ -49,9 +49,9 @@ class _Problem(NamedTuple):
 @final
 @dataclass(frozen=True, kw_only=True)
 class LatentTreeLearner(PoolingLearner):
-    """A tree of columns and hidden nodes, found from distances that add up along its paths and fitted by EM.
+    """A tree of columns and hidden variables, reconstructed from pairwise distances and fitted by EM.
 
-    A numeric column takes part through its pieces: intervals with a density in each.
+    Numeric columns are discretised into intervals, with a density on each.
     """
 
     name: ClassVar[str] = "latent-tree"
@@ -59,38 +59,38 @@ class LatentTreeLearner(PoolingLearner):
 
     method: Method = setting(
         "clnj",
-        "How the tree is found: recursive grouping (rg) or neighbour joining (nj) of all columns, or either"
-        " of them in the neighbourhood of each column of a Chow-Liu tree (clrg, clnj).",
+        "Structure learning algorithm: recursive grouping (rg) or neighbour joining (nj) of all columns, or"
+        " either of them applied to the neighbourhood of each column in a Chow-Liu tree (clrg, clnj).",
         search=OneOf(*get_args(Method)),
     )
     states: tuple[int, ...] = setting(
         (),
-        "Numbers of states of hidden nodes to try; the best on validation rows, or by BIC without them, is"
-        " kept. Without any number a hidden node has as many states as the column nearest to it; with numeric"
-        " columns 4 and 8 are tried as well.",
+        "Numbers of states of the hidden nodes to try. The best one on the validation rows is selected or,"
+        " without them, the best one by BIC. With an empty list a hidden node has as many states as its"
+        " nearest column; with numeric columns 4 and 8 are tried as well.",
         at_least=1,
         optional=True,
         search=OneOf((), (2,), (4,), (8,)),
     )
     relaxation: float = setting(
         0.05,
-        "How much differences of distances may vary within a family of recursive grouping.",
+        "Maximum variation of the differences of distances within a family in recursive grouping.",
         at_least=0,
         search=Between(0.01, 0.2, log=True),
     )
     merge_distance: float = setting(
         0.01,
-        "A hidden node that is nearer than this to another node is merged with it.",
+        "Distance below which a hidden node is merged with an adjacent node.",
         at_least=0,
         search=Between(0.001, 0.1, log=True),
     )
     regularised: bool = setting(
         False,
-        "Whether ever larger values of merge_distance, and so fewer hidden nodes, are tried as well.",
+        "Whether to try increasing values of merge_distance as well, which leave fewer hidden nodes.",
         search=OneOf(False, True),
     )
     smoothing: float = setting(
-        0.1, "Pseudo-counts of each distribution.", at_least=0, search=Between(0.01, 1, log=True)
+        0.1, "Pseudo-count of each distribution.", at_least=0, search=Between(0.01, 1, log=True)
     )
     steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
 

@@ -22,9 +22,10 @@ from tractable.learning.statistics.scores import mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class LearnSPNLearner(PoolingLearner):
-    """A sum-product network found by partitioning a table, by independent columns and by clusters of rows.
+    """A sum-product network learned by recursively partitioning columns and clustering rows.
 
-    Groups of independent columns become products, clusters of rows become sums, and small blocks leaves.
+    Groups of independent columns become the children of a product, clusters of rows the children of a sum,
+    and small blocks of the table become leaves.
     """
 
     name: ClassVar[str] = "learnspn"
@@ -32,54 +33,55 @@ class LearnSPNLearner(PoolingLearner):
 
     min_rows: tuple[int, ...] = setting(
         (200, 50, 100, 500, 1000),
-        "Numbers of rows below which a block of the table is not partitioned further. With validation rows"
-        " all are tried and the best is kept; without them the first is used.",
+        "Minimum number of rows of a block of the table for it to be partitioned further. With validation"
+        " rows, all values are tried and the best is selected; otherwise the first is used.",
         at_least=0,
     )
     threshold: tuple[float, ...] = setting(
         (10.83, 20.0),
-        "Values of the G statistic above which two binary columns count as dependent; other pairs of columns"
-        " are tested at the same significance. An infinite value takes all columns to be independent. With"
-        " validation rows all are tried and the best is kept.",
+        "Values of the G statistic above which two binary columns are treated as dependent. Other pairs of"
+        " columns are tested at the corresponding significance level. With an infinite value all columns are"
+        " treated as independent. With validation rows, all values are tried and the best is selected.",
         at_least=0,
         at_most=inf,
         search=OneOf((10.83, 20.0), (3.84,), (6.63,), (10.83,), (20.0,), (40.0,)),
     )
     leaf: Leaf = setting(
         "chow-liu",
-        "Model of the columns of a block that is not partitioned further: a Chow-Liu tree, or independent"
-        " columns.",
+        "Model of a block that is not partitioned further: a Chow-Liu tree, or independent columns"
+        " (univariate).",
         search=OneOf(*get_args(Leaf)),
     )
     smoothing: float = setting(
         0.2,
-        "Pseudo-counts of each distribution of a leaf.",
+        "Pseudo-count of each distribution in a leaf.",
         at_least=0,
         search=Between(0.01, 2, log=True),
     )
     link_cost: float = setting(
         0.0,
-        "Log-likelihood in nats that a link of a leaf's Chow-Liu tree must gain for each parameter it adds.",
+        "Minimum gain in log-likelihood, in nats, for each parameter that an edge of a leaf's Chow-Liu tree"
+        " adds.",
         at_least=0,
         search=Between(0, 2),
     )
     clustering: Literal["em", "k-means"] = setting(
-        "em", "How rows are clustered: by hard EM or by k-means.", search=OneOf("em", "k-means")
+        "em", "Clustering algorithm: hard EM or k-means.", search=OneOf("em", "k-means")
     )
     clusters: int = setting(
         2,
-        "Maximum number of clusters of a sum node. More clusters fit better and cost time and memory.",
+        "Maximum number of clusters of a sum node. More clusters fit better and take more time and memory.",
         at_least=1,
         search=Between(2, 5, whole=True),
     )
     penalty: float = setting(
         0.2,
-        "Log-likelihood in nats, over all rows of a block, that a cluster must gain for each of its"
-        " parameters.",
+        "Minimum gain in log-likelihood, in nats over the rows of a block, for each parameter of an"
+        " additional cluster.",
         at_least=0,
         search=Between(0.05, 2, log=True),
     )
-    restarts: int = setting(3, "Number of random starting points of each clustering.", at_least=1)
+    restarts: int = setting(3, "Number of random initialisations of each clustering.", at_least=1)
     steps: int = setting(20, "Maximum number of iterations of each clustering.", at_least=1)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:

@@ -15,7 +15,11 @@ TOLERANCE = 1e-5  # the part of the loss by which a step must lower it for the f
 @final
 @dataclass(frozen=True, kw_only=True)
 class ACMNLearner(MarkovLearner):
-    """A Markov network grown from independent columns; all weights are fitted after each split."""
+    """A Markov network that grows together with its circuit from independent columns.
+
+    All weights are refitted after each split. Missing cells are imputed by samples from a Chow-Liu tree.
+    Numeric columns are discretised into intervals, with a density on each.
+    """
 
     name: ClassVar[str] = "acmn"
     title: ClassVar[str] = "Markov network with its circuit"
@@ -25,7 +29,7 @@ class ACMNLearner(MarkovLearner):
     edge_cost: float = redeclare(MarkovLearner, "edge_cost", 10.0)
     steps: int = setting(
         10,
-        "Maximum number of quasi-Newton steps by which all weights are fitted after each split.",
+        "Maximum number of quasi-Newton steps for fitting all weights after each split.",
         at_least=1,
     )
 

@@ -1,4 +1,4 @@
-"""What the learners of Markov networks share: tables with numbers, and the way from a search to a circuit."""
+"""The base class of the learners of Markov networks with circuits."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -30,53 +30,51 @@ FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 
 @dataclass(frozen=True, kw_only=True)
 class MarkovLearner(PoolingLearner):
-    """Splits features of a Markov network while the likelihood gained is worth the edges of its circuit.
+    """A learner that splits features of a Markov network while their gain outweighs the added edges.
 
-    A numeric column takes part through its pieces: intervals with a density in each. Missing cells are drawn
-    from a Chow-Liu tree before features are counted: frequencies that each come from other rows contradict
-    each other, and then no distribution has them all.
+    Missing cells are imputed by samples from a Chow-Liu tree before features are counted, because feature
+    frequencies that are estimated from different subsets of the rows may be inconsistent.
     """
 
     l1: float = setting(
         2.0,
-        "L1 penalty: the price in nats of a unit of a feature weight's distance from its prior mean. It is a"
-        " fifth of that in tables with numeric columns.",
+        "Strength of the L1 penalty, in nats per unit of a feature weight's distance from its prior mean."
+        " One fifth of it is used in tables with numeric columns.",
         at_least=0,
         search=Between(0.1, 5, log=True),
     )
     variance: float = setting(
         2.0,
-        "Variance of the Gaussian prior of a feature weight. It is ten times that in tables with numeric"
-        " columns.",
+        "Variance of the Gaussian prior of the feature weights. Ten times this value is used in tables with"
+        " numeric columns.",
         at_least=1e-9,
         search=Between(0.1, 5, log=True),
     )
     split_cost: float = setting(
         3.0,
-        "Log-likelihood in nats, over all rows, that a split must gain.",
+        "Minimum gain in log-likelihood that a split must bring, in nats over all rows.",
         at_least=0,
         search=Between(1, 10),
     )
     edge_cost: float = setting(
         0.1,
-        "Log-likelihood in nats that each edge added to the circuit must gain. It is halved whenever no"
-        " split is worth its edges.",
+        "Minimum gain in log-likelihood, in nats, for each edge that a split adds to the circuit. It is"
+        " halved whenever no remaining split meets it.",
         at_least=1e-9,
     )
     max_edges: int = setting(
         1_000_000,
-        "Maximum number of edges of the circuit. The circuit with which the search begins may have more.",
+        "Maximum number of edges in the circuit. The initial circuit may be larger.",
         at_least=0,
     )
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of the distribution of each column by itself, which the search starts from.",
+        "Pseudo-count of the marginal distribution of each column in the initial model.",
         at_least=0,
     )
     patience: int = setting(
         100,
-        "Early stopping: the search ends after this many splits without a better score on the validation"
-        " rows.",
+        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
         at_least=1,
     )
 

@@ -23,13 +23,20 @@ STEPS, TOLERANCE = 3, 1e-6  # of the fit of all weights after each split
 @final
 @dataclass(frozen=True, kw_only=True)
 class EACMNLearner(MarkovLearner):
-    """A Markov network grown from a Chow-Liu tree; the weights are fitted a few steps after each split."""
+    """A Markov network that grows together with its circuit from a Chow-Liu tree.
+
+    Each split is followed by a few steps of a fit of all weights. Missing cells are imputed by samples from
+    the Chow-Liu tree. Numeric columns are discretised into intervals, with a density on each.
+    """
 
     name: ClassVar[str] = "eacmn"
     title: ClassVar[str] = "Markov network grown from a tree"
 
     min_support: float = setting(
-        1e-4, "Share of the rows in which a feature must hold to be split further.", at_least=0, at_most=1
+        1e-4,
+        "Minimum fraction of the rows in which a feature must hold to be considered for a split.",
+        at_least=0,
+        at_most=1,
     )
 
     def _plant(self, objective: JointLikelihood, table: Table, watch: Watch) -> None:

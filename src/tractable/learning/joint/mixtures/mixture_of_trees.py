@@ -24,13 +24,11 @@ from tractable.learning.statistics.scores import bic_penalty
 @final
 @dataclass(frozen=True, kw_only=True)
 class MixtureOfTreesLearner(PoolingLearner):
-    """A mixture of Chow-Liu trees, fitted by EM for several numbers of components.
+    """A mixture of Chow-Liu trees, fitted by EM.
 
-    EM starts from a naive Bayes mixture. A numeric column takes part through its pieces: intervals with a
-    density in each.
-
-    The number that scores best on validation rows is kept; without validation rows, the best by penalised
-    likelihood.
+    EM starts from a naive Bayes mixture. Several numbers of trees are tried. The one with the best score on
+    the validation rows is kept or, without validation rows, the one with the best penalised likelihood.
+    Numeric columns are discretised into intervals, with a density on each.
     """
 
     name: ClassVar[str] = "mixture-of-trees"
@@ -38,47 +36,51 @@ class MixtureOfTreesLearner(PoolingLearner):
 
     components: tuple[int, ...] = setting(
         (1, 2, 4, 8, 16, 32),
-        "Numbers of trees to try, in ascending order. The search ends when larger numbers no longer help.",
+        "Numbers of trees to try, in ascending order. The search ends when larger numbers no longer improve"
+        " the score.",
         at_least=1,
     )
     smoothing: float = setting(
         0.5,
-        "Pseudo-counts of each distribution of each tree. They are two thirds of that in tables with numeric"
+        "Pseudo-count of each distribution in each tree. Two thirds of it are used in tables with numeric"
         " columns.",
         at_least=0,
         search=Between(0.05, 5, log=True),
     )
     sharing: float = setting(
         30.0,
-        "Weight, in rows, of a sample of the whole table that is added to the rows of each tree, so that"
-        " trees with few rows are shrunk towards the tree of all rows.",
+        "Weight, in rows, of a sample of the whole table that is added to the rows of each tree, which"
+        " shrinks trees with few rows towards the tree of all rows.",
         at_least=0,
         search=Between(1, 300, log=True),
     )
     link_cost: float = setting(
         0.0,
-        "Log-likelihood in nats, over the rows of a tree, that a link must gain for each parameter it adds.",
+        "Minimum gain in log-likelihood, in nats over the rows of a tree, for each parameter that an edge of"
+        " the tree adds.",
         at_least=0,
         search=Between(0, 5),
     )
     restarts: int = setting(
-        4, "Number of random starting points of the naive Bayes mixture; the best is kept.", at_least=1
+        4, "Number of random initialisations of the naive Bayes mixture. The best one is kept.", at_least=1
     )
     begin_steps: int = setting(
-        20, "Maximum number of EM iterations on the naive Bayes mixture that EM starts from.", at_least=0
+        20, "Maximum number of EM iterations for the initial naive Bayes mixture.", at_least=0
     )
-    steps: int = setting(50, "Maximum number of EM iterations on the trees.", at_least=1)
+    steps: int = setting(50, "Maximum number of EM iterations for the mixture of trees.", at_least=1)
     tolerance: float = setting(
-        1e-3, "EM stops when an iteration gains less than this many nats a row.", at_least=0
+        1e-3,
+        "Minimum gain per EM iteration, in nats per row. EM stops when an iteration gains less.",
+        at_least=0,
     )
     patience: int = setting(
         3,
-        "Early stopping: EM ends after this many iterations without a better score on the validation rows.",
+        "Early stopping: EM ends after this many iterations without improvement on the validation rows.",
         at_least=1,
     )
     penalty: float = setting(
         1.0,
-        "Penalty for each parameter where there are no validation rows, as a multiple of that of the"
+        "Penalty for each parameter if there are no validation rows, as a multiple of the penalty of the"
         " Bayesian information criterion (BIC).",
         at_least=0,
     )

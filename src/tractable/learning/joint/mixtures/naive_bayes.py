@@ -21,10 +21,10 @@ from tractable.learning.statistics.scores import bic_penalty, mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class NaiveBayesLearner(PoolingLearner):
-    """A mixture of products of leaves, fitted by EM for each of several numbers of components.
+    """A mixture of products of independent distributions, fitted by EM.
 
-    The number that scores best on validation rows is kept; without validation rows, the best by penalised
-    likelihood.
+    Several numbers of components are tried. The one with the best score on the validation rows is kept or,
+    without validation rows, the one with the best penalised likelihood.
     """
 
     name: ClassVar[str] = "naive-bayes"
@@ -33,31 +33,31 @@ class NaiveBayesLearner(PoolingLearner):
     components: tuple[int, ...] = setting(
         (1, 2, 4, 8, 16, 32, 64),
         "Numbers of mixture components to try, in ascending order. The search ends when larger numbers no"
-        " longer help.",
+        " longer improve the score.",
         at_least=1,
     )
     smoothing: float = setting(
         0.1,
-        "Pseudo-counts of each leaf of each component, spread evenly over the states of its column.",
+        "Pseudo-count of each leaf of each component, spread evenly over the states of its column.",
         at_least=0,
         search=Between(0.01, 10, log=True),
     )
     restarts: int = setting(
         4,
-        "Number of random starting points of EM; the one that leads furthest after a few iterations is"
-        " followed to its end.",
+        "Number of random initialisations of EM. The one with the highest likelihood after a few iterations"
+        " is continued.",
         at_least=1,
     )
     steps: int = setting(200, "Maximum number of EM iterations.", at_least=1)
     tolerance: float = setting(
         1e-4,
-        "EM stops when an iteration gains less than this many nats a row.",
+        "Minimum gain per EM iteration, in nats per row. EM stops when an iteration gains less.",
         at_least=0,
         search=Between(1e-5, 1e-2, log=True),
     )
     penalty: float = setting(
         1.0,
-        "Penalty for each parameter where there are no validation rows, as a multiple of that of the"
+        "Penalty for each parameter if there are no validation rows, as a multiple of the penalty of the"
         " Bayesian information criterion (BIC).",
         at_least=0,
     )

@@ -30,11 +30,11 @@ from tractable.learning.statistics.scores import mean_log_prob
 @final
 @dataclass(frozen=True, kw_only=True)
 class SPNSVDLearner(PoolingLearner):
-    """A sum-product network found by extracting blocks of the table that are nearly of rank one.
+    """A sum-product network learned by extracting blocks of the table that are nearly of rank one.
 
-    A block and the other columns of its rows form a product, and all other rows are an alternative to it. A
-    block that is of rank one as a whole becomes a sum over its distinct instances. Missing cells count as the
-    mean of their column while blocks are sought.
+    A block and the other columns of its rows form a product, which is one child of a sum; the remaining rows
+    are the other child. A block of rank one becomes a sum over its distinct instances. During the search for
+    blocks, missing cells are replaced by the mean of their column.
     """
 
     name: ClassVar[str] = "spn-svd"
@@ -42,35 +42,37 @@ class SPNSVDLearner(PoolingLearner):
 
     gamma: tuple[float, ...] = setting(
         (4.0, 1.2, 2.0, 8.0),
-        "How far a block may be from rank one: a row or a column joins a block if more than the share"
-        " 1 / gamma of its squared length lies along the block's singular vector. Large values give few large"
-        " blocks. With validation rows all are tried and the best is kept; without them the first is used.",
+        "Tolerance for deviations of a block from rank one. A row or column joins a block if more than the"
+        " fraction 1 / gamma of its squared length lies along the singular vector of the block. Large values"
+        " give few large blocks. With validation rows, all values are tried and the best is selected;"
+        " otherwise the first is used.",
         at_least=1,
         search=OneOf((4.0, 1.2, 2.0, 8.0), (1.2,), (2.0,), (4.0,), (8.0,)),
     )
     min_rows: tuple[int, ...] = setting(
         (2, 200),
-        "Numbers of rows below which a block is not divided further and its columns are independent. With"
-        " validation rows all are tried and the best is kept; without them the first is used.",
+        "Minimum number of rows of a block for it to be divided further; the columns of smaller blocks are"
+        " independent. With validation rows, all values are tried and the best is selected; otherwise the"
+        " first is used.",
         at_least=0,
     )
     leaf: Literal["either", "instances", "chow-liu"] = setting(
         "either",
         "Model of a block of rank one: a sum over its distinct instances, or a Chow-Liu tree over its"
-        " columns; blocks of few rows are trees, too. The value either means what is better on the validation"
-        " rows, and without them instances.",
+        " columns, which is always used for blocks with few rows. With either, the model with the better"
+        " score on the validation rows is selected, and instances are used without them.",
         search=OneOf("either", "instances", "chow-liu"),
     )
     smoothing: float = setting(
         0.1,
-        "Pseudo-counts that are added to each state of a leaf.",
+        "Pseudo-count that is added to each state of a leaf.",
         at_least=0,
         search=Between(0.01, 1, log=True),
     )
     states: States = setting(
         "numbers",
-        "How states take part in the search for blocks: as numbers, if they are numbers or in order, or as"
-        " one indicator for each state, so that all states count the same.",
+        "Encoding of states in the search for blocks: as numbers, if they are numeric or ordered, or as one"
+        " indicator for each state, which gives all states the same influence.",
         search=OneOf(*get_args(States)),
     )
 

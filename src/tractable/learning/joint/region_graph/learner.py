@@ -30,21 +30,21 @@ class RegionLearner(PoolingLearner):
 
     components: int = setting(
         8,
-        "Number of sums of each region. A region has products of all pairs of sums of its parts, so that time"
-        " and memory grow with the third power.",
+        "Number of sum nodes in each region. The products of a region combine all pairs of sum nodes of its"
+        " two parts, so time and memory grow with the third power.",
         at_least=1,
         search=Between(2, 16, whole=True),
     )
     smoothing: float = setting(
         1.0,
-        "Pseudo-counts of each distribution of a leaf.",
+        "Pseudo-count of each distribution in a leaf.",
         at_least=0,
         search=Between(0.05, 5, log=True),
     )
     weight_smoothing: float = setting(
         2.0,
-        "Pseudo-counts of each sum, spread over its products. Larger values make the sums of a region more"
-        " alike.",
+        "Pseudo-count of each sum node, spread over its products. Larger values make the sum nodes of a"
+        " region more similar.",
         at_least=0,
         search=Between(0.05, 10, log=True),
     )
@@ -85,10 +85,10 @@ class RegionLearner(PoolingLearner):
 @final
 @dataclass(frozen=True, kw_only=True)
 class DennisVenturaLearner(RegionLearner):
-    """A sum-product network over sets of columns that belong together in some cluster of rows.
+    """A sum-product network over groups of columns that are dependent within clusters of rows.
 
-    Rows are clustered once, and the columns of each cluster are divided into two, again and again. A set of
-    columns that is found several times is one region. The weights are fitted by EM.
+    Rows are clustered once, and the columns of each cluster are recursively divided into two groups. Each
+    distinct group of columns is one region of the region graph. The weights are fitted by EM.
     """
 
     name: ClassVar[str] = "dennis-ventura"
@@ -96,7 +96,7 @@ class DennisVenturaLearner(RegionLearner):
 
     clusters: int = setting(
         4,
-        "Number of clusters of rows, each of which divides the columns in its own way.",
+        "Number of row clusters. The columns are divided separately for each cluster.",
         at_least=1,
         search=Between(1, 12, whole=True),
     )
@@ -108,10 +108,10 @@ class DennisVenturaLearner(RegionLearner):
 @final
 @dataclass(frozen=True, kw_only=True)
 class RegionGridLearner(RegionLearner):
-    """A sum-product network over the rectangles of an image, which neighbouring pixels make up.
+    """A sum-product network over rectangular regions of an image.
 
-    The pixels are the columns that lie in a grid (`--grid`, or `grid` of a schema); columns without a grid
-    are taken for a line. The weights are fitted by EM.
+    The pixels are the columns that have a place in a grid (`--grid`, or `grid` in a schema); without a grid
+    the columns are arranged in a line. The weights are fitted by EM.
     """
 
     name: ClassVar[str] = "region-grid"
@@ -119,14 +119,14 @@ class RegionGridLearner(RegionLearner):
 
     side: int = setting(
         8,
-        "Maximum number of patches in each direction. A larger image has patches of several pixels, whose"
-        " mixture components are products.",
+        "Maximum number of patches in each direction. In a larger image a patch has several pixels, and its"
+        " mixture components are products over them.",
         at_least=1,
         search=Between(4, 10, whole=True),
     )
     cuts: int = setting(
         1,
-        "Maximum number of cuts of a rectangle in each direction, those nearest to its middle.",
+        "Maximum number of cuts of a rectangle in each direction. The cuts nearest to its centre are used.",
         at_least=1,
         search=Between(1, 4, whole=True),
     )

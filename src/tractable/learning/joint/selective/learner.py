@@ -34,13 +34,14 @@ PENALTIES = (100.0, 50.0, 25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
 @final
 @dataclass(frozen=True, kw_only=True)
 class SelectiveLearner(PoolingLearner):
-    """A regular selective sum-product tree, found by greedy splits and merges.
+    """A regular selective sum-product tree, learned by greedy splits and merges.
 
-    Each sum decides the state of one column, so that weights are relative counts, and entropy, most probable
-    completions and divergences are exact. The score of a tree is its log-likelihood minus a penalty for each
-    unit of inference cost: two for each edge of a sum, one for each edge of a product. A part of the rows is
-    held out if no validation rows are given. Missing cells are drawn from a Chow-Liu tree. A numeric column
-    takes part through its pieces: intervals with a density in each.
+    Each sum node determines the state of one column. The maximum likelihood weights are therefore relative
+    frequencies, and entropies, divergences and most probable completions are exact. The score of a tree is
+    its log-likelihood minus a penalty for each unit of inference cost, which is two for each edge of a sum
+    and one for each edge of a product. Some rows are held out if there are no validation rows. Missing cells
+    are imputed by samples from a Chow-Liu tree. Numeric columns are discretised into intervals, with a
+    density on each.
     """
 
     name: ClassVar[str] = "selective"
@@ -48,50 +49,53 @@ class SelectiveLearner(PoolingLearner):
 
     tuning: Literal["falling", "grid"] = setting(
         "falling",
-        "How the penalty is chosen: one search whose penalty is halved whenever no change gains or validation"
-        " rows gain no more, or searches of their own for each of several penalties.",
+        "How the penalty is chosen: one search that halves the penalty whenever no change improves the score"
+        " or the validation score stops improving (falling), or a separate search for each of several"
+        " penalties (grid).",
     )
     penalty: float = setting(
         100.0,
-        "Log-likelihood in nats, over all rows, that each unit of inference cost must gain at first. It is"
-        " halved whenever no change gains, or the validation rows gain no more.",
+        "Initial penalty, in nats of log-likelihood over all rows, for each unit of inference cost. It is"
+        " halved whenever no change improves the score or the score on the validation rows stops improving.",
         at_least=1e-3,
     )
     penalties: tuple[float, ...] = setting(
         PENALTIES,
-        "Log-likelihood in nats that each unit of inference cost must gain, in each search of a grid.",
+        "Penalties of the grid, in nats of log-likelihood over all rows, for each unit of inference cost."
+        " Each has a separate search.",
         at_least=0,
     )
     smoothing: float | None = setting(
         None,
-        "Pseudo-counts of each edge of a sum. Validation rows choose between 0.0001 and 2, unless it is"
-        " given.",
+        "Pseudo-count of each edge of a sum node. If none, a value between 0.0001 and 2 is selected on the"
+        " validation rows.",
         at_least=0,
         search=OneOf(None, 0.1, 1.0),
     )
     shrinkage: float | None = setting(
         None,
-        "Pseudo-counts of a sum in proportion to the weights of the sum that it was copied from. Validation"
-        " rows choose between 0 and 128, unless it is given.",
+        "Pseudo-count of a sum node that was copied from another one, in proportion to the weights of the"
+        " original. If none, a value between 0 and 128 is selected on the validation rows.",
         at_least=0,
         search=OneOf(None, 0.0, 8.0),
     )
     starts: int = setting(
         3,
-        "Number of searches, which differ in the order in which they make equally good changes. Validation"
-        " rows choose the best tree.",
+        "Number of searches, which differ in the order in which equally good changes are made. The tree with"
+        " the best score on the validation rows is kept.",
         at_least=1,
     )
     max_edges: int = setting(
         1_000_000,
-        "Maximum number of edges of the circuit, which bounds the time of every answer. Independent columns,"
-        " with which the search begins, may have more.",
+        "Maximum number of edges in the circuit, which bounds the time of every query. The initial circuit"
+        " of independent columns may be larger.",
         at_least=0,
     )
     patience: int = setting(
         100,
-        "Early stopping: the search with one penalty may end after so many changes without a better score on"
-        " the validation rows, and the more follow, the smaller is the loss that ends it.",
+        "Early stopping: minimum number of changes without improvement on the validation rows before the"
+        " search with one penalty may end. The more changes follow, the smaller the loss that ends the"
+        " search.",
         at_least=1,
     )
 

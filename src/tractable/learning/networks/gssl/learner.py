@@ -32,10 +32,10 @@ LEAST_SUPPORT = 1e-300  # of a conjunction: it has been counted and met in some 
 @final
 @dataclass(frozen=True, kw_only=True)
 class GSSLLearner(NetworkLearner):
-    """A Markov network of conjunctions, drawn at random from the rows and weighted by pseudo-likelihood.
+    """A Markov network of conjunctions that are drawn from the rows and weighted by pseudo-likelihood.
 
-    A conjunction is drawn by leaving out parts of a row or of an earlier conjunction, and is kept if enough
-    rows satisfy it; an L1 penalty on its weight then decides whether it stays.
+    A conjunction is drawn by dropping random conditions of a row or of an earlier conjunction, and is kept if
+    its support is large enough. An L1 penalty on the weights then selects among the conjunctions.
     """
 
     name: ClassVar[str] = "gssl"
@@ -43,31 +43,31 @@ class GSSLLearner(NetworkLearner):
 
     candidates: int = setting(
         100_000,
-        "Number of conjunctions that are drawn at random from the rows. More of them find rarer dependences"
-        " and cost time.",
+        "Number of conjunctions that are drawn at random from the rows. Larger values find rarer dependences"
+        " and take more time.",
         at_least=0,
     )
-    max_length: int = setting(16, "Maximum number of conditions of a conjunction.", at_least=2)
+    max_length: int = setting(16, "Maximum number of conditions in a conjunction.", at_least=2)
     min_support: float = setting(
         10.0,
-        "Minimum support of a conjunction: the number of rows (their total weight) that satisfy it.",
+        "Minimum support of a conjunction, which is the total weight of the rows that satisfy it.",
         at_least=0,
     )
     max_features: int = setting(
         5_000,
-        "Maximum number of conjunctions whose weights are fitted; those drawn most often are preferred.",
+        "Maximum number of conjunctions whose weights are fitted. Those drawn most often are preferred.",
         at_least=0,
     )
     penalty: tuple[float, ...] = setting(
         (5.0, 2.0, 10.0, 20.0),
-        "L1 penalties of the conjunctions' weights, in nats over all rows for each unit of a weight. With"
-        " validation rows all are tried and the one whose network has the highest pseudo-likelihood on them"
-        " is kept; without them the first is used.",
+        "Strengths of the L1 penalty on the weights of the conjunctions, in nats over all rows per unit of a"
+        " weight. With validation rows, all values are tried and the network with the highest"
+        " pseudo-likelihood on them is kept; otherwise the first is used.",
         at_least=0,
     )
     l2: float = setting(
         1.0,
-        "L2 penalty of all weights, in nats over all rows for half the square of a weight.",
+        "Strength of the L2 penalty on all weights, in nats over all rows per half the square of a weight.",
         at_least=0,
     )
     steps: int = setting(200, "Maximum number of L-BFGS iterations for each penalty.", at_least=1)

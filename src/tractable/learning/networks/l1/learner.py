@@ -25,10 +25,10 @@ from tractable.networks import FeatureFactor, Network
 @final
 @dataclass(frozen=True, kw_only=True)
 class L1MarkovLearner(NetworkLearner):
-    """A Markov network of pairs of states, from one L1-regularised logistic regression a column.
+    """A pairwise Markov network, learned by one L1-regularised logistic regression per column.
 
-    Two columns are linked where either regression has a coefficient for the other; the weight of a pair of
-    states is the mean of both coefficients.
+    Two columns are connected if either regression has a non-zero coefficient for the other; the weight of a
+    pair of states is the mean of the two coefficients.
     """
 
     name: ClassVar[str] = "l1-markov"
@@ -36,15 +36,15 @@ class L1MarkovLearner(NetworkLearner):
 
     penalty: tuple[float, ...] = setting(
         (10.0, 2.0, 5.0, 20.0, 50.0),
-        "L1 penalties of the regressions, in nats over all rows for each unit of a coefficient. With"
-        " validation rows all are tried and the one whose network has the highest pseudo-likelihood on them"
-        " is kept; without them the first is used. Larger penalties give fewer features.",
+        "Strengths of the L1 penalty of the regressions, in nats over all rows per unit of a coefficient."
+        " With validation rows, all values are tried and the network with the highest pseudo-likelihood on"
+        " them is kept; otherwise the first is used. Larger penalties give fewer features.",
         at_least=0,
     )
     tolerance: float = setting(
         1e-2,
-        "Stopping tolerance of each regression: its coordinate descent ends when no step changes the"
-        " objective by more than so many nats over all rows.",
+        "Stopping tolerance of each regression. Coordinate descent ends when no step changes the objective"
+        " by more than this many nats over all rows.",
         at_least=0,
     )
 
