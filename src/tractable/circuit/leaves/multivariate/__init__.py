@@ -3,6 +3,7 @@
 from tractable.circuit.leaves.maps import IdentityMap, PiecewiseLinearMap, YeoJohnsonMap
 from tractable.circuit.leaves.multivariate.family import MultivariateGaussian
 from tractable.circuit.leaves.multivariate.leaf import Box, GaussianLeaf
+from tractable.circuit.leaves.multivariate.stack import GaussianStack
 
 JOINT_FAMILIES: dict[str, MultivariateGaussian] = {
     family.name: family
@@ -13,4 +14,4 @@ JOINT_FAMILIES: dict[str, MultivariateGaussian] = {
     )
 }
 
-__all__ = ["JOINT_FAMILIES", "Box", "GaussianLeaf", "MultivariateGaussian"]
+__all__ = ["JOINT_FAMILIES", "Box", "GaussianLeaf", "GaussianStack", "MultivariateGaussian"]
