@@ -70,7 +70,7 @@ class Case:
             return np.arange(120.0), 1.0
         if self.variable.is_whole:
             return np.arange(-80.0, 80.0), 1.0
-        return np.arange(-8.0, 8.0, 2e-4) + 1e-4, 2e-4
+        return np.arange(-24.0, 24.0, 2e-4) + 1e-4, 2e-4
 
 
 def inside(x: Floats, region: Region) -> Floats:

@@ -19,7 +19,7 @@ from tractable.circuit.leaves.dispersion import (
 from tractable.data import Schema, Table, Variable
 from tractable.data.regions import Interval
 from tractable.learning.joint import LEARNERS
-from tractable.learning.statistics.count_leaves import grouped_count_params, shared_count_params
+from tractable.learning.statistics.leaf_choice import disjoint_weights
 from tractable.learning.statistics.scores import mean_log_prob
 
 NEGATIVE_BINOMIAL, POISSON = FAMILIES["negative-binomial"], FAMILIES["poisson"]
@@ -90,14 +90,15 @@ def test_rows_choose_between_the_two_families_together() -> None:
     for x, wide in ((plain, False), (spread, True)):
         params = preferred_counts(count_groups(x, weight), 0.1, 6.0)
         assert np.isfinite(params[:, 1]).all() == wide
-    once = shared_count_params(spread, weight.T[:, :1], 0.1, 6.0)
-    again = grouped_count_params(spread, np.ones(800), np.zeros(800, dtype=np.int64), 1, 0.1, 6.0)
+    once = NEGATIVE_BINOMIAL.estimate(spread, weight[:1], COUNT, 0.1, 6.0)
+    disjoint = disjoint_weights(spread, np.ones(800), np.zeros(800, dtype=np.int64), 1)
+    again = NEGATIVE_BINOMIAL.estimate(*disjoint, COUNT, 0.1, 6.0)
     np.testing.assert_allclose(once, again)
 
 
 @pytest.mark.parametrize("x", [np.zeros(5), np.full(5, 3.0), np.array([1e12]), np.array([0.0, 1e6])])
 def test_few_and_constant_counts_have_valid_parameters(x: Floats) -> None:
-    params = shared_count_params(x, np.ones((x.size, 2)), 0.1, float(x.mean()))
+    params = NEGATIVE_BINOMIAL.estimate(x, np.ones((2, x.size)), COUNT, 0.1, float(x.mean()))
     assert NEGATIVE_BINOMIAL.check(params, COUNT) is None
     assert np.isfinite(NEGATIVE_BINOMIAL.log_prob(params, x[None])).all()
 

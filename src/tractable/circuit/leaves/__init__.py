@@ -1,7 +1,8 @@
-"""Families of leaves. To add one: a file with a class, and a line in the table below."""
+"""Families of leaves. To add one: a file with a class, and a line in the table below.
 
-from tractable.circuit.leaves.bernoulli import Bernoulli
-from tractable.circuit.leaves.categorical import Categorical
+Learners give a column leaves of the first family of the table that is declared as learned and accepts it.
+"""
+
 from tractable.circuit.leaves.constant import Constant
 from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.gaussian import Gaussian
@@ -12,14 +13,25 @@ from tractable.circuit.leaves.piece import Piece
 from tractable.circuit.leaves.poisson import Poisson
 from tractable.circuit.leaves.potential import Potential
 from tractable.circuit.leaves.rounded import Rounded
+from tractable.circuit.leaves.states import Bernoulli, Categorical, OverStates, state_family
 from tractable.circuit.leaves.within import Within
+from tractable.data.schema import Variable
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Indicator(), Bernoulli(), Categorical(), Gaussian(), Poisson(), NegativeBinomial(), Histogram(),
-        Piece(), Rounded(Gaussian()), Rounded(Piece()), Constant(), Potential(), Within(),
+        Indicator(), Bernoulli(), Categorical(), Rounded(Gaussian()), Gaussian(), NegativeBinomial(),
+        Poisson(), Histogram(), Rounded(Piece()), Piece(), Constant(), Potential(), Within(),
     )
 }  # fmt: skip
 
-__all__ = ["FAMILIES", "Family"]
+
+def leaf_family(variable: Variable) -> Family:
+    """The family of the leaves that learners use for a column."""
+    return next(family for family in FAMILIES.values() if family.is_learned and family.accepts(variable))
+
+
+__all__ = [
+    "FAMILIES", "Bernoulli", "Categorical", "Family", "Gaussian", "Indicator", "NegativeBinomial",
+    "OverStates", "Piece", "Poisson", "Rounded", "leaf_family", "state_family",
+]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.leaves.moments import LeafMoments
 from tractable.data.regions import Region
 from tractable.data.schema import Schema, Variable
@@ -26,6 +26,8 @@ class Family(ABC):
     arrives_with_row: ClassVar[bool] = False  # whether a leaf's value is the cell itself
     reads_row: ClassVar[bool] = False  # whether a leaf's value depends on several cells of a row
     over_states: ClassVar[bool] = False  # whether a leaf is a distribution of states that data can change
+    is_learned: ClassVar[bool] = False  # whether learners may give its leaves to the columns that it accepts
+    narrower: ClassVar["Family | None"] = None  # a special case of the family, which has the first parameters
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Family) and self.name == other.name
@@ -63,7 +65,25 @@ class Family(ABC):
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
         """Parameters of maximum likelihood for leaves that exist already; what is no parameter stays."""
+        return params if self.is_fixed else self.fit(x, weight, variable, smoothing)
+
+    def estimate(
+        self, x: Floats, weight: Floats, variable: Variable, smoothing: float, mean: float
+    ) -> Floats:
+        """Parameters of new leaves for groups of a learner's rows.
+
+        They are those of `fit`, but groups may decide together whether they need more parameters than
+        `narrower` leaves have, and `mean` is that of the whole column, of which the rows may be a part.
+        """
         return self.fit(x, weight, variable, smoothing)
+
+    def is_narrow(self, params: Floats) -> Bools:
+        """Which leaves are as well leaves of `narrower`, with as many of the parameters. Shape (leaves,)."""
+        return np.zeros(len(params), dtype=np.bool_)
+
+    def reorder_states(self, params: Floats, order: Ints) -> Floats:
+        """Parameters for a column whose states change places: `order[k]` is the new code of state k."""
+        return params
 
     def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
         """Random parameters in the place of `params`; families over numeric columns keep theirs."""

@@ -34,6 +34,7 @@ class Gaussian(Density):
     """A real value; the parameters are (mean, log of the standard deviation)."""
 
     name: ClassVar[str] = "gaussian"
+    is_learned: ClassVar[bool] = True
 
     def accepts(self, variable: Variable) -> bool:
         """Whether the column is numeric and no count."""

@@ -4,7 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.moments import LeafMoments, plain_moments
 from tractable.data.regions import Region, States
@@ -39,11 +39,9 @@ class Indicator(Family):
         counts = np.stack([weight[:, x == k].sum(axis=1) for k in range(variable.cardinality)], axis=1)
         return counts.argmax(axis=1)[:, None].astype(np.float64)
 
-    def refit(
-        self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
-    ) -> Floats:
-        """The same states: data do not change an indicator."""
-        return params
+    def reorder_states(self, params: Floats, order: Ints) -> Floats:
+        """The states' new codes."""
+        return order[params.astype(np.int64)].astype(np.float64)
 
     def describe(self, params: list[float], variable: Variable) -> str:
         """The column and the state."""

@@ -6,12 +6,18 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats
 from tractable.circuit.leaves.counts import stretch_points, whole_moments
-from tractable.circuit.leaves.dispersion import LEAST_LOG_R, count_groups, fit_counts
+from tractable.circuit.leaves.dispersion import LEAST_LOG_R, count_groups, fit_counts, preferred_counts
 from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.finite import quiet_log, shares
 from tractable.circuit.leaves.moments import LeafMoments, plain_moments
 from tractable.circuit.leaves.overdispersed import log_mass_between, log_probability, reach_from, stretches
-from tractable.circuit.leaves.poisson import LAST_UNIFORM, MAX_LOG_RATE, Poisson, whole_limits
+from tractable.circuit.leaves.poisson import (
+    LAST_UNIFORM,
+    LEAST_ESTIMATE,
+    MAX_LOG_RATE,
+    Poisson,
+    whole_limits,
+)
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
 
@@ -29,6 +35,8 @@ class NegativeBinomial(Family):
     """
 
     name: ClassVar[str] = "negative-binomial"
+    is_learned: ClassVar[bool] = True
+    narrower: ClassVar[Family] = POISSON
 
     def accepts(self, variable: Variable) -> bool:
         """Whether the column holds counts."""
@@ -50,6 +58,18 @@ class NegativeBinomial(Family):
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
         """The weighted mean and the dispersion of maximum likelihood, smoothed as `dispersion` says."""
         return fit_counts(count_groups(x, weight), smoothing)
+
+    def estimate(
+        self, x: Floats, weight: Floats, variable: Variable, smoothing: float, mean: float
+    ) -> Floats:
+        """As `fit`, with an infinite r where the rows of all groups do not prefer another."""
+        params = preferred_counts(count_groups(x, weight), smoothing, mean)
+        params[:, 0] = np.maximum(params[:, 0], LEAST_ESTIMATE)
+        return params
+
+    def is_narrow(self, params: Floats) -> Bools:
+        """Those of infinite r."""
+        return np.isinf(params[:, 1])
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
         """Log means and 1 / r between those of two blocks, for r may be infinite."""

@@ -17,6 +17,7 @@ from tractable.circuit.leaves.pseudo_rows import pseudo_means
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
 
+LEAST_ESTIMATE = -700.0  # in place of the logarithm of a rate of zero, so that no count is impossible
 MAX_LOG_RATE = 36.0  # above this, not every whole number near the rate is a double
 LAST_UNIFORM = 1 - 2.0**-40  # nearer to one, rounding decides where the distribution function is passed
 BUSY = 1e4  # a rate from which on scipy's inverse is not to be trusted
@@ -55,6 +56,13 @@ class Poisson(Family):
         """The log of the weighted mean; `pseudo_rows` says how it is smoothed."""
         overall = float(overall_shares(weight) @ x) if x.size else 1.0
         return self.fit_sums(weight.sum(axis=1), weight @ x, smoothing, overall)[:, None]
+
+    def estimate(
+        self, x: Floats, weight: Floats, variable: Variable, smoothing: float, mean: float
+    ) -> Floats:
+        """As `fit`, with pseudo-rows that are shrunk towards the whole column; no count is impossible."""
+        log_rate = self.fit_sums(weight.sum(axis=1), weight @ x, smoothing, mean)
+        return np.maximum(log_rate, LEAST_ESTIMATE)[:, None]
 
     def fit_sums(self, seen: Floats, counted: Floats, smoothing: float, overall: float) -> Floats:
         """The smoothed log rates of groups from their weights and sums of counts. Shape (groups,)."""

@@ -27,6 +27,7 @@ class Rounded(Family):
     def __init__(self, inner: Density) -> None:
         self.inner = inner
         self.name = f"rounded-{inner.name}"  # type: ignore[misc]
+        self.is_learned = inner.is_learned  # type: ignore[misc]
 
     def accepts(self, variable: Variable) -> bool:
         """Whether the column holds whole numbers; counts only if the density can keep above zero."""

@@ -202,7 +202,7 @@ def _lack_cells(rows: tuple[Table, Table | None]) -> bool:
 def _are_parameters(graph: Graph, features: FeatureTable) -> bool:
     """Whether the constants of the circuit are the weights of its features, and there is nothing else."""
     constants = [block for block in graph.leaves if block.family.is_constant]
-    indicators = all(block.family.name == "indicator" for block in graph.leaves if block not in constants)
+    indicators = all(block.family.is_indicator for block in graph.leaves if block not in constants)
     return bool(
         indicators
         and not graph.log_weight.any()

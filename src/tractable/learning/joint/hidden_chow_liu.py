@@ -15,7 +15,6 @@ from tractable.base.progress import Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
-from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.states import graph_form
 from tractable.data import Schema, Table
 from tractable.learning.learner import Learned, PoolingLearner
@@ -23,10 +22,10 @@ from tractable.learning.parameters import Method, fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.parameters.online_em import OnlineEM
 from tractable.learning.statistics.bootstrap import draw_rows
-from tractable.learning.statistics.count_updates import refit_counts
 from tractable.learning.statistics.encoding import Encoding, encode
-from tractable.learning.statistics.estimates import default_family, estimates, leaf_params
+from tractable.learning.statistics.estimates import estimates, leaf_params
 from tractable.learning.statistics.forests import Forest, chow_liu_forest
+from tractable.learning.statistics.leaf_choice import choose_leaves, is_replaced, statistics_family
 from tractable.learning.statistics.pieces import view_pieces
 from tractable.learning.statistics.product_mixtures import initial_sums
 from tractable.learning.statistics.scores import mean_log_prob
@@ -136,12 +135,14 @@ class HiddenChowLiuLearner(PoolingLearner):
         graph = hidden_tree(encoding, forest, states, self.initial_persistence, rng)
         if not encoding.total:
             return graph  # there are no rows to fit to
+        smoothing = self._smoothing(table.schema)
+        graph = choose_leaves(graph, encoding.table, smoothing, is_replaced)
         for how in (self._online(encoding.total, table.schema), self._whole(encoding.total, table.schema)):
             if how.name == "cccp" and (not self.steps or watch.should_stop()):
                 break
             work = partial(_fit, graph, sample, how, rng, valid)
             graph = watch.remember(how.name, work, graph_form(table.schema), rng)
-        return refit_counts(graph, encoding.table, self._smoothing(table.schema))
+        return choose_leaves(graph, encoding.table, smoothing)
 
     def _smoothing(self, schema: Schema) -> float:
         """The pseudo-counts; few with numbers, for a stray row of a group of numbers widens it a lot."""
@@ -220,7 +221,7 @@ def hidden_tree(
     roots = np.array([total[column, 0] for column in np.flatnonzero(forest.parent < 0)])
     groups.append(_edges(root, roots[None, :], np.zeros((1, roots.size))))
     blocks = [
-        LeafBlock(FAMILIES[default_family(v)], leaf[c], np.full(states, c), params[c])
+        LeafBlock(statistics_family(v), leaf[c], np.full(states, c), params[c])
         for c, v in enumerate(encoding.schema)
     ]
     return assemble(encoding.schema, np.concatenate([*kinds, [PRODUCT]]), concatenate_edges(groups), blocks)

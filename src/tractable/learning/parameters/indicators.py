@@ -7,7 +7,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import LEAF, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Indicator, state_family
 
 
 def expand_states(graph: Graph) -> Graph:
@@ -25,7 +25,7 @@ def expand_states(graph: Graph) -> Graph:
             groups.append(_state_edges(block, block.node + shift, first, states))
     column = np.repeat(np.arange(states.size), states)
     state = (np.arange(shift) - first[column]).astype(np.float64)
-    blocks.append(LeafBlock(FAMILIES["indicator"], np.arange(shift), column, state[:, None]))
+    blocks.append(LeafBlock(Indicator(), np.arange(shift), column, state[:, None]))
     together = [joint.renumber(joint.node + shift) for joint in graph.joints]
     gates = [gate.renumber(gate.node + shift) for gate in graph.gates]
     return assemble(graph.schema, kind, concatenate_edges(groups), [*blocks, *together, *gates])
@@ -66,10 +66,9 @@ def contract_states(graph: Graph) -> Graph:
     blocks = list(graph.leaves)
     for k in np.unique(graph.schema.cardinalities[simple.column]):
         some = np.flatnonzero(graph.schema.cardinalities[simple.column] == k)
-        logs = table[some, :k]
+        family = state_family(k)
         with np.errstate(invalid="ignore"):
-            params = logs[:, 1:] - logs[:, :1] if k == 2 else logs
-        family = FAMILIES["bernoulli" if k == 2 else "categorical"]
+            params = family.from_log_states(table[some, :k])
         blocks.append(LeafBlock(family, simple.node[some], simple.column[some], params))
     return assemble(graph.schema, kind, edges, [*blocks, *graph.joints, *graph.gates])
 

@@ -13,7 +13,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.graph import JointBlock
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import FAMILIES, Indicator
 from tractable.data import Schema, Variable
 from tractable.engine import completions, log_values
 
@@ -82,7 +82,7 @@ def augment(graph: Graph, targets: Ints) -> LossAugmented:
         Edges(parent + shift, child + shift, weight),
     ]
     blocks: list[LeafBlock | JointBlock] = [
-        LeafBlock(FAMILIES["indicator"], pairs, column, state[:, None].astype(np.float64)),
+        LeafBlock(Indicator(), pairs, column, state[:, None].astype(np.float64)),
         LeafBlock(FAMILIES["potential"], many + pairs, len(graph.schema) + pairs, np.zeros((many, 0))),
     ]
     for block in graph.leaves:

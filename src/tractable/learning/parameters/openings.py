@@ -11,7 +11,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Categorical
 from tractable.data import Schema, Variable
 from tractable.engine.expectations import Expectations, Expecter
 
@@ -116,7 +116,7 @@ def open_circuit(graph: Graph) -> OpenCircuit:
 def _first_state_leaves(node: Ints, column: int) -> LeafBlock:
     """Leaves over the column that always has its first state; what they are there is filled in later."""
     even = np.full((node.size, 2), np.log(0.5))
-    return LeafBlock(FAMILIES["categorical"], node, np.full(node.size, column), even)
+    return LeafBlock(Categorical(), node, np.full(node.size, column), even)
 
 
 def _with_first_state(rows: Floats) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import SUM, FeatureTable, Graph, LeafBlock
-from tractable.circuit.leaves.finite import log_total
+from tractable.circuit.leaves import OverStates
 from tractable.engine.expectations import Expectations
 
 
@@ -70,7 +70,7 @@ class ParameterVector:
                 slopes.append(expected.edge[part.free])
                 continue
             block, counts = graph.leaves[part.block], expected.leaves[part.block].states
-            slopes.append((counts if block.family.is_constant else _state_slope(block, counts))[part.free])
+            slopes.append(_slope(block, counts)[part.free])
         return np.concatenate(slopes)
 
     def log_change(self, before: Graph, after: Graph, counts: Expectations) -> float:
@@ -94,9 +94,7 @@ class ParameterVector:
 
 def _state_logs(block: LeafBlock) -> Floats:
     """The logarithm of each state of leaves over states, or of constants. Shape (leaves, states)."""
-    if block.family.name != "bernoulli":
-        return block.params
-    return -np.logaddexp(0.0, block.params * np.array([1.0, -1.0]))
+    return block.family.log_states(block.params) if isinstance(block.family, OverStates) else block.params
 
 
 def _array(graph: Graph, part: _Part) -> Floats:
@@ -113,19 +111,14 @@ def _free_weights(graph: Graph) -> Bools:
 
 def _normal_block(block: LeafBlock) -> LeafBlock:
     """The block with log-probabilities that add up to one, where they have to."""
-    if block.family.is_constant or block.family.name == "bernoulli":
+    if not isinstance(block.family, OverStates):
         return block
-    return replace(block, params=block.params - log_total(block.params)[:, None])
+    return replace(block, params=block.family.normalise(block.params))
 
 
-def _state_slope(block: LeafBlock, counts: Floats) -> Floats:
-    """The gradient of a block over states from its expected counts, which may be differences of counts."""
-    total = counts.sum(axis=1, keepdims=True)
-    if block.family.name == "bernoulli":
-        return counts[:, 1:2] - total / (1.0 + np.exp(-block.params))
-    width = block.params.shape[1]
-    slope: Floats = counts[:, :width] - total * np.exp(block.params)
-    return slope
+def _slope(block: LeafBlock, counts: Floats) -> Floats:
+    """The gradient of a block from its expected counts, which may be differences of counts."""
+    return block.family.slope(block.params, counts) if isinstance(block.family, OverStates) else counts
 
 
 def _constants(graph: Graph) -> Floats:

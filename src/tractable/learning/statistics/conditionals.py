@@ -1,10 +1,13 @@
 """Conditional distributions of a column given each state of its parent, from counts."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
+from tractable.circuit.leaves import Family, leaf_family
 from tractable.circuit.leaves.pseudo_rows import SHARE
-from tractable.learning.statistics.count_leaves import grouped_count_params
+from tractable.data import Variable
 from tractable.learning.statistics.encoding import Encoding
 from tractable.learning.statistics.estimates import (
     LEAST_SMOOTHING,
@@ -13,13 +16,21 @@ from tractable.learning.statistics.estimates import (
     smoothed_moments,
 )
 from tractable.learning.statistics.forests import Forest
+from tractable.learning.statistics.leaf_choice import disjoint_weights, statistics_family
 
 STRIP = 4096  # rows that are coded at a time
 NEAR = 2.5  # rows near those of its group that stand for one pseudo-count of an ordered column
 
 
-def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[Floats]:
+def forest_tables(
+    encoding: Encoding,
+    forest: Forest,
+    smoothing: float,
+    choose: Callable[[Variable], Family] = leaf_family,
+) -> list[Floats]:
     """For each column a row of parameters for each state of its parent, or a single one; see `forest_node`.
+
+    The parameters of numeric columns are those of the chosen families.
 
     A column's own distribution is smoothed towards even probabilities. Conditional distributions are shrunk
     towards the column's own: a state of the parent that never occurs gives the column's own distribution.
@@ -27,13 +38,14 @@ def forest_tables(encoding: Encoding, forest: Forest, smoothing: float) -> list[
     smoothing = max(smoothing, LEAST_SMOOTHING)
     codes = _codes(encoding)
     answer = []
-    for column, parent in enumerate(forest.parent.tolist()):
-        if encoding.schema[column].is_categorical:
-            answer.append(_state_table(encoding, codes, (column, parent), smoothing))
-        elif encoding.schema[column].kind != "count":
-            answer.append(_real_table(encoding, codes, (column, parent), smoothing))
+    for link in enumerate(forest.parent.tolist()):
+        variable = encoding.schema[link[0]]
+        if variable.is_categorical:
+            answer.append(_state_table(encoding, codes, link, smoothing))
+        elif link[0] in encoding.layout.real and choose(variable) == statistics_family(variable):
+            answer.append(_real_table(encoding, codes, link, smoothing))
         else:
-            answer.append(_count_table(encoding, codes, (column, parent), smoothing))
+            answer.append(_fitted_table(encoding, codes, link, smoothing, choose(variable)))
     return answer
 
 
@@ -102,21 +114,26 @@ def _real_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothin
     return gaussian_params(encoding, column, mean, variance)
 
 
-def _count_table(encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float) -> Floats:
-    column, parent = link
-    states = 1 if parent < 0 else encoding.schema[parent].cardinality
-    state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]
-    overall = float(encoding.prior[encoding.layout.counts][np.searchsorted(encoding.layout.counted, column)])
-    x = encoding.table.values[:, column]
-    return grouped_count_params(x, encoding.weights, state, states, smoothing, overall)
+def _fitted_table(
+    encoding: Encoding, codes: Ints, link: tuple[int, int], smoothing: float, family: Family
+) -> Floats:
+    """Leaves of a family that is fitted to the rows in each state of the parent, or to all rows."""
+    column, groups = link[0], _groups(encoding, codes, link)
+    x, weight = disjoint_weights(encoding.table.values[:, column], encoding.weights, *groups)
+    return family.estimate(x, weight, encoding.schema[column], smoothing, encoding.mean(column))
+
+
+def _groups(encoding: Encoding, codes: Ints, link: tuple[int, int]) -> tuple[Ints, int]:
+    """The parent's state in each row, (rows,), and how many there are; one without a parent."""
+    if link[1] < 0:
+        return np.zeros(len(encoding.weights), dtype=np.int64), 1
+    return codes[link[1]], encoding.schema[link[1]].cardinality
 
 
 def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Floats) -> list[Floats]:
     """Weighted sums over the rows in each state of the parent, or over all rows; (parent's states,) each."""
-    column, parent = link
-    states = 1 if parent < 0 else encoding.schema[parent].cardinality
-    state = np.zeros(len(encoding.weights), dtype=np.int64) if parent < 0 else codes[parent]
-    seen = ~np.isnan(encoding.table.values[:, column])
+    state, states = _groups(encoding, codes, link)
+    seen = ~np.isnan(encoding.table.values[:, link[0]])
     weighed = numbers[:, seen] * encoding.weights[seen]
     found = [np.bincount(state[seen], line, states)[:states] for line in weighed]
     return [sums.astype(np.float64) for sums in found]

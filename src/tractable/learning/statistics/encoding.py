@@ -106,6 +106,13 @@ class Encoding:
         """The columns."""
         return self.table.schema
 
+    def mean(self, column: int) -> float:
+        """The mean of a numeric column."""
+        if column not in self.layout.counted:
+            return float(self.centre[column])
+        place = np.searchsorted(self.layout.counted, column)
+        return float(self.prior[self.layout.counts][place])
+
     def sums(self, share: Floats) -> Floats:
         """The weighted statistics of groups that have the given shares of each row, (rows, groups).
 

@@ -11,16 +11,19 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.circuit import Builder
+from tractable.circuit.leaves import leaf_family, state_family
 from tractable.circuit.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD, unrounded, unstandardised
-from tractable.circuit.leaves.poisson import MAX_LOG_RATE
+from tractable.circuit.leaves.poisson import LEAST_ESTIMATE, MAX_LOG_RATE
 from tractable.circuit.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.circuit.leaves.rounding import CELL_VARIANCE
-from tractable.data import Variable
-from tractable.learning.statistics.count_leaves import count_leaf, shared_count_params
 from tractable.learning.statistics.encoding import Encoding
+from tractable.learning.statistics.leaf_choice import (
+    add_leaf,
+    columns_that_need_rows,
+    statistics_family,
+)
 
 LEAST_SMOOTHING = 1e-9  # pseudo-counts even where none are asked for, so that no state is impossible
-LEAST_LOG_RATE = -700.0  # in place of the logarithm of a rate of zero, which times zero is NaN
 
 
 class Estimates(NamedTuple):
@@ -33,20 +36,9 @@ class Estimates(NamedTuple):
     log_rate: Floats  # (count columns, groups)
 
 
-def default_family(variable: Variable) -> str:
-    """The family of the leaves that learners use for a column; `count_leaves` may find a wider one."""
-    if variable.is_categorical:
-        return "bernoulli" if variable.cardinality == 2 else "categorical"
-    if variable.kind == "count":
-        return "poisson"
-    return "rounded-gaussian" if variable.is_whole else "gaussian"
-
-
 def state_params(log_prob: Floats) -> Floats:
-    """Parameters of a column's default leaves from log-probabilities, (leaves, states)."""
-    if log_prob.shape[1] != 2:
-        return log_prob
-    return log_prob[:, 1:] - log_prob[:, :1]
+    """Parameters of a categorical column's leaves from log-probabilities, (leaves, states)."""
+    return state_family(log_prob.shape[1]).from_log_states(log_prob)
 
 
 def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
@@ -128,7 +120,7 @@ def least_variances(encoding: Encoding) -> Floats:
 def log_rates(seen: Floats, total: Floats) -> Floats:
     """The logarithms of the mean counts, within the limits of a Poisson leaf."""
     with np.errstate(divide="ignore"):
-        return np.clip(np.log(total / seen), LEAST_LOG_RATE, MAX_LOG_RATE)
+        return np.clip(np.log(total / seen), LEAST_ESTIMATE, MAX_LOG_RATE)
 
 
 def gaussian_params(encoding: Encoding, column: int, mean: Floats, variance: Floats) -> Floats:
@@ -162,7 +154,7 @@ def coefficients(encoding: Encoding, fitted: Estimates) -> Floats:
 
 
 def leaf_params(encoding: Encoding, fitted: Estimates) -> list[Floats]:
-    """The parameters of each column's default leaves, (groups, width) each."""
+    """The parameters of leaves of each column's `statistics_family`, (groups, width) each."""
     layout = encoding.layout
     answer: list[Floats] = [np.zeros((0, 0))] * len(encoding.schema)
     last = np.searchsorted(layout.owner, np.arange(layout.categorical.size), side="right").tolist()
@@ -183,23 +175,21 @@ def product_nodes(
 ) -> list[int]:
     """One product of leaves over all columns for each group.
 
-    Counts are fitted to the rows anew, of which each group has a share, (rows, groups), if they are no
-    Poisson counts.
+    Each group has a share of the rows, (rows, groups), to which leaves are fitted that statistics do not
+    determine.
     """
-    families = [default_family(v) for v in encoding.schema]
+    schema, least = encoding.schema, max(smoothing, LEAST_SMOOTHING)
+    families = [statistics_family(v) for v in schema]
     params = leaf_params(encoding, fitted)
-    counted = encoding.layout.counted.tolist()
-    for column, overall in zip(counted, encoding.prior[encoding.layout.counts].tolist(), strict=True):
-        x, weight = encoding.table.values[:, column], share * encoding.weights[:, None]
-        wide = shared_count_params(x, weight, max(smoothing, LEAST_SMOOTHING), overall)
-        if np.isfinite(wide[:, 1]).any():
-            params[column] = wide
-
-    def leaf(column: int, group: int) -> int:
-        line = params[column][group]
-        if column in counted:
-            return count_leaf(builder, column, line)
-        return builder.leaf(families[column], column, line)
-
-    columns = range(len(families))
-    return [builder.product([leaf(c, group) for c in columns]) for group in range(fitted.mean.shape[1])]
+    for column in columns_that_need_rows(schema):
+        x, family = encoding.table.values[:, column], leaf_family(schema[column])
+        seen = ~np.isnan(x)
+        weight = (share * encoding.weights[:, None])[seen].T
+        wide = family.estimate(x[seen], weight, schema[column], least, encoding.mean(column))
+        if not family.is_narrow(wide).all():
+            families[column], params[column] = family, wide
+    leaves = [(builder, family, column) for column, family in enumerate(families)]
+    return [
+        builder.product([add_leaf(*leaf, lines[group]) for leaf, lines in zip(leaves, params, strict=True)])
+        for group in range(fitted.mean.shape[1])
+    ]

@@ -16,10 +16,10 @@ from scipy.sparse import csgraph
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.base.progress import Watch
 from tractable.circuit import Builder
+from tractable.circuit.leaves import leaf_family, state_family
 from tractable.data import Schema
-from tractable.learning.statistics.count_leaves import count_leaf
 from tractable.learning.statistics.encoding import Encoding
-from tractable.learning.statistics.estimates import default_family, state_params
+from tractable.learning.statistics.leaf_choice import add_leaf
 from tractable.learning.statistics.link_gains import link_gains, link_parameters
 
 MOST_PARAMETERS = 4_000_000  # of a link between two columns of many states
@@ -137,11 +137,10 @@ def forest_node(
 def leaf_nodes(builder: Builder, column: int, table: Floats) -> list[int]:
     """A leaf over the column for each row of a table."""
     variable = builder.schema[column]
-    if variable.kind == "count":
-        return [count_leaf(builder, column, line) for line in table]
-    params = state_params(table) if variable.is_categorical else table
-    family = default_family(variable)
-    return [builder.leaf(family, column, line) for line in params.tolist()]
+    if not variable.is_categorical:
+        return [add_leaf(builder, leaf_family(variable), column, line) for line in table]
+    family = state_family(variable.cardinality)
+    return [builder.leaf(family.name, column, line) for line in family.from_log_states(table).tolist()]
 
 
 def categorical_mask(schema: Schema) -> Bools:

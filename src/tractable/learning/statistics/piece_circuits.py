@@ -8,7 +8,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import LEAF, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Piece, Rounded
 from tractable.data import Schema
 
 
@@ -49,7 +49,7 @@ class _Growth:
 
     def piece_nodes(self, column: int, pieces: HasPieces) -> Ints:
         """A node for each piece: its leaf, or a sum over its leaf and tails."""
-        family = FAMILIES["rounded-piece" if self.schema[column].is_whole else "piece"]
+        family = Rounded(Piece()) if self.schema[column].is_whole else Piece()
         leaf = self._new(np.full(len(pieces.params), LEAF))
         self.blocks.append(LeafBlock(family, leaf, np.full(leaf.size, column), pieces.params))
         count = int(pieces.owner.max()) + 1

@@ -15,7 +15,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Graph, LeafBlock
 from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.graph import Block
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Categorical
 from tractable.data import Schema, Table, Variable
 from tractable.data.caution import caution
 
@@ -139,4 +139,4 @@ def _decoded(block: LeafBlock, pool: Pool) -> list[LeafBlock]:
 def _categorical(block: LeafBlock, pool: Pool) -> LeafBlock:
     log_prob = block.family.log_prob(block.params, np.arange(pool.states, dtype=np.float64)[None, :])
     params = log_prob[:, pool.code] + pool.log_share
-    return LeafBlock(FAMILIES["categorical"], block.node, block.column, params)
+    return LeafBlock(Categorical(), block.node, block.column, params)

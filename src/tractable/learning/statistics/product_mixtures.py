@@ -26,6 +26,7 @@ from tractable.learning.statistics.estimates import (
     pseudo_counts,
     smoothed_sums,
 )
+from tractable.learning.statistics.leaf_choice import columns_that_need_rows
 
 PART = 1 << 20  # responsibilities held at a time: rows times components may exceed the memory
 
@@ -207,7 +208,7 @@ def memberships(encoding: Encoding, mixture: Mixture) -> Floats:
 def mixture_node(builder: Builder, encoding: Encoding, mixture: Mixture, smoothing: float) -> int:
     """The mixture as a sum over products of leaves; a product if there is one component."""
     fitted: Estimates = estimates(encoding, mixture.sums)
-    share = memberships(encoding, mixture) if encoding.layout.counted.size else np.zeros((0, 0))
+    share = memberships(encoding, mixture) if columns_that_need_rows(encoding.schema) else np.zeros((0, 0))
     products = product_nodes(builder, encoding, fitted, share, smoothing)
     return products[0] if len(products) == 1 else builder.sum(products, mixture.log_weights)
 

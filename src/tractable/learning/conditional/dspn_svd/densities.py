@@ -11,7 +11,7 @@ from tractable.base.progress import Watch
 from tractable.circuit import PRODUCT, SUM, Builder, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.graph import LEAF
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Gaussian, Indicator
 from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.leaves.perceptron import COS, Layer
 from tractable.circuit.states import graph_form
@@ -146,7 +146,7 @@ def background_circuit(table: Table) -> Graph:
     leaves = []
     for column in range(len(table.schema)):
         mean, sd = centre_and_scale(table.values[:, column], table.row_weights)
-        leaves.append(builder.leaf("gaussian", column, (mean, log(SPREAD * sd))))
+        leaves.append(builder.leaf(Gaussian.name, column, (mean, log(SPREAD * sd))))
     builder.product(leaves)
     return builder.freeze()
 
@@ -173,7 +173,7 @@ def freeze_classes(network: FeatureCircuits, schema: Schema) -> Graph:
     states = number.astype(np.float64)[:, None]
     first = np.full(classes, schema.column(network.columns[0]))
     blocks = [
-        LeafBlock(FAMILIES["indicator"], indicators, np.full(classes, target), states),
+        LeafBlock(Indicator(), indicators, np.full(classes, target), states),
         LeafBlock(NetworkOutput(network), outputs, first, states),
     ]
     return assemble(schema, kind, Edges(parent, child, np.zeros(parent.size)), blocks)

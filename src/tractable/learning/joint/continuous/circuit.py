@@ -9,11 +9,12 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Indicator
 from tractable.circuit.shapes import declare_shape
 from tractable.learning.joint.continuous.trees import Trees
 from tractable.learning.statistics.encoding import Encoding
-from tractable.learning.statistics.estimates import default_family, gaussian_params, state_params
+from tractable.learning.statistics.estimates import gaussian_params, state_params
+from tractable.learning.statistics.leaf_choice import statistics_family
 
 
 def mixture_circuit(trees: Trees, log_weight: Floats, encoding: Encoding) -> Graph:
@@ -53,7 +54,7 @@ class _Growth:
                 params = self._number_params(column, cell)
             groups.append(self._new(LEAF, self.size))
             column_of_each = np.full(self.size, column)
-            family = FAMILIES[default_family(variable)]
+            family = statistics_family(variable)
             self.blocks.append(LeafBlock(family, groups[-1], column_of_each, params))
         return groups
 
@@ -62,7 +63,7 @@ class _Growth:
         states = self.encoding.schema[column].cardinality
         indicator = self._new(LEAF, states)
         codes = np.arange(states, dtype=np.float64)[:, None]
-        self.blocks.append(LeafBlock(FAMILIES["indicator"], indicator, np.full(states, column), codes))
+        self.blocks.append(LeafBlock(Indicator(), indicator, np.full(states, column), codes))
         products = np.stack([
             self.product([np.full(self.size, indicator[s]), *(groups[s] for groups in below)])
             for s in range(states)

@@ -33,10 +33,10 @@ from tractable.learning.joint.continuous.training import (
 )
 from tractable.learning.joint.continuous.trees import Trees
 from tractable.learning.learner import Learned, PoolingLearner
-from tractable.learning.statistics.count_updates import refit_counts
 from tractable.learning.statistics.encoding import encode
 from tractable.learning.statistics.forests import chow_liu_forest
 from tractable.learning.statistics.held_out import random_subset
+from tractable.learning.statistics.leaf_choice import choose_leaves, columns_that_need_rows, is_replaced
 
 LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
@@ -48,7 +48,7 @@ STEPS_A_COLUMN = 3  # ... or so many for each column, in narrow tables, whose ne
 MOST_ROWS, MOST_HELD_OUT = 200_000, 10_000  # distinct rows that are used; of larger tables a random sample
 FEW_ROWS = 20  # with fewer distinct rows none is held out
 CIRCUIT_SECONDS = 2e-6  # that it takes to make the circuit, for each component and statistic
-MOST_FLOWS = 50_000_000  # leaves times rows above which counts keep their Poisson leaves
+MOST_FLOWS = 50_000_000  # leaves times rows above which leaves that need not be fitted to rows are not
 
 
 @final
@@ -139,9 +139,11 @@ class ContinuousMixtureLearner(PoolingLearner):
         trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
         members = best_members(trainer, choice.networks, count, seeds[2], watch)
         graph = mixture_circuit(*mixed_trees(members, trainer), encoding)
-        if count * encoding.layout.counted.size * len(encoding.table) <= MOST_FLOWS:
-            graph = refit_counts(graph, encoding.table, self.smoothing)
-        return graph
+        flows = count * len(columns_that_need_rows(encoding.schema)) * len(encoding.table)
+        if flows <= MOST_FLOWS:
+            return choose_leaves(graph, encoding.table, self.smoothing)
+        some = np.arange(0, len(encoding.table), ceil(flows / MOST_FLOWS))
+        return choose_leaves(graph, encoding.table.take(some), self.smoothing, is_replaced)
 
     def _parts(self, table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table]:
         """The rows for the gradients, and those by which models are compared."""

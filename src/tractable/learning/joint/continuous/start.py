@@ -6,11 +6,12 @@ from tractable.base.arrays import Floats
 from tractable.learning.joint.continuous.shape import Half, TreeShape
 from tractable.learning.statistics.conditionals import forest_tables
 from tractable.learning.statistics.encoding import Encoding
+from tractable.learning.statistics.leaf_choice import statistics_family
 
 
 def tree_outputs(shape: TreeShape, encoding: Encoding, smoothing: float) -> Floats:
     """The outputs of the tree with smoothed frequencies. Shape (statistics,)."""
-    tables = forest_tables(encoding, shape.forest, smoothing)
+    tables = forest_tables(encoding, shape.forest, smoothing, statistics_family)
     own = _cell_outputs(shape.base, encoding, tables)
     return np.concatenate([own, _cell_outputs(shape.linked, encoding, tables) - own[shape.of]])
 

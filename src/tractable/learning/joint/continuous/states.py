@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tractable.base.arrays import Floats, Ints
+from tractable.base.arrays import Ints
 from tractable.circuit import Graph, LeafBlock
 from tractable.data import Schema, Table
 
@@ -47,24 +47,13 @@ class StateOrder:
         )
 
     def _decode_block(self, block: LeafBlock) -> LeafBlock:
-        if block.family.name not in ("indicator", "bernoulli", "categorical"):
-            return block
         params = block.params.copy()
         order = np.argsort(block.column, kind="stable")
         columns, first = np.unique(block.column[order], return_index=True)
         for column, here in zip(columns.tolist(), np.split(order, first)[1:], strict=True):
             if column in self.orders:
-                params[here] = _decode_params(block.family.name, params[here], self.orders[column])
+                params[here] = block.family.reorder_states(params[here], self.orders[column])
         return replace(block, params=params)
-
-
-def _decode_params(family: str, params: Floats, order: Ints) -> Floats:
-    """The parameters of leaves over one column, from the new order of its states to the old one."""
-    if family == "indicator":
-        return order[params.astype(np.int64)].astype(np.float64)
-    if family == "bernoulli":
-        return params if order[0] == 0 else -params
-    return params[:, np.argsort(order)]
 
 
 def frequent_first(table: Table) -> StateOrder:

@@ -12,12 +12,11 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Indicator, state_family
 from tractable.data import Schema
 from tractable.learning.joint.cutset.kernels import fill_edges, number_nodes
 from tractable.learning.joint.cutset.network import CutsetTree
 from tractable.learning.joint.cutset.tree import LeafTree, TreeShape
-from tractable.learning.statistics.estimates import default_family, state_params
 
 
 class _Leaves(NamedTuple):
@@ -61,7 +60,7 @@ def cutset_circuit(schema: Schema, networks: list[CutsetTree], weights: Floats) 
     root = roots[0] if len(roots) == 1 else parts.add(SUM, np.array(roots), np.log(weights))
     column = np.repeat(np.arange(states.size), states)
     state = (np.arange(column.size) - first[column]).astype(np.float64)
-    blocks = [LeafBlock(FAMILIES["indicator"], np.arange(column.size), column, state[:, None])]
+    blocks = [LeafBlock(Indicator(), np.arange(column.size), column, state[:, None])]
     blocks += [_leaf_block(schema, group) for group in parts.leaves.values()]
     edges = concatenate_edges(parts.edges) if parts.edges else Edges(*(np.zeros((3, 0), dtype=np.int64)))
     return assemble(schema, np.concatenate(parts.kinds), edges, blocks, root)
@@ -140,8 +139,8 @@ def _ranges(first: Ints, size: Ints) -> tuple[Ints, Ints]:
 def _leaf_block(schema: Schema, group: list[_Leaves]) -> LeafBlock:
     """All leaves over columns of the same number of states."""
     node, column, log_prob = (np.concatenate(each) for each in zip(*group, strict=True))
-    family = FAMILIES[default_family(schema[int(column[0])])]
-    return LeafBlock(family, node, column, state_params(log_prob))
+    family = state_family(log_prob.shape[1])
+    return LeafBlock(family, node, column, family.from_log_states(log_prob))
 
 
 def count_edges(network: CutsetTree, leaf_edges: Ints) -> int:

@@ -6,15 +6,14 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.circuit import Builder
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import NegativeBinomial, state_family
 from tractable.circuit.leaves.dispersion import LEAST_LOG_R
 from tractable.circuit.leaves.poisson import MAX_LOG_RATE
 from tractable.data import Schema
 from tractable.learning.joint.gaussian_mixture.em import overall_frequencies
 from tractable.learning.joint.gaussian_mixture.map_fits import centre_and_scale
 from tractable.learning.joint.gaussian_mixture.rows import MixedRows
-from tractable.learning.statistics.count_leaves import count_leaf
-from tractable.learning.statistics.estimates import default_family, state_params
+from tractable.learning.statistics.leaf_choice import add_leaf, statistics_family
 
 SPREAD = 1.5  # its standard deviations are so many times those of the columns
 
@@ -34,7 +33,7 @@ class Background:
         density = -0.5 * out**2 - self.log_sd - 0.5 * np.log(2 * np.pi)
         total = np.where(rows.seen, density, 0.0).sum(axis=1) + rows.indicators @ self.log_state
         if rows.counts.size:
-            logs = FAMILIES["negative-binomial"].log_prob(self.counts, rows.counts.T)
+            logs = NegativeBinomial().log_prob(self.counts, rows.counts.T)
             total += np.where(rows.counts_seen.T > 0, logs, 0.0).sum(axis=0)
         return np.asarray(total)
 
@@ -42,12 +41,12 @@ class Background:
         """A product of univariate leaves in a circuit."""
         groups = rows.groups
         leaves = [
-            builder.leaf(default_family(schema[int(column)]), int(column), (self.mean[j], self.log_sd[j]))
-            for j, column in enumerate(groups.numbers)
+            builder.leaf(statistics_family(schema[column]).name, column, (self.mean[j], self.log_sd[j]))
+            for j, column in enumerate(groups.numbers.tolist())
         ]
         leaves += state_leaves(builder, schema, rows, self.log_state)
         for j, column in enumerate(groups.counts.tolist()):
-            leaves.append(count_leaf(builder, column, self.counts[j]))
+            leaves.append(add_leaf(builder, NegativeBinomial(), column, self.counts[j]))
         return builder.product(leaves)
 
 
@@ -55,8 +54,8 @@ def state_leaves(builder: Builder, schema: Schema, rows: MixedRows, log_state: F
     """A leaf for each categorical column from the log-probabilities of all states, (states,)."""
     leaves = []
     for column, part in zip(rows.groups.states.tolist(), rows.groups.slices(), strict=True):
-        params = state_params(log_state[None, part])[0]
-        leaves.append(builder.leaf(default_family(schema[column]), column, params))
+        family = state_family(schema[column].cardinality)
+        leaves.append(builder.leaf(family.name, column, family.from_log_states(log_state[None, part])[0]))
     return leaves
 
 

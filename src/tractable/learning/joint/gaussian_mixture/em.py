@@ -12,7 +12,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Form, State, Watch
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import NegativeBinomial
+from tractable.circuit.leaves.dispersion import count_groups, preferred_counts
 from tractable.learning.joint.gaussian_mixture.pseudo_counts import preferred_pseudo_counts
 from tractable.learning.joint.gaussian_mixture.rows import MixedRows
 from tractable.learning.joint.gaussian_mixture.sums import (
@@ -24,7 +25,6 @@ from tractable.learning.joint.gaussian_mixture.sums import (
     log_densities,
     sort_patterns,
 )
-from tractable.learning.statistics.count_leaves import shared_count_params
 
 MEAN_COUNT = 0.1  # pseudo-rows at the overall mean, zero
 LEAST_SMOOTHING = 1e-9  # pseudo-rows even where none are asked for, so that no state is impossible
@@ -117,7 +117,7 @@ def _log_counts(rows: MixedRows, fit: MixtureFit) -> Floats:
     total = np.zeros((len(fit), len(rows)))
     for j, (x, seen) in enumerate(zip(rows.counts.T, rows.counts_seen.T, strict=True)):
         params = np.stack([np.log(fit.rate[:, j]), fit.log_r[:, j]], axis=1)
-        total += np.where(seen > 0, FAMILIES["negative-binomial"].log_prob(params, x[None]), 0.0)
+        total += np.where(seen > 0, NegativeBinomial().log_prob(params, x[None]), 0.0)
     return total.T
 
 
@@ -128,8 +128,10 @@ def widen_counts(data: EMRows, fit: MixtureFit, smoothing: float, background: fl
     share = responsibilities(data, fit, background)[0] * data.rows.weights[:, None]
     rate, log_r = fit.rate.copy(), fit.log_r.copy()
     for j, overall in enumerate(data.overall_rate.tolist()):
-        x = np.where(data.rows.counts_seen[:, j] > 0, data.rows.counts[:, j], np.nan)
-        params = shared_count_params(x, share, max(smoothing, LEAST_SMOOTHING), overall)
+        x, seen = data.rows.counts[:, j], data.rows.counts_seen[:, j] > 0
+        params = preferred_counts(
+            count_groups(x[seen], share[seen].T), max(smoothing, LEAST_SMOOTHING), overall
+        )
         if np.isfinite(params[:, 1]).any():
             rate[:, j], log_r[:, j] = np.maximum(np.exp(params[:, 0]), LEAST_RATE), params[:, 1]
     return replace(fit, rate=rate, log_r=log_r)

@@ -10,7 +10,7 @@ from tractable.base.arrays import Ints
 from tractable.base.progress import Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Builder, Graph
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import Gaussian, NegativeBinomial
 from tractable.circuit.leaves.poisson import MAX_LOG_RATE
 from tractable.data import Schema, Table
 from tractable.data.caution import caution
@@ -20,7 +20,7 @@ from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member
 from tractable.learning.joint.gaussian_mixture.rows import MixedRows
 from tractable.learning.joint.gaussian_mixture.stack import MAP_NAMES, Stack, StackSettings, learn_stack
 from tractable.learning.learner import Learned, PoolingLearner
-from tractable.learning.statistics.count_leaves import count_leaf
+from tractable.learning.statistics.leaf_choice import add_leaf
 
 LARGEST = 1e100  # columns with larger numbers are kept apart from the Gaussians
 
@@ -143,10 +143,10 @@ def add_columns(graph: Graph | None, table: Table, columns: Ints, extreme: Ints)
     factors = [] if graph is None else [builder.splice(graph, columns)]
     for column in extreme.tolist():
         seen = ~np.isnan(table.values[:, column])
-        params = FAMILIES["gaussian"].fit(
+        params = Gaussian().fit(
             table.values[seen, column], table.row_weights[None, seen], table.schema[column], 1.0
         )
-        factors.append(builder.leaf("gaussian", column, params[0]))
+        factors.append(builder.leaf(Gaussian.name, column, params[0]))
     builder.product(factors)
     return builder.freeze()
 
@@ -176,7 +176,9 @@ def component_nodes(builder: Builder, schema: Schema, member: Member, rows: Mixe
     for k in range(len(fit)):
         leaves = state_leaves(builder, schema, rows, fit.log_state[k])
         counts = np.stack([rates[k], fit.log_r[k]], axis=1)
-        leaves += [count_leaf(builder, int(c), counts[j]) for j, c in enumerate(groups.counts)]
+        leaves += [
+            add_leaf(builder, NegativeBinomial(), int(c), counts[j]) for j, c in enumerate(groups.counts)
+        ]
         if groups.numbers.size:
             leaves.append(builder.joint_leaf(member.view.family, groups.numbers.tolist(), params[k]))
         nodes.append(builder.product(leaves))

@@ -14,6 +14,7 @@ from tractable.data import Table
 from tractable.learning.joint.mixtures.size import best_size
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.encoding import Encoding, encode
+from tractable.learning.statistics.leaf_choice import columns_that_need_rows
 from tractable.learning.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, mixture_node
 from tractable.learning.statistics.scores import bic_penalty, mean_log_prob
 
@@ -81,7 +82,7 @@ class NaiveBayesLearner(PoolingLearner):
     def _score(self, graph: Graph, mixture: Mixture, encoding: Encoding) -> float:
         """The penalised log-likelihood a row."""
         mean = mixture.log_likelihood / encoding.rows
-        if encoding.layout.counted.size:  # leaves of counts may fit better than those of EM
+        if columns_that_need_rows(encoding.schema):  # these leaves may fit better than those of EM
             mean = mean_log_prob(graph, encoding.table)
         return mean - self.penalty * bic_penalty(graph, encoding)
 
@@ -92,5 +93,5 @@ def _fit(
     mixture = fit_mixture(encoding, size, rng, how, watch)
     builder = Builder(encoding.schema)
     graph = builder.freeze(mixture_node(builder, encoding, mixture, how.smoothing))
-    may_differ = encoding.layout.counted.size > 0  # counts have leaves of the family that each group prefers
+    may_differ = columns_that_need_rows(encoding.schema)  # groups may prefer leaves of different families
     return graph if may_differ else declare_shape(graph), mixture

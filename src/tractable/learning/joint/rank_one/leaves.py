@@ -11,17 +11,14 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Builder
+from tractable.circuit.leaves import leaf_family
 from tractable.circuit.leaves.gaussian import MAX_LOG_SD, unrounded
-from tractable.circuit.leaves.poisson import MAX_LOG_RATE
+from tractable.circuit.leaves.poisson import LEAST_ESTIMATE, MAX_LOG_RATE
 from tractable.circuit.leaves.rounding import CELL_VARIANCE, rounding_step
 from tractable.data import Table, Variable, collapse
 from tractable.learning.joint.rank_one.bandwidths import best_bandwidth
-from tractable.learning.statistics.estimates import (
-    LEAST_LOG_RATE,
-    LEAST_SMOOTHING,
-    default_family,
-    state_params,
-)
+from tractable.learning.statistics.estimates import LEAST_SMOOTHING, state_params
+from tractable.learning.statistics.leaf_choice import is_replaced, statistics_family
 
 LEAST_SPREAD = 1e-3  # the least sd of a leaf, as a share of its column's
 MOST_SCALE = 1e300  # a unit above this would overflow when it is multiplied
@@ -69,9 +66,7 @@ class LeafMaker:
         total = np.add.reduceat(counts, first) if kept.size else np.zeros(0)
         log_prob = np.log(counts / np.repeat(total, sizes))
         ends = zip(kept.tolist(), first.tolist(), (first + sizes).tolist(), strict=True)
-        binary = log_prob[first + np.minimum(1, sizes - 1)] - log_prob[first]
-        lines = zip(ends, sizes.tolist(), binary[:, None], strict=True)
-        return {c: odds if size == 2 else log_prob[a:b] for (c, a, b), size, odds in lines}
+        return {column: state_params(log_prob[None, a:b])[0] for column, a, b in ends}
 
     def instances(self, rows: Ints, columns: Ints) -> int:
         """The sum over the distinct instances of a block of products of leaves around their cells."""
@@ -93,7 +88,9 @@ class LeafMaker:
     def _leaf(self, column: int, params: Floats) -> int:
         key = (column, params.tobytes())
         if key not in self._made:
-            self._made[key] = self._builder.leaf(default_family(self._table.schema[column]), column, params)
+            variable = self._table.schema[column]
+            family = leaf_family(variable) if is_replaced(variable) else statistics_family(variable)
+            self._made[key] = self._builder.leaf(family.name, column, params)
         return self._made[key]
 
     def _block_params(self, rows: Ints, column: int) -> Floats:
@@ -109,6 +106,8 @@ class LeafMaker:
             counts = np.bincount(x.astype(np.int64), weight, variable.cardinality).astype(np.float64)
             return self._state_params(counts[None, :])[0]
         whole = self._whole[column]
+        if is_replaced(variable):
+            return self._fitted_params(column, x, weight)
         x, total = x / whole.unit, float(weight.sum())
         mean = (float(weight @ x) + whole.mean) / (total + 1.0)
         if variable.kind != "count" and total:
@@ -126,6 +125,10 @@ class LeafMaker:
             counts = np.zeros((x.size, variable.cardinality))
             counts[np.arange(x.size), filled.astype(np.int64)] = weight
             params = self._state_params(counts)
+        elif is_replaced(variable):  # each leaf is fitted to all cells, drawn towards its own
+            away = width * (x[seen] - np.average(x[seen], weights=weight[seen])) if seen.any() else x[seen]
+            away = np.rint(away) if variable.is_whole else away
+            params = np.array([self._fitted_params(column, cell + away, weight[seen]) for cell in filled])
         else:
             whole = self._whole[column]
             mean = filled / whole.unit
@@ -140,13 +143,19 @@ class LeafMaker:
         smoothed = counts + self._smoothing
         return state_params(np.log(smoothed / smoothed.sum(axis=1, keepdims=True)))
 
+    def _fitted_params(self, column: int, x: Floats, weight: Floats) -> Floats:
+        """The parameters of a leaf that statistics do not determine, for values of given weights."""
+        whole, variable = self._whole[column], self._table.schema[column]
+        mean = whole.mean * whole.unit
+        return leaf_family(variable).estimate(x, weight[None], variable, self._smoothing, mean)[0]
+
     def _numeric_params(self, column: int, mean: Floats, variance: Floats) -> Floats:
         """The parameters of numeric leaves with the given moments, in units of the column."""
         whole, variable = self._whole[column], self._table.schema[column]
         if variable.kind == "count":
             with np.errstate(divide="ignore"):
                 rate = np.log(mean) + np.log(whole.unit)
-            return np.clip(rate, LEAST_LOG_RATE, MAX_LOG_RATE)[:, None]
+            return np.clip(rate, LEAST_ESTIMATE, MAX_LOG_RATE)[:, None]
         log_sd = 0.5 * np.log(np.maximum(variance, whole.least)) + np.log(whole.unit)
         params = np.stack([mean * whole.unit, np.clip(log_sd, -MAX_LOG_SD, MAX_LOG_SD)], axis=1)
         return unrounded(params) if variable.is_whole else params
