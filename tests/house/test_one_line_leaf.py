@@ -5,12 +5,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tractable as tr
+from tractable.base.arrays import Bools, Floats
 from tractable.circuit import Builder, Graph, mixture
 from tractable.circuit.leaves import FAMILIES, Family
 from tractable.data import Schema, Table, Variable
@@ -24,12 +27,12 @@ LEARNING = TESTS.parent / "src" / "tractable" / "learning"
 PAGE = TESTS.parent / "docs" / "adding" / "leaf.md"
 PLUGIN = "from tractable.circuit.leaves import FAMILIES\nfrom laplace import Laplace\nold = dict(FAMILIES)\n"
 FIRST = "FAMILIES.clear()\nFAMILIES.update({'laplace': Laplace(), **old})\n"
-SMALL = {"continuous-mixture": {"components": 4}, "independent": {"numbers": "one-leaf"}}
-GAUSSIAN = {
-    "gaussian-mixture",
-    "idspn",
-    "auto",
-}  # whose multivariate Gaussians have univariate ones beside them
+SMALL: dict[str, dict[str, Any]] = {
+    "continuous-mixture": {"components": 4},
+    "independent": {"numbers": "one-leaf"},
+}
+# Learners of multivariate Gaussians, which have univariate ones beside them.
+GAUSSIAN = {"gaussian-mixture", "idspn", "auto"}
 WHOLE = (
     "independent", "naive-bayes", "hidden-chow-liu", "learnspn", "spn-svd", "dennis-ventura", "region-grid",
     "continuous-mixture",
@@ -42,18 +45,62 @@ def example() -> str:
     return module
 
 
-@pytest.fixture
-def laplace() -> Iterator[Family]:
-    """The one line, before those of all other families."""
-    names: dict[str, object] = {}
+def laplace_class() -> Any:
+    names: dict[str, Any] = {}
     exec(example(), names)
-    kind, old = names["Laplace"], dict(FAMILIES)
-    assert isinstance(kind, type)
+    return names["Laplace"]
+
+
+@contextmanager
+def first(family: Family) -> Iterator[Family]:
+    """The one line, before those of all other families."""
+    old = dict(FAMILIES)
     FAMILIES.clear()
-    FAMILIES.update({"laplace": kind(), **old})
-    yield FAMILIES["laplace"]
+    FAMILIES.update({family.name: family, **old})
+    yield family
     FAMILIES.clear()
     FAMILIES.update(old)
+
+
+@pytest.fixture
+def laplace() -> Iterator[Family]:
+    with first(laplace_class()()) as family:
+        yield family
+
+
+@pytest.fixture
+def either() -> Iterator[Family]:
+    """A family that has Gaussians as a special case: only column x needs more."""
+    kind = laplace_class()
+
+    class Either(kind):  # type: ignore[misc, valid-type]
+        name = "either"
+        narrower = FAMILIES["gaussian"]
+
+        def width(self, variable: Variable) -> int:
+            return 3
+
+        def check(self, params: Floats, variable: Variable) -> str | None:
+            return None if params.shape[1] == 3 and (params[:, 2] == 1).all() else "no wide leaf"
+
+        def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+            return np.pad(super().fit(x, weight, variable, smoothing), ((0, 0), (0, 1)), constant_values=1.0)
+
+        def estimate(
+            self, x: Floats, weight: Floats, variable: Variable, smoothing: float, mean: float
+        ) -> Floats:
+            if variable.name == "x":
+                return self.fit(x, weight, variable, smoothing)
+            return np.pad(self.narrower.fit(x, weight, variable, smoothing), ((0, 0), (0, 1)))
+
+        def is_narrow(self, params: Floats) -> Bools:
+            return params[:, 2] == 0
+
+        def log_prob(self, params: Floats, x: Floats) -> Floats:
+            return super().log_prob(params[:, :2], x)
+
+    with first(Either()) as family:
+        yield family
 
 
 def numbers(rows: int = 60) -> Table:
@@ -101,6 +148,14 @@ def test_leaves_over_whole_columns_are_of_the_family(name: str, laplace: Family)
     assert families(learned(name)) == {"laplace"}
 
 
+@pytest.mark.parametrize("name", WHOLE)
+def test_leaves_that_need_no_more_are_of_the_narrower_family(name: str, either: Family) -> None:
+    graph = learned(name)
+    over = {(b.family.name, c) for b in graph.leaves for c in b.column.tolist() if c > 0}
+    assert over == {("either", 1), ("gaussian", 2)}
+    assert np.isfinite(log_values(graph, numbers().values)).all()
+
+
 def test_leaves_are_fitted_to_rows_by_their_responsibilities(laplace: Family) -> None:
     table, graphs = numbers(), []
     for c in (1.0, 4.0):
@@ -121,8 +176,8 @@ def test_leaves_are_fitted_to_rows_by_their_responsibilities(laplace: Family) ->
 @pytest.mark.parametrize("name", METHODS)
 def test_parameter_methods_take_the_family(name: str, laplace: Family) -> None:
     graph, table = learned("independent"), numbers()
-    table = table.take(~table.missing.any(axis=1))
-    settings = {"targets": ("g",)} if "targets" in METHODS[name].__dataclass_fields__ else {}
+    table = table.take(np.flatnonzero(~table.missing.any(axis=1)))
+    settings: dict[str, Any] = {"targets": ("g",)} if "targets" in METHODS[name].__dataclass_fields__ else {}
     fitted = fit(graph, table, METHODS[name](**settings), np.random.default_rng(1)).graph
     assert families(fitted) == {"laplace"}
     assert np.isfinite(tr.Circuit(fitted).log_prob(table)).all()

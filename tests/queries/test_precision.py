@@ -12,8 +12,8 @@ from tractable import queries
 from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
 from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.intervals import log_normal_between
 from tractable.circuit.leaves.multivariate.boxes import box_nodes
-from tractable.circuit.leaves.normal_intervals import log_normal_between
 from tractable.data import Evidence, Interval, Region, Schema, Variable
 from tractable.engine import log_values
 

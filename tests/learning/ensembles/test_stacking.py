@@ -19,7 +19,7 @@ from tractable.data import Table
 from tractable.engine import log_values
 from tractable.learning.ensembles.bagging import bagged
 from tractable.learning.joint import LEARNERS
-from tractable.learning.statistics.bootstrap import draw_rows
+from tractable.learning.statistics.held_out import draw_rows
 from tractable.learning.statistics.stack_weights import choose_weights, fit_weights
 from tractable.learning.training import make_learner
 

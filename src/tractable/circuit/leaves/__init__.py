@@ -13,7 +13,7 @@ from tractable.circuit.leaves.piece import Piece
 from tractable.circuit.leaves.poisson import Poisson
 from tractable.circuit.leaves.potential import Potential
 from tractable.circuit.leaves.rounded import Rounded
-from tractable.circuit.leaves.states import Bernoulli, Categorical, OverStates, state_family
+from tractable.circuit.leaves.states import Bernoulli, Categorical, state_family
 from tractable.circuit.leaves.within import Within
 from tractable.data.schema import Variable
 
@@ -33,5 +33,5 @@ def leaf_family(variable: Variable) -> Family:
 
 __all__ = [
     "FAMILIES", "Bernoulli", "Categorical", "Family", "Gaussian", "Indicator", "NegativeBinomial",
-    "OverStates", "Piece", "Poisson", "Rounded", "leaf_family", "state_family",
+    "Piece", "Poisson", "Rounded", "leaf_family", "state_family",
 ]  # fmt: skip

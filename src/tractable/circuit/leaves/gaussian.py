@@ -9,11 +9,17 @@ from tractable.base.arrays import Floats
 from tractable.base.late import special
 from tractable.circuit.leaves.family import Density
 from tractable.circuit.leaves.finite import overall_shares, quiet_log
-from tractable.circuit.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
+from tractable.circuit.leaves.intervals import (
+    NEGLIGIBLE,
+    POINTS,
+    SHARES,
+    limits,
+    log_normal_around,
+    log_normal_between,
+)
 from tractable.circuit.leaves.moments import LeafMoments, moments_from, plain_moments, weighted_spread
-from tractable.circuit.leaves.normal_intervals import log_normal_around, log_normal_between
 from tractable.circuit.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
-from tractable.circuit.leaves.rounding import CELL_VARIANCE, rounding_step
+from tractable.circuit.leaves.rounded import CELL_VARIANCE, rounding_step
 from tractable.data.regions import Region
 from tractable.data.schema import Variable
 

@@ -1,4 +1,4 @@
-"""Leaves over whole numbers: the masses of the cells of a density."""
+"""Leaves over whole numbers, which are masses of the cells of a density, and the step of rounded numbers."""
 
 from typing import final
 
@@ -13,6 +13,10 @@ from tractable.circuit.leaves.moments import LeafMoments, moments_from, weighted
 from tractable.data.regions import Interval, Region
 from tractable.data.schema import Variable
 
+SAMPLE = 4096  # numbers that are looked at
+REPEATED = 0.5  # of the weight: with fewer distinct values than that, numbers count as rounded
+EQUAL = 1e-12  # a difference that is a smaller part of the largest number is rounding of doubles
+CELL_VARIANCE = 1 / 12  # the variance within a cell of width one
 LARGEST = 2.0**52  # beyond, not every number halfway between whole numbers is a double
 
 
@@ -145,3 +149,19 @@ def _cells(region: Region | None) -> Interval | None:
         return None
     first, last = _whole_limits(region)
     return Interval(first - 0.5, max(first, last) + 0.5)
+
+
+def rounding_step(x: Floats, weight: Floats) -> float:
+    """The least difference of two of the numbers where values repeat; zero where they do not.
+
+    A leaf much narrower than that would tell of the rounding and not of the column.
+    """
+    every = max(1, x.size // SAMPLE)
+    some, total = x[::every], float(weight[::every].sum())
+    distinct = np.unique(some)
+    if not 1 < distinct.size < REPEATED * total:
+        return 0.0
+    with np.errstate(over="ignore"):
+        gap = np.diff(distinct)
+    least = float(gap[gap > EQUAL * np.abs(distinct).max()].min(initial=np.inf))
+    return least if np.isfinite(least) else 0.0

@@ -1,6 +1,5 @@
 """Leaves with a probability for each state of a categorical column."""
 
-from abc import abstractmethod
 from math import exp
 from typing import ClassVar, final
 
@@ -25,30 +24,67 @@ from tractable.data.schema import Variable
 TOLERANCE = 1e-6  # how far from one the probabilities of a leaf may sum
 
 
-class OverStates(Family):
-    """A distribution of states that data can change, which any log-probabilities of the states determine."""
+class Categorical(Family):
+    """One of a few states; the parameters are their log-probabilities, or others that determine them."""
 
+    name: ClassVar[str] = "categorical"
     over_states: ClassVar[bool] = True
     is_learned: ClassVar[bool] = True
 
-    @abstractmethod
+    def accepts(self, variable: Variable) -> bool:
+        """Whether the column is categorical."""
+        return variable.is_categorical
+
+    def width(self, variable: Variable) -> int:
+        """The number of states."""
+        return variable.cardinality
+
+    def check(self, params: Floats, variable: Variable) -> str | None:
+        """A complaint unless each line holds the logarithms of probabilities that sum to one."""
+        if params.shape[1] != variable.cardinality:
+            return f"{params.shape[1]} log-probabilities for {variable.cardinality} states"
+        if np.isnan(params).any() or (params == np.inf).any():
+            return "a log-probability is not a number below infinity"
+        return (
+            None if (np.abs(log_total(params)) <= TOLERANCE).all() else "the probabilities do not sum to one"
+        )
+
+    def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
+        """The relative frequencies."""
+        counts = state_weights(x.astype(np.int64), weight, variable.cardinality)
+        return quiet_log(smooth_counts(counts, smoothing))
+
+    def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
+        """The logarithms of probabilities drawn uniformly from all that sum to one."""
+        leaves, states = params.shape
+        return np.log(rng.dirichlet(np.ones(states), size=leaves))
+
+    def describe(self, params: list[float], variable: Variable) -> str:
+        """The column and the probabilities of its states."""
+        return f"{variable.name}: {' '.join(f'{exp(p):.2g}' for p in params)}"
+
     def log_states(self, params: Floats) -> Floats:
-        """The log-probabilities of the states. Shape (leaves, states)."""
+        """The log-probabilities of the states: the parameters themselves. Shape (leaves, states)."""
+        return params
 
-    @abstractmethod
     def from_log_states(self, log_prob: Floats) -> Floats:
-        """The parameters of leaves with the given log-probabilities, (leaves, states)."""
+        """The parameters of leaves with the given log-probabilities, (leaves, states): these themselves."""
+        return log_prob
 
-    @abstractmethod
-    def slope(self, params: Floats, counts: Floats) -> Floats:
-        """The gradient of a sum of log-probabilities with given weights, (leaves, states or more).
-
-        Finite parameters are free to change: `normalise` makes valid ones of them. Shape (leaves, width).
-        """
+    def reorder_states(self, params: Floats, order: Ints) -> Floats:
+        """The log-probabilities in the old order."""
+        return params[:, np.argsort(order)]
 
     def normalise(self, params: Floats) -> Floats:
         """Valid parameters in the place of some that gradients have changed."""
-        return params
+        return params - log_total(params)[:, None]
+
+    def slope(self, params: Floats, counts: Floats) -> Floats:
+        """The gradient of a sum of log-probabilities with given weights, (leaves, states or more).
+
+        Finite parameters are free to change, as far as `normalise` makes valid ones of them.
+        """
+        return counts[:, : params.shape[1]] - counts.sum(axis=1, keepdims=True) * np.exp(params)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
         """The log-probability of each value's state."""
@@ -89,7 +125,7 @@ class OverStates(Family):
 
 
 @final
-class Bernoulli(OverStates):
+class Bernoulli(Categorical):
     """One of two states; the parameter is the log-odds of the second, infinite when a state is impossible."""
 
     name: ClassVar[str] = "bernoulli"
@@ -116,6 +152,10 @@ class Bernoulli(OverStates):
         odds = quiet_log(np.where(empty, 1.0, ones)) - quiet_log(np.where(empty, 1.0, zeros))
         return odds[:, None]
 
+    def describe(self, params: list[float], variable: Variable) -> str:
+        """The column and the log-odds."""
+        return Family.describe(self, params, variable)
+
     def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
         """The log-odds of probabilities drawn uniformly from [0, 1]."""
         return rng.logistic(size=params.shape)
@@ -132,71 +172,16 @@ class Bernoulli(OverStates):
         """The log-odds of the other state, if the two change places."""
         return params if order[0] == 0 else -params
 
+    def normalise(self, params: Floats) -> Floats:
+        """The same parameters: all log-odds are valid."""
+        return params
+
     def slope(self, params: Floats, counts: Floats) -> Floats:
         """The expected count of the second state, less what the leaf expects."""
         return counts[:, 1:2] - counts.sum(axis=1, keepdims=True) / (1.0 + np.exp(-params))
 
 
-@final
-class Categorical(OverStates):
-    """One of a few states; the parameters are their log-probabilities."""
-
-    name: ClassVar[str] = "categorical"
-
-    def accepts(self, variable: Variable) -> bool:
-        """Whether the column is categorical."""
-        return variable.is_categorical
-
-    def width(self, variable: Variable) -> int:
-        """The number of states."""
-        return variable.cardinality
-
-    def check(self, params: Floats, variable: Variable) -> str | None:
-        """A complaint unless each line holds the logarithms of probabilities that sum to one."""
-        if params.shape[1] != variable.cardinality:
-            return f"{params.shape[1]} log-probabilities for {variable.cardinality} states"
-        if np.isnan(params).any() or (params == np.inf).any():
-            return "a log-probability is not a number below infinity"
-        return (
-            None if (np.abs(log_total(params)) <= TOLERANCE).all() else "the probabilities do not sum to one"
-        )
-
-    def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:
-        """The relative frequencies."""
-        counts = state_weights(x.astype(np.int64), weight, variable.cardinality)
-        return quiet_log(smooth_counts(counts, smoothing))
-
-    def randomise(self, params: Floats, rng: np.random.Generator) -> Floats:
-        """The logarithms of probabilities drawn uniformly from all that sum to one."""
-        leaves, states = params.shape
-        return np.log(rng.dirichlet(np.ones(states), size=leaves))
-
-    def describe(self, params: list[float], variable: Variable) -> str:
-        """The column and the probabilities of its states."""
-        return f"{variable.name}: {' '.join(f'{exp(p):.2g}' for p in params)}"
-
-    def log_states(self, params: Floats) -> Floats:
-        """The parameters themselves."""
-        return params
-
-    def from_log_states(self, log_prob: Floats) -> Floats:
-        """The log-probabilities themselves."""
-        return log_prob
-
-    def reorder_states(self, params: Floats, order: Ints) -> Floats:
-        """The log-probabilities in the old order."""
-        return params[:, np.argsort(order)]
-
-    def normalise(self, params: Floats) -> Floats:
-        """The log-probabilities, less the logarithm of their total."""
-        return params - log_total(params)[:, None]
-
-    def slope(self, params: Floats, counts: Floats) -> Floats:
-        """The expected count of each state, less what the leaf expects."""
-        return counts[:, : params.shape[1]] - counts.sum(axis=1, keepdims=True) * np.exp(params)
-
-
-def state_family(states: int) -> OverStates:
+def state_family(states: int) -> Categorical:
     """The family of leaves over columns of so many states."""
     return Bernoulli() if states == 2 else Categorical()
 

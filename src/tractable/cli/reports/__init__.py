@@ -6,7 +6,7 @@ from tractable.cli.reports.metrics import label_metrics, most_probable_alone, pr
 from tractable.cli.reports.model import feature_list, leaf_counts, model_summary
 from tractable.cli.reports.scores import column_summary, density_facts, mean_log_likelihood, score_summary
 from tractable.cli.reports.training import fitting_summary, learning_summary, network_summary
-from tractable.learning.statistics.bounded_scores import Estimate, estimate_mean
+from tractable.learning.statistics.scores import Estimate, estimate_mean
 
 __all__ = [
     "Estimate",

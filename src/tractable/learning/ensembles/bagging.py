@@ -16,7 +16,7 @@ from tractable.circuit import Graph, mixture
 from tractable.circuit.states import graph_form
 from tractable.data import Table
 from tractable.learning.learner import Learned, Learner
-from tractable.learning.statistics.bootstrap import draw_rows
+from tractable.learning.statistics.held_out import draw_rows
 
 MEMBERS = "members"  # the setting that asks for it
 

@@ -21,10 +21,10 @@ from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.parameters import Method, fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.parameters.online_em import OnlineEM
-from tractable.learning.statistics.bootstrap import draw_rows
 from tractable.learning.statistics.encoding import Encoding, encode
 from tractable.learning.statistics.estimates import estimates, leaf_params
 from tractable.learning.statistics.forests import Forest, chow_liu_forest
+from tractable.learning.statistics.held_out import draw_rows
 from tractable.learning.statistics.leaf_choice import choose_leaves, is_replaced, statistics_family
 from tractable.learning.statistics.pieces import view_pieces
 from tractable.learning.statistics.product_mixtures import initial_sums

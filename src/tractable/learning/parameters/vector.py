@@ -13,7 +13,7 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import SUM, FeatureTable, Graph, LeafBlock
-from tractable.circuit.leaves import OverStates
+from tractable.circuit.leaves import Categorical
 from tractable.engine.expectations import Expectations
 
 
@@ -94,7 +94,7 @@ class ParameterVector:
 
 def _state_logs(block: LeafBlock) -> Floats:
     """The logarithm of each state of leaves over states, or of constants. Shape (leaves, states)."""
-    return block.family.log_states(block.params) if isinstance(block.family, OverStates) else block.params
+    return block.family.log_states(block.params) if isinstance(block.family, Categorical) else block.params
 
 
 def _array(graph: Graph, part: _Part) -> Floats:
@@ -111,14 +111,14 @@ def _free_weights(graph: Graph) -> Bools:
 
 def _normal_block(block: LeafBlock) -> LeafBlock:
     """The block with log-probabilities that add up to one, where they have to."""
-    if not isinstance(block.family, OverStates):
+    if not isinstance(block.family, Categorical):
         return block
     return replace(block, params=block.family.normalise(block.params))
 
 
 def _slope(block: LeafBlock, counts: Floats) -> Floats:
     """The gradient of a block from its expected counts, which may be differences of counts."""
-    return block.family.slope(block.params, counts) if isinstance(block.family, OverStates) else counts
+    return block.family.slope(block.params, counts) if isinstance(block.family, Categorical) else counts
 
 
 def _constants(graph: Graph) -> Floats:

@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.leaves.gaussian import LEAST_SCALE
-from tractable.circuit.leaves.rounding import rounding_step
+from tractable.circuit.leaves.rounded import rounding_step
 from tractable.data import Schema, Table, collapse
 
 Matrix: TypeAlias = "Floats | sparse.csr_array"

@@ -15,7 +15,7 @@ from tractable.circuit.leaves import leaf_family, state_family
 from tractable.circuit.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD, unrounded, unstandardised
 from tractable.circuit.leaves.poisson import LEAST_ESTIMATE, MAX_LOG_RATE
 from tractable.circuit.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
-from tractable.circuit.leaves.rounding import CELL_VARIANCE
+from tractable.circuit.leaves.rounded import CELL_VARIANCE
 from tractable.learning.statistics.encoding import Encoding
 from tractable.learning.statistics.leaf_choice import (
     add_leaf,

@@ -1,4 +1,4 @@
-"""Held-out rows: random shares of the rows of a table, folds, and subsets.
+"""Held-out rows: random shares of the rows of a table, folds, subsets, and bootstrap samples.
 
 A weight stands for so many rows, and each of these is held out or not, as if it were written as often.
 """
@@ -9,6 +9,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.data import Table
+from tractable.learning.parameters.mini_batches import pass_length
 
 LEAST_ROWS = 20  # of which some can be held out
 HELD_OUT = 0.2  # share of the rows
@@ -84,3 +85,17 @@ def shuffled_folds(
 def random_subset(count: int, most: float, rng: np.random.Generator) -> Ints:
     """The numbers of so many rows, drawn at random, in ascending order; those of all if there are no more."""
     return np.arange(count) if count <= most else np.flatnonzero(rng.permutation(count) < most)
+
+
+def draw_rows(table: Table, rng: np.random.Generator) -> Table:
+    """As many rows as the table has, drawn with replacement; the table itself if its rows weigh nothing.
+
+    Where weights are large, fewer are drawn, and each stands for several.
+    """
+    total = table.row_weights.sum()
+    if not total > 0:
+        return table
+    draws = max(1, round(pass_length(total, len(table))))
+    count = rng.multinomial(draws, table.row_weights / total)
+    weights = count[count > 0] * (total / draws if draws < round(total) else 1.0)
+    return Table(table.schema, table.values[count > 0], weights)

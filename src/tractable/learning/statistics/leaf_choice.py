@@ -13,14 +13,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit import Builder, Graph, LeafBlock
 from tractable.circuit.assemble import assemble, edges_of
-from tractable.circuit.leaves import (
-    Family,
-    Gaussian,
-    Poisson,
-    Rounded,
-    leaf_family,
-    state_family,
-)
+from tractable.circuit.leaves import Family, Gaussian, Poisson, Rounded, leaf_family, state_family
 from tractable.data import Schema, Table, Variable
 from tractable.engine.expectations import Expecter
 
@@ -82,13 +75,14 @@ def choose_leaves(
     expected = Expecter(graph).expectations(graph, table.values, table.row_weights)
     blocks: list[LeafBlock] = []
     for block, counts in zip(graph.leaves, expected.leaves, strict=True):
-        kept = np.ones(block.node.size, dtype=np.bool_)
+        kept, place = np.ones(block.node.size, dtype=np.bool_), len(blocks)
         for column in (c for c, family in families.items() if family == block.family):
             leaves, params = _chosen_params(block, column, counts.flows, table, smoothing)
             kept[leaves] = False
             over = np.full(leaves.size, column)
             blocks.append(LeafBlock(leaf_family(table.schema[column]), block.node[leaves], over, params))
-        blocks.append(LeafBlock(block.family, block.node[kept], block.column[kept], block.params[kept]))
+        rest = LeafBlock(block.family, block.node[kept], block.column[kept], block.params[kept])
+        blocks.insert(place, rest)
     return assemble(graph.schema, graph.kind.astype(np.int64), edges_of(graph), [*blocks, *graph.joints])
 
 

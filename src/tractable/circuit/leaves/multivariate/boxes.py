@@ -11,9 +11,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.late import special
-from tractable.circuit.leaves.intervals import NEGLIGIBLE
+from tractable.circuit.leaves.intervals import NEGLIGIBLE, log_normal_between
 from tractable.circuit.leaves.multivariate.normal import square_root
-from tractable.circuit.leaves.normal_intervals import log_normal_between
 from tractable.circuit.leaves.random_bits import as_uniform, mix_bits
 
 INNER, OUTER = 64, 48  # points of an interval, and of each of the three parts that the first of two is cut in

@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.base.late import linalg, special
-from tractable.circuit.leaves.intervals import POINTS, SHARES
+from tractable.circuit.leaves.intervals import POINTS, SHARES, log_normal_around
 from tractable.circuit.leaves.maps import MonotoneMap
 from tractable.circuit.leaves.moments import quadratic_mean, weighted_spread
 from tractable.circuit.leaves.multivariate.boxes import BoxNodes, box_nodes, draw_in_box
@@ -19,7 +19,6 @@ from tractable.circuit.leaves.multivariate.normal import (
     patterns,
     square_root,
 )
-from tractable.circuit.leaves.normal_intervals import log_normal_around
 
 TOGETHER = 1 << 19  # points of intervals that are held at once
 TAIL = 2.0**-53  # stands for a uniform number of zero, whose quantile is -inf

@@ -14,11 +14,11 @@ from tractable.circuit import Builder
 from tractable.circuit.leaves import leaf_family
 from tractable.circuit.leaves.gaussian import MAX_LOG_SD, unrounded
 from tractable.circuit.leaves.poisson import LEAST_ESTIMATE, MAX_LOG_RATE
-from tractable.circuit.leaves.rounding import CELL_VARIANCE, rounding_step
+from tractable.circuit.leaves.rounded import CELL_VARIANCE, rounding_step
 from tractable.data import Table, Variable, collapse
 from tractable.learning.joint.rank_one.bandwidths import best_bandwidth
 from tractable.learning.statistics.estimates import LEAST_SMOOTHING, state_params
-from tractable.learning.statistics.leaf_choice import is_replaced, statistics_family
+from tractable.learning.statistics.leaf_choice import add_leaf, needs_rows, statistics_family
 
 LEAST_SPREAD = 1e-3  # the least sd of a leaf, as a share of its column's
 MOST_SCALE = 1e300  # a unit above this would overflow when it is multiplied
@@ -89,8 +89,8 @@ class LeafMaker:
         key = (column, params.tobytes())
         if key not in self._made:
             variable = self._table.schema[column]
-            family = leaf_family(variable) if is_replaced(variable) else statistics_family(variable)
-            self._made[key] = self._builder.leaf(family.name, column, params)
+            family = leaf_family(variable) if _is_fitted(variable) else statistics_family(variable)
+            self._made[key] = add_leaf(self._builder, family, column, params)
         return self._made[key]
 
     def _block_params(self, rows: Ints, column: int) -> Floats:
@@ -106,7 +106,7 @@ class LeafMaker:
             counts = np.bincount(x.astype(np.int64), weight, variable.cardinality).astype(np.float64)
             return self._state_params(counts[None, :])[0]
         whole = self._whole[column]
-        if is_replaced(variable):
+        if _is_fitted(variable):
             return self._fitted_params(column, x, weight)
         x, total = x / whole.unit, float(weight.sum())
         mean = (float(weight @ x) + whole.mean) / (total + 1.0)
@@ -125,7 +125,7 @@ class LeafMaker:
             counts = np.zeros((x.size, variable.cardinality))
             counts[np.arange(x.size), filled.astype(np.int64)] = weight
             params = self._state_params(counts)
-        elif is_replaced(variable):  # each leaf is fitted to all cells, drawn towards its own
+        elif _is_fitted(variable):  # each leaf is fitted to all cells, drawn towards its own
             away = width * (x[seen] - np.average(x[seen], weights=weight[seen])) if seen.any() else x[seen]
             away = np.rint(away) if variable.is_whole else away
             params = np.array([self._fitted_params(column, cell + away, weight[seen]) for cell in filled])
@@ -169,6 +169,11 @@ class LeafMaker:
 
 def _has_gaussian(variable: Variable) -> bool:
     return variable.is_numeric and variable.kind != "count"
+
+
+def _is_fitted(variable: Variable) -> bool:
+    """Whether the parameters of leaves follow from values, and not from the moments of a block."""
+    return needs_rows(variable) and variable.kind != "count"
 
 
 def _distinct(table: Table) -> tuple[Ints, Floats]:
