@@ -27,7 +27,7 @@ check: $(STAMPS)/test  ## lint and types
 	$(BIN)/mypy
 
 fuzz: $(STAMPS)/test  ## random cases: damaged files, queries, command lines, kills; MINUTES=20 SEED=0 KINDS='answers' REPLAY=kind:0:7
-	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(REPLAY),--replay $(REPLAY))
+	PYTHONPATH=$(CURDIR)/tests:$(CURDIR)/tests/support $(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(REPLAY),--replay $(REPLAY))
 
 install: $(STAMPS)/all  ## .venv with every extra, ready for .venv/bin/tractable
 

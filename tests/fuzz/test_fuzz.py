@@ -1,6 +1,9 @@
 """A few seconds of each kind of random case; `make fuzz` runs more."""
 
 import os
+import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -21,6 +24,23 @@ def test_random_cases_end_well(kind: str, tmp_path: Path) -> None:
     print(tally)
     told = [(failure / "failure.txt").read_text(encoding="utf-8") for failure in tally.failures]
     assert not told, "\n".join(told)
+
+
+def test_what_make_runs_starts() -> None:
+    root = Path(__file__).parents[2]
+    printed = subprocess.run(["make", "-n", "fuzz"], cwd=root, capture_output=True, text=True, check=True)
+    (path,) = re.findall(r"PYTHONPATH=(\S+)", printed.stdout)
+    source = os.pathsep.join([path, *(p for p in sys.path if not Path(p).is_relative_to(root / "tests"))])
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz", "--minutes", "0", "--seed", "0"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "seed 0"
 
 
 def test_every_kind_has_a_share_of_the_time() -> None:
