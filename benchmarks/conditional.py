@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from circuits import random_graph
 
 from tractable.base.arrays import Floats
 from tractable.base.threads import use_threads
-from tractable.circuit.random import random_graph
 from tractable.engine import posteriors
 from tractable.learning.conditional.field.expectations import RowEvaluator
 from tractable.learning.conditional.field.rows import ConditionalRows

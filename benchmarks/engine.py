@@ -12,6 +12,7 @@ whose source is in a folder, and the ratio of this one's time to the other's.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -21,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 from beside import ratios, serve
+from circuits import random_graph
 from numba import njit
 from shapes import chain, wide_sum
 
 from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.circuit.graph import PRODUCT, Graph
-from tractable.circuit.random import random_graph
 from tractable.engine import completions, log_values, posteriors, samples
 from tractable.engine.expectations import Expecter
 
@@ -256,7 +257,7 @@ def _ways(shape: str) -> dict[str, Callable[[int], object]]:
 MEMORY = """
 import resource, sys
 import numpy as np
-from tractable.circuit.random import random_graph
+from circuits import random_graph
 from tractable.engine import log_values
 edges, rows = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
@@ -269,7 +270,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 def peak_memory(edges: int, rows: int) -> float:
     """Gigabytes that a process needs at most to score rows."""
     command = [sys.executable, "-c", MEMORY, str(edges), str(rows)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    path = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return float(subprocess.run(command, check=True, capture_output=True, text=True, env=path).stdout)
 
 
 # ---- reporting -----------------------------------------------------------------------------------------

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from circuits import random_graph
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from training import data_folder, data_options, learned_structure, training_table
 
 from tractable.base.threads import use_threads
-from tractable.circuit import Graph, random_graph
+from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learning.parameters import METHODS, randomise

@@ -29,7 +29,7 @@ from tractable.circuit import Graph
 from tractable.data import Table, read
 from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
-from tractable.learning.joint.bayesian.network import learn_network
+from tractable.learning.joint.bayesian.network import BayesianNetworkLearner
 from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.learning.networks.cmll import conditional_marginal_log_likelihood
 from tractable.networks import Network
@@ -62,7 +62,9 @@ def learn_model(method: str, tables: Tables, seed: int, budget: float | None) ->
     rng, watch = np.random.default_rng(seed), Watch(seconds=budget)
     train, valid = tables["train"], tables["valid"]
     if method == BAYES_GIBBS:
-        return learn_network(train, valid=valid, watch=watch)
+        learner = BayesianNetworkLearner(limit=1)  # nothing asks the circuit
+        _, extras = learner.learn_with_extras(train, rng, valid=valid, watch=watch)
+        return extras["network"]
     if method in NETWORK_LEARNERS:
         return NETWORK_LEARNERS[method]().learn(train, rng, valid=valid, watch=watch)
     return LEARNERS[method]().learn(train, rng, valid=valid, watch=watch)

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import oracle
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from same_function import assert_same_function, families
 from strategies import circuits, deterministic_circuits, rows, schemas, tables
 
 from tractable.circuit import (
-    SUM,
     Builder,
     Graph,
     is_decomposable,
@@ -20,9 +18,8 @@ from tractable.circuit import (
     mixture,
     product,
     to_ac,
-    to_spn,
 )
-from tractable.data.schema import Schema, Variable, discrete_schema
+from tractable.data.schema import Schema, Variable
 
 close = pytest.approx
 
@@ -71,21 +68,6 @@ def test_a_product_makes_columns_independent(one: Graph, other: Graph, data: st.
 
 
 @given(circuits(normalised=False), st.data())
-def test_every_arithmetic_circuit_is_a_network_that_is_no_larger_but_for_its_root(
-    graph: Graph, data: st.DataObject
-) -> None:
-    network = to_spn(graph)
-    assert_same_function(network, graph, data.draw(tables(graph.schema)))
-    assert network.kind[-1] == SUM
-    assert "constant" not in families(network)
-    lost = sum(b.node.size for b in graph.leaves if b.family.name == "constant")
-    assert network.nodes <= graph.nodes + 1 - lost
-    assert network.edges <= graph.edges + 1 - lost
-    assert is_smooth(network)
-    assert is_decomposable(network)
-
-
-@given(circuits(normalised=False), st.data())
 def test_every_network_is_an_arithmetic_circuit_with_linearly_more_edges(
     graph: Graph, data: st.DataObject
 ) -> None:
@@ -107,20 +89,8 @@ def test_an_arithmetic_circuit_stays_as_it_is(graph: Graph) -> None:
 
 
 @given(deterministic_circuits())
-def test_both_conversions_keep_determinism(graph: Graph) -> None:
+def test_the_conversion_keeps_determinism(graph: Graph) -> None:
     assert is_deterministic(to_ac(graph))
-    assert is_deterministic(to_spn(to_ac(graph)))
-
-
-def test_a_parameter_below_a_shared_product_goes_to_every_sum_above() -> None:
-    b = Builder(discrete_schema([2, 2]))
-    shared = b.product([b.indicator(0, 0), b.constant(math.log(3.0))])
-    left = b.sum([shared, b.indicator(0, 1)], [0.0, 0.0])
-    deep = b.product([shared, b.indicator(1, 1)])
-    b.sum([b.product([left, b.indicator(1, 0)]), deep], [0.0, 0.0])
-    network = to_spn(b.freeze())
-    weights = sorted(np.exp(network.log_weight[network.kind[network.parent] == SUM]).tolist())
-    assert weights == close([1.0, 1.0, 3.0, 3.0])
 
 
 def test_a_real_column_has_no_arithmetic_circuit() -> None:

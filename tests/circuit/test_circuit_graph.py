@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from random_circuits import random_graph
 
 import tractable as tr
 from tractable.base.arrays import AnyArray
-from tractable.circuit import Graph, properties, random_graph
+from tractable.circuit import Graph, properties
 from tractable.circuit.check import check_graph
 from tractable.engine import log_values, posteriors
 

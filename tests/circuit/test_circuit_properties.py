@@ -6,6 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from hypothesis import given
+from random_circuits import random_graph
 from strategies import circuits, deterministic_circuits, wild_graphs
 
 from tractable.circuit import (
@@ -22,7 +23,6 @@ from tractable.circuit import (
     is_smooth,
     is_valid_over,
     properties,
-    random_graph,
 )
 from tractable.data.schema import Schema, Variable, discrete_schema
 

@@ -19,16 +19,13 @@ from tractable.circuit import (
     Graph,
     cardinality,
     condition,
-    flatten,
     is_decomposable,
     is_deterministic,
     is_smooth,
     marginalise,
     normalise,
-    prune,
     smooth,
     to_ac,
-    to_spn,
 )
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.engine import log_partition_function
@@ -36,42 +33,7 @@ from tractable.engine import log_partition_function
 close = pytest.approx
 
 
-@given(wild_graphs() | circuits(normalised=False))
-def test_pruning_changes_no_value_and_adds_nothing(graph: Graph) -> None:
-    small = prune(graph)
-    assert_same_function(small, graph, every_row(graph))
-    assert small.edges <= graph.edges + 1
-    assert (small.log_weight > -math.inf).all()
-
-
-@given(circuits(mixed=True, normalised=False))
-def test_a_smooth_circuit_is_pruned_once_and_for_all(graph: Graph) -> None:
-    once = prune(graph)
-    again = prune(once)
-    assert (again.nodes, again.edges) == (once.nodes, once.edges)
-
-
-@given(circuits(mixed=True, normalised=False), st.data())
-def test_pruning_keeps_marginals(graph: Graph, data: st.DataObject) -> None:
-    assert_same_function(prune(graph), graph, data.draw(tables(graph.schema)))
-
-
-@given(wild_graphs() | circuits(normalised=False))
-def test_no_pruned_node_has_a_single_child_but_perhaps_the_root(graph: Graph) -> None:
-    small = prune(graph)
-    single = np.flatnonzero(np.diff(small.start) == 1)
-    assert set(single.tolist()) <= {small.root}
-
-
-@given(wild_graphs())
-def test_flattening_leaves_no_only_child_of_the_same_kind(graph: Graph) -> None:
-    flat = flatten(graph)
-    assert_same_function(flat, graph, every_row(graph))
-    lonely = np.bincount(flat.child, minlength=flat.nodes)[flat.child] == 1
-    assert not (lonely & (flat.kind[flat.child] == flat.kind[flat.parent])).any()
-
-
-@pytest.mark.parametrize("made", [prune, smooth, to_ac])
+@pytest.mark.parametrize("made", [smooth, to_ac])
 def test_the_constants_of_a_feature_table_stay(made: Callable[[Graph], Graph]) -> None:
     graph = _markov_network()
     same = made(graph)
@@ -160,7 +122,7 @@ def test_every_transform_takes_a_chain_of_ten_thousand() -> None:
     assert cardinality(graph) == close(math.log(5_001))
     assert is_smooth(graph)
     assert not is_deterministic(graph)
-    for made in (prune(graph), to_ac(graph), to_spn(to_ac(graph)), smooth(graph), normalise(graph).graph):
+    for made in (to_ac(graph), smooth(graph), normalise(graph).graph):
         assert made.nodes >= 2
         assert is_decomposable(made)
     assert condition(graph, np.array([0.0])).nodes == 1

@@ -22,7 +22,6 @@ from tractable.circuit.leaves.logistic import (
     input_features,
     log_softmax,
 )
-from tractable.circuit.prune import prune
 from tractable.circuit.states import graph_form
 from tractable.data import Interval, Schema, Variable
 from tractable.formats import Document, read_circuit, write_circuit
@@ -123,7 +122,7 @@ def test_circuits_made_of_circuits_keep_their_gates(graph: Graph) -> None:
     rows = np.array(oracle.all_rows(graph.schema), dtype=np.float64)
     expected = oracle.log_values(graph, rows)
     form = graph_form(graph.schema)
-    others = [prune(graph), product([graph]), form.from_state(form.to_state(graph))]
+    others = [product([graph]), form.from_state(form.to_state(graph))]
     if len(graph.leaves) > 0:
         others.append(to_ac(graph))
     for other in others:

@@ -24,12 +24,10 @@ from tractable.circuit import (
     Builder,
     Graph,
     condition,
-    flatten,
     marginalise,
     mixture,
     normalise,
     product,
-    prune,
     smooth,
 )  # fmt: skip
 from tractable.circuit.graph import Members, Shape
@@ -333,8 +331,6 @@ CHANGING: dict[str, Callable[[Graph], Graph]] = {
     "condition": lambda graph: condition(graph, np.array([1.0, *[np.nan] * (len(graph.schema) - 1)])),
     "marginalise": lambda graph: marginalise(graph, [1, 2]),
     "normalise": lambda graph: normalise(graph).graph,
-    "prune": prune,
-    "flatten": flatten,
     "smooth": smooth,
     "mixture": lambda graph: mixture([graph, graph], [0.3, 0.7]),
     "product": lambda graph: product([graph]),

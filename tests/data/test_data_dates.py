@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tractable as tr
-from tractable.data import Variable, as_table, date_parts, infer_schema
+from tractable.data import Variable, as_table, date_parts
 from tractable.data.dates import iso_text, label_of, moment_of, text_moments
 
 DAYS = [date(2020, 1, 1) + timedelta(days=i) for i in range(0, 300, 3)]
@@ -80,7 +80,7 @@ def test_a_time_zone_is_told_of_and_becomes_utc() -> None:
 )
 def test_texts_that_are_no_dates_for_certain_stay_text(texts: tuple[str, ...]) -> None:
     assert text_moments(texts) is None
-    assert infer_schema({"a": list(texts)})[0].kind == "categorical"
+    assert as_table({"a": list(texts)}).schema[0].kind == "categorical"
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tractable.data import Kind, TableWarning, Variable, as_table, infer_schema
+from tractable.data import Kind, TableWarning, Variable, as_table
 from tractable.data.infer import MAX_STATES
 
 
 def only(data: object) -> Variable:
-    (variable,) = infer_schema(data)
+    (variable,) = as_table(data).schema
     return variable
 
 
@@ -92,7 +92,7 @@ def test_floats_are_real_unless_few_round_values_repeat_often() -> None:
 def test_a_column_is_a_count_only_on_request() -> None:
     visits = np.random.default_rng(0).negative_binomial(0.8, 0.1, 500)[:, None]
     assert only(visits).kind == only(visits.astype(float)).kind == "integer"
-    assert infer_schema(visits, kinds={"x0": "count"})[0].kind == "count"
+    assert as_table(visits, kinds={"x0": "count"}).schema[0].kind == "count"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_column_is_a_count_only_on_request() -> None:
     [("real", ()), ("count", ()), ("integer", ()), ("categorical", (1, 2)), ("ordinal", (1, 2))],
 )
 def test_a_kind_can_be_chosen(kind: Kind, states: tuple[int, ...]) -> None:
-    (variable,) = infer_schema({"a": [1, 2]}, kinds={"a": kind})
+    (variable,) = as_table({"a": [1, 2]}, kinds={"a": kind}).schema
     assert (variable.kind, variable.states) == (kind, states)
 
 
@@ -111,9 +111,9 @@ def test_floats_chosen_to_be_categorical_are_their_own_states() -> None:
 
 def test_a_kind_for_an_unknown_column_or_of_no_meaning_is_refused() -> None:
     with pytest.raises(ValueError, match="no column 'b'"):
-        infer_schema({"a": [1]}, kinds={"b": "real"})
+        as_table({"a": [1]}, kinds={"b": "real"})
     with pytest.raises(ValueError, match="'a' cannot be 'fuzzy'"):
-        infer_schema({"a": [1]}, kinds={"a": "fuzzy"})  # type: ignore[dict-item]
+        as_table({"a": [1]}, kinds={"a": "fuzzy"})  # type: ignore[dict-item]
 
 
 def test_text_chosen_to_be_real_is_read_as_numbers_or_refused() -> None:
@@ -128,7 +128,7 @@ def test_a_constant_column_has_one_state() -> None:
 
 
 def test_a_constant_column_among_zeros_and_ones_has_both_states() -> None:
-    schema = infer_schema(np.array([[0, 1, 0], [0, 1, 1]]))
+    schema = as_table(np.array([[0, 1, 0], [0, 1, 1]])).schema
     assert [v.states for v in schema] == [(0, 1)] * 3
 
 
@@ -153,7 +153,7 @@ def test_one_row_and_one_column_are_a_table() -> None:
 
 
 def test_duplicated_columns_are_two_variables() -> None:
-    assert len(infer_schema({"a": ["x", "y"], "b": ["x", "y"]})) == 2
+    assert len(as_table({"a": ["x", "y"], "b": ["x", "y"]}).schema) == 2
 
 
 @pytest.mark.parametrize(
@@ -179,5 +179,5 @@ def test_duplicated_columns_are_two_variables() -> None:
 )
 def test_what_is_no_table_is_refused_in_one_line(data: object, fault: str) -> None:
     with pytest.raises(ValueError, match=fault) as caught:
-        infer_schema(data)
+        as_table(data)
     assert "\n" not in str(caught.value)

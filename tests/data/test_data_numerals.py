@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tractable as tr
-from tractable.data import Table, infer_schema, read
+from tractable.data import Table, as_table, read
 from tractable.data.numerals import read_numeral
 
 FIT: dict[str, tuple[list[str], list[float]]] = {
@@ -284,6 +284,6 @@ def test_marks_are_missing_in_columns_of_categories(tmp_path: Path) -> None:
 def test_a_number_of_nines_apart_from_all_others_is_pointed_out(cells: list[float], mark: str | None) -> None:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        infer_schema({"x": np.array(cells * 10), "n": np.random.default_rng(0).normal(size=30)})
+        as_table({"x": np.array(cells * 10), "n": np.random.default_rng(0).normal(size=30)})
     told = [str(one.message) for one in found if "apart from all" in str(one.message)]
     assert [line.split(" --na ")[1] for line in told] == ([f"{mark})"] if mark else [])

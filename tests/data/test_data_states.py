@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tractable as tr
-from tractable.data import Table, TableWarning, Variable, as_table, infer_schema
+from tractable.data import Table, TableWarning, Variable, as_table
 from tractable.data.states import StateIndex, find_state, separate_states, state_text
 from tractable.formats.header import plain_schema, schema_from_plain
 from tractable.queries import marginals
@@ -106,7 +106,7 @@ def test_a_classifier_of_a_mixed_column_predicts_texts() -> None:
 
 def test_numbers_of_several_types_are_numbers() -> None:
     for cells in ([1, 2.5, Decimal("2.5")], [2**53 + 1, 0.5], [np.int8(3), 2**70]):
-        assert not infer_schema({"a": cells})[0].has_text_states
+        assert not as_table({"a": cells}).schema[0].has_text_states
 
 
 def test_whole_and_other_numbers_that_were_declared_stay_numbers() -> None:
@@ -187,6 +187,6 @@ def test_two_equals_signs_are_one() -> None:
 
 
 def test_a_table_of_equal_codes_has_marginals_that_add_up() -> None:
-    table = Table(infer_schema({"a": [1, True, "x"]}), np.array([[0.0], [1.0], [2.0]]))
+    table = Table(as_table({"a": [1, True, "x"]}).schema, np.array([[0.0], [1.0], [2.0]]))
     graph = learn(table).graph
     assert sum(marginals(graph, np.array([[np.nan]]))[0][0]) == pytest.approx(1.0)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import tractable as tr
-from tractable.data import as_table, infer_schema
+from tractable.data import as_table
 
 ROWS = 200
 RNG = np.random.default_rng(0)
@@ -71,5 +71,5 @@ def test_a_small_table_is_no_ground_for_suspicion() -> None:
 def test_rows_under_a_schema_are_not_doubted_again() -> None:
     frame = pd.DataFrame({"odd": ["same"] * ROWS})
     with pytest.warns(tr.TableWarning):
-        schema = infer_schema(frame)
+        schema = as_table(frame).schema
     assert told(frame, schema=schema) == []

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import cross_val_score
 
 import tractable as tr
-from tractable.data import Variable, as_table, infer_schema, read
+from tractable.data import Variable, as_table, read
 
 
 def masses(rows: int = 400) -> np.ndarray:
@@ -38,7 +38,7 @@ def test_integers_and_floats_of_the_same_values_give_the_same_model() -> None:
     assert answers == pytest.approx([answers[0]] * 4, rel=1e-12)
     missing = masses()
     missing[0] = np.nan
-    assert infer_schema({"mass": missing})[0].kind == "integer"
+    assert as_table({"mass": missing}).schema[0].kind == "integer"
 
 
 def iris() -> pd.DataFrame:
@@ -126,7 +126,7 @@ def test_ordered_categories_are_compared_by_their_order() -> None:
 def test_tables_of_small_codes_stay_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "t.data").write_text("0,2,1\n1,0,0\n" * 20)
     assert [v.kind for v in read(tmp_path / "t.data").schema] == ["categorical"] * 3
-    assert [v.kind for v in infer_schema(np.array([[0, 1], [1, 1]]))] == ["categorical"] * 2
+    assert [v.kind for v in as_table(np.array([[0, 1], [1, 1]])).schema] == ["categorical"] * 2
 
 
 def test_a_semicolon_file_with_decimal_commas_has_all_its_columns(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import strategies
 from closeness import close
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from random_circuits import random_graph
 
 from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
-from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.data.table import Table

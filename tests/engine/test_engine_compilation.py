@@ -27,7 +27,7 @@ PROGRAM = f"""
 import numpy as np
 from numba.core import event
 from tractable import engine, queries
-from tractable.circuit.random import random_graph
+from random_circuits import random_graph
 from tractable.engine.expectations import Expecter
 
 class Compilations(event.Listener):
@@ -55,7 +55,11 @@ for question in {list(QUESTIONS.values())!r}:
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """The functions that each question compiled, in a process whose cache is empty."""
-    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    settings = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=settings)
     lines = done.stdout.split("\n")

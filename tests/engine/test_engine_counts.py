@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from closeness import close
+from random_circuits import random_graph
 
 from tractable.base.arrays import Floats
 from tractable.circuit.graph import PRODUCT, Graph
-from tractable.circuit.random import random_graph
 from tractable.engine import backward, log_values
 from tractable.engine.expectations import Expecter
 

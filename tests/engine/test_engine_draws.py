@@ -10,12 +10,12 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
+from random_circuits import random_graph
 from scipy import stats
 
 from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
-from tractable.circuit.random import random_graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema, Variable
 from tractable.engine import backward, completions, draw, samples

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from closeness import close
+from random_circuits import random_graph
 
 from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
-from tractable.circuit.random import random_graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.engine import backward, completions, draw, log_values, posterior, posteriors, sweep
 from tractable.engine.up import Tile
@@ -188,7 +188,7 @@ def test_the_statistics_of_a_missing_column_add_up_to_one() -> None:
 
 PLAIN_PYTHON = """
 import numpy as np
-from tractable.circuit.random import random_graph
+from random_circuits import random_graph
 from tractable.engine import completions, log_values, posteriors
 graph = random_graph(np.random.default_rng(0), 4, 60, states=3)
 rows = np.array([[0, 1, np.nan, 2], [np.nan] * 4, [2, 2, 1, 0]], dtype=float)
@@ -209,7 +209,7 @@ def test_the_kernels_mean_the_same_when_they_are_not_compiled() -> None:
 MEMORY = """
 import resource
 import numpy as np
-from tractable.circuit.random import random_graph
+from random_circuits import random_graph
 from tractable.engine import log_values, posteriors
 rng = np.random.default_rng(0)
 graph = random_graph(rng, 50, 20_000)
@@ -228,5 +228,5 @@ def test_memory_does_not_grow_with_the_number_of_values() -> None:
 
 def _run(program: str, **environment: str) -> str:
     command = [sys.executable, "-c", program]
-    settings = {**os.environ, **environment}
+    settings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     return subprocess.run(command, check=True, capture_output=True, text=True, env=settings).stdout

@@ -21,12 +21,12 @@ from documents import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import all_rows, log_total, log_values
+from random_circuits import random_graph
 from strategies import arithmetic_circuits, circuits
 
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.circuit.leaves import FAMILIES
-from tractable.circuit.random import random_graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import FORMATS, Document, read_circuit, write_circuit
 from tractable.formats.svg import svg_text

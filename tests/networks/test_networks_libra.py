@@ -19,7 +19,7 @@ from tractable.formats.network_files import (
     read_network_document,
     write_network_document,
 )
-from tractable.learning.joint.bayesian.network import learn_network
+from tractable.learning.joint.bayesian.network import BayesianNetworkLearner
 from tractable.learning.joint.chow_liu import ChowLiuLearner
 from tractable.networks import (
     WRITERS,
@@ -169,7 +169,8 @@ def test_a_learned_network_comes_back_with_all_its_digits(tmp_path: Path) -> Non
     rng = np.random.default_rng(0)
     values = rng.integers(0, [2, 3, 2, 4], (300, 4)).astype(np.float64)
     values[:, 3] = values[:, 0] + values[:, 1]
-    network = learn_network(tr.Table(discrete_schema([2, 3, 2, 4]), values))
+    table = tr.Table(discrete_schema([2, 3, 2, 4]), values)
+    network = BayesianNetworkLearner().learn_with_extras(table, rng)[1]["network"]
     back = read_libra(written(tmp_path, "a.bn", libra_text(network)))
     got, expected = log_prob_of_rows(back, values), log_prob_of_rows(network, values)
     np.testing.assert_allclose(got, expected, atol=1e-12)

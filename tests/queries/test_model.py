@@ -14,9 +14,10 @@ import pytest
 import strategies
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_circuits import random_graph
 
 import tractable as tr
-from tractable.circuit import Builder, Graph, random_graph
+from tractable.circuit import Builder, Graph
 
 SCHEMA = tr.Schema(
     (

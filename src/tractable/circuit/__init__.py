@@ -3,7 +3,7 @@
 from tractable.circuit.builder import Builder
 from tractable.circuit.combine import mixture, product
 from tractable.circuit.condition import condition, marginalise
-from tractable.circuit.convert import to_ac, to_spn
+from tractable.circuit.convert import to_ac
 from tractable.circuit.facts import attach, remember
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
@@ -24,8 +24,6 @@ from tractable.circuit.properties import (
     parameter_count,
     properties,
 )
-from tractable.circuit.prune import flatten, prune
-from tractable.circuit.random import random_graph
 from tractable.circuit.smooth import smooth
 
 __all__ = [
@@ -48,7 +46,6 @@ __all__ = [
     "explain_regular_selective",
     "explain_smooth",
     "explain_validity",
-    "flatten",
     "is_decomposable",
     "is_deterministic",
     "is_regular_selective",
@@ -60,10 +57,7 @@ __all__ = [
     "parameter_count",
     "product",
     "properties",
-    "prune",
-    "random_graph",
     "remember",
     "smooth",
     "to_ac",
-    "to_spn",
 ]

@@ -1,4 +1,4 @@
-"""Arithmetic circuits and sum-product networks, each turned into the other.
+"""Sum-product networks as arithmetic circuits.
 
 An arithmetic circuit has its parameters as constants and its leaves are indicators; a sum-product network has
 them as weights, and its leaves are distributions.
@@ -10,29 +10,10 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
-from tractable.circuit.fold import apply_factor, constants, fold_numbers, with_root_sum
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, Graph, LeafBlock
 from tractable.circuit.leaves import FAMILIES
-from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.circuit.scopes import leaf_columns
 from tractable.circuit.supports import leaves_by_column, state_logs
-
-
-def to_spn(graph: Graph) -> Graph:
-    """An equal circuit without constants, whose root is a sum (or that is a single constant).
-
-    Each constant goes to the weight of the first sum's edge on every way up, as often as the product above it
-    uses it. There is at most one node and one edge more than before: the root.
-
-    Raises:
-        ValueError: if the circuit is not smooth and decomposable.
-    """
-    fault = explain_smooth(graph) or explain_decomposable(graph)
-    if fault is not None:
-        raise ValueError(f"the circuit is no sum-product network: {fault}")
-    answer = apply_factor(fold_numbers(graph, constants(graph), np.arange(len(graph.schema))))
-    is_number = answer.nodes == 1 and bool(answer.leaves) and answer.leaves[0].family.is_constant
-    return answer if is_number or answer.kind[-1] == SUM else with_root_sum(answer)
 
 
 def to_ac(graph: Graph) -> Graph:

@@ -210,21 +210,3 @@ def fold(
             for e in range(start[node], start[node + 1]):
                 weight[e] = log_weight[e] + factor[child[e]] - factor[node]
     return alias, stays, weight, rest
-
-
-@njit(cache=True, nogil=True)
-def merge_into(
-    kind: Bytes, start: Ints, child: Ints, log_weight: Floats, parents: Ints, lift: Floats
-) -> Ints:
-    """The node that each node dissolves in: its only parent if that is of its kind, or that one's, and so on.
-
-    Fills in `lift`, the log weight on the way; `parents` is the number of edges that lead to each node.
-    """
-    into = np.arange(kind.size)
-    for node in range(kind.size - 1, -1, -1):
-        for e in range(start[node], start[node + 1]):
-            below = child[e]
-            if kind[below] == kind[node] and parents[below] == 1:
-                into[below] = into[node]
-                lift[below] = lift[node] + log_weight[e]
-    return into

@@ -7,7 +7,6 @@ from tractable.data.caution import TableWarning, caution
 from tractable.data.collapse import collapse
 from tractable.data.convert import Names, Unseen, as_table, names_of
 from tractable.data.evidence import Evidence, parse_evidence
-from tractable.data.infer import infer_schema
 from tractable.data.output import frame_kind, to_frame
 from tractable.data.question import parse_conditions, parse_question
 from tractable.data.regions import Interval, Region, States
@@ -63,7 +62,6 @@ __all__ = [
     "fill_cells",
     "frame_kind",
     "grid_of",
-    "infer_schema",
     "names_of",
     "parse_conditions",
     "parse_evidence",

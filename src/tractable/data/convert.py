@@ -46,7 +46,7 @@ def as_table(  # noqa: PLR0913 - what can be said about a table
     and `na` is one or several marks of missing cells: texts, numbers, `inf`. A column that the schema lacks
     is ignored (`extra`), one that the data lack is missing in every row (`absent`), both with a warning. A
     state that the schema lacks is an error, or counts as missing (`unseen`), and the table says where.
-    Without a schema one is inferred (see `infer_schema`), and `kinds` overrules it.
+    Without a schema one is inferred (see `schema_of`), and `kinds` overrules it.
 
     Raises:
         ValueError: naming the column, the row and the value that do not fit.

@@ -22,7 +22,7 @@ from tractable.base.arrays import Floats
 from tractable.data.caution import caution
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, has_zone
-from tractable.data.frame import Frame, frame_of
+from tractable.data.frame import Frame
 from tractable.data.schema import KINDS, Kind, Schema, Variable, label_text
 from tractable.data.states import State, did_you_mean
 from tractable.data.suspicion import mixed_types, suspicion
@@ -32,17 +32,12 @@ FEW_STATES = 5  # whole numbers of at most so many values are states, however ra
 _NARROW = 4096  # a range of integers that is counted rather than sorted
 
 
-def infer_schema(data: object, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
-    """The schema of a table of any kind; `kinds` overrules what its columns look like.
+def schema_of(frame: Frame, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
+    """The schema of a frame, with warnings of suspicious columns; `kinds` overrules what columns look like.
 
     Raises:
         ValueError: if the table has no rows, a column has no value, or cannot be of the kind asked for.
     """
-    return schema_of(frame_of(data), kinds)
-
-
-def schema_of(frame: Frame, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
-    """The schema of a frame; `infer_schema` says how. Suspicious columns are warned about."""
     chosen = check_kinds(kinds, frame)
     if not frame.rows:
         raise ValueError("the table has no rows")

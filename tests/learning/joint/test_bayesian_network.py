@@ -3,6 +3,7 @@
 import os
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tractable.base.progress import Progress, Watch
 from tractable.circuit import is_deterministic
 from tractable.data import Schema, Table, Variable, discrete_schema, read
 from tractable.engine import log_values
-from tractable.learning.joint.bayesian.network import BayesianNetworkLearner, learn_network
+from tractable.learning.joint.bayesian.network import BayesianNetworkLearner
 from tractable.learning.joint.bayesian.search import TreeSearch
 from tractable.networks import Network, TreeFactor, compile_network, log_prob_of_rows
 
@@ -221,16 +222,24 @@ def noisy_table(rows: int, seed: int) -> Table:
     return Table(discrete_schema([2] * 8), values)
 
 
+def learned_network(table: Table, valid: Table | None = None, **settings: Any) -> Network:
+    """The network of a table, of which no split is compiled."""
+    learner = BayesianNetworkLearner(limit=1, **settings)
+    _, extras = learner.learn_with_extras(table, np.random.default_rng(0), valid=valid)
+    network: Network = extras["network"]
+    return network
+
+
 def test_validation_rows_stop_the_splits_before_they_learn_noise() -> None:
     train, valid, test = noisy_table(150, 0), noisy_table(300, 1), noisy_table(2000, 2)
-    stopped = learn_network(train, valid=valid, split_penalty=0.0, patience=20)
-    whole = learn_network(train, split_penalty=0.0)
+    stopped = learned_network(train, valid=valid, split_penalty=0.0, patience=20)
+    whole = learned_network(train, split_penalty=0.0)
     assert mean_score(stopped, test) > mean_score(whole, test) + 0.1
-    assert mean_score(stopped, test) > mean_score(learn_network(train, split_penalty=1e9), test) + 0.05
+    assert mean_score(stopped, test) > mean_score(learned_network(train, split_penalty=1e9), test) + 0.05
 
 
 def test_a_penalty_keeps_noise_out_without_validation_rows() -> None:
-    network = learn_network(noisy_table(500, 0))
+    network = learned_network(noisy_table(500, 0))
     asked = {column: set(factor.scope[1:]) for column, factor in enumerate(network.factors)}
     assert set().union(*asked.values()) <= {0, 1, 2}
     assert sum(len(parents) for parents in asked.values()) >= 2
@@ -276,5 +285,5 @@ def split_of(name: str, part: str, schema: Schema | None = None) -> Table:
 def test_benchmark_scores_are_those_that_were_published(name: str, published: float) -> None:
     train = split_of(name, "train")
     valid, test = (split_of(name, part, train.schema) for part in ("valid", "test"))
-    scores: Floats = log_prob_of_rows(learn_network(train, valid=valid), test.values)
+    scores: Floats = log_prob_of_rows(learned_network(train, valid=valid), test.values)
     assert scores.mean() > published - 0.01

@@ -7,10 +7,11 @@ import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_circuits import random_graph
 from strategies import circuits, deterministic_circuits, rows
 
 from tractable.base.progress import Watch
-from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
+from tractable.circuit import Builder, Graph, is_deterministic, normalise
 from tractable.data import Schema, Table, TableWarning, Variable, discrete_schema
 from tractable.engine import log_partition_function, log_values
 from tractable.engine.compile import compile_graph

@@ -4,9 +4,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from random_circuits import random_graph
 
 from tractable.base.arrays import Floats
-from tractable.circuit import SUM, Builder, Graph, normalise, random_graph
+from tractable.circuit import SUM, Builder, Graph, normalise
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_partition_function
 from tractable.learning.parameters import fit

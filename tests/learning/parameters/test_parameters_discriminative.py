@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_circuits import random_graph
 from strategies import circuits, conditional_circuits
 
 import tractable as tr
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
-from tractable.circuit import Builder, Graph, random_graph
+from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compile_graph

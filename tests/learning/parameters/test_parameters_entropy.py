@@ -10,12 +10,13 @@ import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_circuits import random_graph
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax, wrightomega, xlogy
 from strategies import circuits, deterministic_circuits, rows
 
 from tractable.base.arrays import Floats
-from tractable.circuit import Builder, Graph, is_deterministic, normalise, random_graph
+from tractable.circuit import Builder, Graph, is_deterministic, normalise
 from tractable.circuit.graph import LEAF, SUM
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values

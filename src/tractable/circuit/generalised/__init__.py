@@ -7,9 +7,6 @@ from tractable.circuit.generalised.graph import GeneralisedGraph
 from tractable.circuit.generalised.properties import (
     explain_tractable,
     intractable_targets,
-    is_avoidable,
-    is_complete,
-    is_decomposable,
     scopes,
     tractable_targets,
 )
@@ -18,7 +15,6 @@ from tractable.circuit.generalised.queries import (
     log_partition,
     log_prob,
     marginals,
-    parameter_gradient,
 )
 from tractable.circuit.generalised.unrolling import add_perceptron, perceptron_graph
 from tractable.circuit.leaves.perceptron import Layer, Perceptron, layers_of
@@ -34,14 +30,10 @@ __all__ = [
     "explain_tractable",
     "generalise",
     "intractable_targets",
-    "is_avoidable",
-    "is_complete",
-    "is_decomposable",
     "layers_of",
     "log_partition",
     "log_prob",
     "marginals",
-    "parameter_gradient",
     "perceptron_graph",
     "scopes",
     "tractable_targets",

@@ -5,8 +5,6 @@ target by itself: two scopes are the same if they agree about every target, and 
 So there is one largest set of tractable targets, found one target at a time.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from tractable.base.arrays import Bools, Ints
@@ -24,21 +22,6 @@ def scopes(graph: GeneralisedGraph) -> Bools:
         below = graph.child[graph.start[node] : graph.start[node + 1]]
         answer[node] = answer[below].any(axis=0)
     return answer
-
-
-def is_decomposable(graph: GeneralisedGraph, targets: Iterable[int]) -> bool:
-    """Whether the children of every product have disjoint scopes over some targets (definition 5.2)."""
-    return not _faults(graph, PRODUCT)[:, _columns(targets)].any()
-
-
-def is_complete(graph: GeneralisedGraph, targets: Iterable[int]) -> bool:
-    """Whether the children of every sum have the same scope over some targets (definition 5.3)."""
-    return not _faults(graph, SUM)[:, _columns(targets)].any()
-
-
-def is_avoidable(graph: GeneralisedGraph, targets: Iterable[int]) -> bool:
-    """Whether no operator has any of some targets in its scope (definition 5.4)."""
-    return not _faults(graph, OPERATOR)[:, _columns(targets)].any()
 
 
 def tractable_targets(graph: GeneralisedGraph) -> Ints:
@@ -80,7 +63,3 @@ def _faults(graph: GeneralisedGraph, kind: int) -> Bools:
         many = below.sum(axis=0)
         wrong[node] = many > 1 if kind == PRODUCT else (many > 0) & (many < len(below))
     return wrong
-
-
-def _columns(targets: Iterable[int]) -> Ints:
-    return np.array(list(targets), dtype=np.int64)

@@ -80,19 +80,6 @@ def marginals(graph: GeneralisedGraph, rows: Floats) -> dict[int, Floats]:
     return {target: _shares(schema[target].name, each) for target, each in mass.items()}
 
 
-def parameter_gradient(graph: GeneralisedGraph, rows: Floats, weights: Floats) -> Floats:
-    """The gradient of the weighted sum of Z with respect to the parameters, one for each row. (parameters,).
-
-    Raises:
-        ValueError: as `log_partition` does.
-    """
-    total = np.zeros(graph.parameters.size)
-    for row, some in _completions(graph, rows):
-        slope = node_slopes(graph, node_values(graph, some))
-        total += slope[graph.parameters] @ weights[row]
-    return total
-
-
 def _sums(graph: GeneralisedGraph, rows: Floats) -> Floats:
     """The sum of the root's values over the missing targets of each row. Shape (rows,)."""
     total = np.zeros(len(rows))

@@ -112,25 +112,6 @@ class BayesianNetworkLearner(PoolingLearner):
             return None
 
 
-def learn_network(
-    table: Table,
-    *,
-    valid: Table | None = None,
-    smoothing: float = 2.0,
-    split_penalty: float | None = None,
-    patience: int = 300,
-    watch: Watch | None = None,
-) -> Network:
-    """The Bayesian network of a table of categorical columns; see `BayesianNetworkLearner` for the settings.
-
-    Raises:
-        ValueError: if a column is numeric.
-    """
-    penalty = _penalty(split_penalty, valid)
-    search = TreeSearch(table, smoothing=smoothing, split_penalty=penalty, held_out=valid)
-    return search.network(grow(search, patience if valid is not None else None, watch or Watch()))
-
-
 def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
     """Make the best splits until none gains; the number of splits that scored best on the validation rows.
 
