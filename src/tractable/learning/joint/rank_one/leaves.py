@@ -43,6 +43,11 @@ class LeafMaker:
         self._smoothing = max(smoothing, LEAST_SMOOTHING)
         self._whole = [_numeric_column(table, c) for c in range(len(table.schema))]
         self._made: dict[tuple[int, bytes], int] = {}
+        self._fitted = [needs_rows(v) and v.kind != "count" for v in table.schema]  # to the values of blocks
+        self._family = [
+            leaf_family(v) if fitted else statistics_family(v)
+            for v, fitted in zip(table.schema, self._fitted, strict=True)
+        ]
 
     def independent(self, rows: Ints, columns: Ints) -> int:
         """The product of the distributions of a block's columns."""
@@ -88,9 +93,7 @@ class LeafMaker:
     def _leaf(self, column: int, params: Floats) -> int:
         key = (column, params.tobytes())
         if key not in self._made:
-            variable = self._table.schema[column]
-            family = leaf_family(variable) if _is_fitted(variable) else statistics_family(variable)
-            self._made[key] = add_leaf(self._builder, family, column, params)
+            self._made[key] = add_leaf(self._builder, self._family[column], column, params)
         return self._made[key]
 
     def _block_params(self, rows: Ints, column: int) -> Floats:
@@ -106,7 +109,7 @@ class LeafMaker:
             counts = np.bincount(x.astype(np.int64), weight, variable.cardinality).astype(np.float64)
             return self._state_params(counts[None, :])[0]
         whole = self._whole[column]
-        if _is_fitted(variable):
+        if self._fitted[column]:
             return self._fitted_params(column, x, weight)
         x, total = x / whole.unit, float(weight.sum())
         mean = (float(weight @ x) + whole.mean) / (total + 1.0)
@@ -125,7 +128,7 @@ class LeafMaker:
             counts = np.zeros((x.size, variable.cardinality))
             counts[np.arange(x.size), filled.astype(np.int64)] = weight
             params = self._state_params(counts)
-        elif _is_fitted(variable):  # each leaf is fitted to all cells, drawn towards its own
+        elif self._fitted[column]:  # each leaf is fitted to all cells, drawn towards its own
             away = width * (x[seen] - np.average(x[seen], weights=weight[seen])) if seen.any() else x[seen]
             away = np.rint(away) if variable.is_whole else away
             params = np.array([self._fitted_params(column, cell + away, weight[seen]) for cell in filled])
@@ -147,7 +150,7 @@ class LeafMaker:
         """The parameters of a leaf that statistics do not determine, for values of given weights."""
         whole, variable = self._whole[column], self._table.schema[column]
         mean = whole.mean * whole.unit
-        return leaf_family(variable).estimate(x, weight[None], variable, self._smoothing, mean)[0]
+        return self._family[column].estimate(x, weight[None], variable, self._smoothing, mean)[0]
 
     def _numeric_params(self, column: int, mean: Floats, variance: Floats) -> Floats:
         """The parameters of numeric leaves with the given moments, in units of the column."""
@@ -169,11 +172,6 @@ class LeafMaker:
 
 def _has_gaussian(variable: Variable) -> bool:
     return variable.is_numeric and variable.kind != "count"
-
-
-def _is_fitted(variable: Variable) -> bool:
-    """Whether the parameters of leaves follow from values, and not from the moments of a block."""
-    return needs_rows(variable) and variable.kind != "count"
 
 
 def _distinct(table: Table) -> tuple[Ints, Floats]:
