@@ -14,12 +14,14 @@ from tractable.cli.reports.stubs import stub_text
 from tractable.formats import FORMATS
 from tractable.learning.joint import LEARNERS
 from tractable.learning.parameters import METHODS
+from tractable.queries import QUERIES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-QUESTIONS = [name for name in vars(tr.Circuit) if not name.startswith("_") and name != "schema"]
+WRITTEN_OUT = [name for name in vars(tr.Circuit) if not name.startswith("_") and name != "schema"]
+QUESTIONS = sorted({*WRITTEN_OUT, *QUERIES})
 RUNNABLE = [
     ROOT / "README.md",
     ROOT / "docs" / "index.md",

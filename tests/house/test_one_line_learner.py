@@ -2,10 +2,7 @@
 
 import inspect
 import json
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from one_line import TESTS, passed_with
 from sklearn.base import clone
 
 import tractable as tr
@@ -23,8 +21,6 @@ from tractable.cli.reports.learners import learner_list, reference_page
 from tractable.data import Table, clinic, to_frame
 from tractable.learning.joint import LEARNERS, Learned, Learner
 from tractable.learning.joint.chow_liu import ChowLiuLearner
-
-TESTS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,16 +98,8 @@ def test_the_reference_page_and_the_list_of_learners_tell_of_it() -> None:
 
 
 def test_the_contract_tests_pick_it_up(tmp_path: Path) -> None:
-    plugin = "from tractable.learning.joint import LEARNERS\nfrom tractable.base.settings import Home\n"
-    (tmp_path / "toy_plugin.py").write_text(f"{plugin}LEARNERS.register('toy', Home{tuple(HOME)!r})\n")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(TESTS), *sys.path])}
-    command = [sys.executable, "-m", "pytest", "-p", "toy_plugin", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, str(TESTS / "learning" / "joint" / "test_learners.py"), "-k", "toy"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
+    plugin = (
+        "from tractable.learning.joint import LEARNERS\nfrom tractable.base.settings import Home\n"
+        f"LEARNERS.register('toy', Home{tuple(HOME)!r})\n"
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout.split(" passed")[0].split()[-1]) >= 25
+    assert passed_with(tmp_path, plugin, [TESTS / "learning" / "joint" / "test_learners.py"], "toy") >= 25

@@ -228,7 +228,7 @@ def test_what_has_no_exact_value_is_refused_with_a_way_out() -> None:
     with pytest.raises(ValueError, match="different columns"):
         queries.divergence(graph, chooser(np.array([1.0, 0.0]), np.array([0.0, 1.0])))
     with pytest.raises(ValueError, match="no method 'guess'"):
-        queries.entropy(graph, nothing(graph), [0], "guess")  # type: ignore[arg-type]
+        queries.entropy(graph, nothing(graph), [0], "guess")
 
 
 @pytest.mark.filterwarnings("error")

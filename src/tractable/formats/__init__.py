@@ -30,6 +30,8 @@ class Format:
     write: Callable[[Document, Path], None] | None = None
     compare: Compare = require_same_answers  # what is read from a new file with what was written
     check_place: Callable[[Path], None] = require_replaceable  # refuses what stands there and must stay
+    holds_gates: bool = False  # regressions on inputs
+    holds_networks: bool = False  # neural networks below the circuit
 
 
 _read_network, _write_network = late("network_files", "read_network"), late("network_files", "write_network")
@@ -37,10 +39,19 @@ _compare_network = late("network_files", "require_same_network")
 
 FORMATS: dict[str, Format] = {
     ".tract": Format(
-        "the package's own", late("tract", "read_tract"), late("tract", "write_tract"), require_same_circuit
+        "the package's own",
+        late("tract", "read_tract"),
+        late("tract", "write_tract"),
+        require_same_circuit,
+        holds_gates=True,
+        holds_networks=True,
     ),
     ".json": Format(
-        "readable text", late("readable", "read_json"), late("readable", "write_json"), require_same_circuit
+        "readable text",
+        late("readable", "read_json"),
+        late("readable", "write_json"),
+        require_same_circuit,
+        holds_gates=True,
     ),
     ".ac": Format("Libra's arithmetic circuits", late("ac", "read_ac"), late("ac_writing", "write_ac")),
     ".spn": Format(
@@ -53,12 +64,9 @@ FORMATS: dict[str, Format] = {
     ".uai": Format("networks of the UAI competitions", _read_network, _write_network, _compare_network),
     ".bn": Format("Libra's Bayesian networks", read=_read_network),
     ".mn": Format("Libra's Markov networks", _read_network, _write_network, _compare_network),
-    ".dot": Format("Graphviz", write=late("dot", "write_dot")),
-    ".svg": Format("a picture", write=late("svg", "write_svg")),
+    ".dot": Format("Graphviz", write=late("dot", "write_dot"), holds_gates=True, holds_networks=True),
+    ".svg": Format("a picture", write=late("svg", "write_svg"), holds_gates=True, holds_networks=True),
 }
-
-HOLD_GATES = (".tract", ".json", ".dot", ".svg")
-HOLD_NETWORKS = (".tract", ".dot", ".svg")  # the suffixes of files, or pictures, of circuits above networks
 
 
 def read_circuit(path: str | PathLike[str]) -> Document:
@@ -93,14 +101,12 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
             raise ValueError(
                 f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
             )
-        if document.graph.gates and where.suffix.lower() not in HOLD_GATES:
+        if document.graph.gates and not format.holds_gates:
             raise ValueError(
                 f"a {where.suffix} file cannot hold regressions on inputs: save the model as .tract, or"
                 " condition it on a row of inputs first"
             )
-        if where.suffix.lower() not in HOLD_NETWORKS and any(
-            b.family.reads_row for b in document.graph.leaves
-        ):
+        if not format.holds_networks and any(b.family.reads_row for b in document.graph.leaves):
             raise ValueError(f"a {where.suffix} file holds no neural networks: save the circuit as .tract")
         check_graph(document.graph)  # learning changes parameters without it
         with replacing(where, format.check_place) as place:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from numbers import Integral
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -31,7 +31,7 @@ from tractable.data import (
 from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
 from tractable.formats import Document, read_circuit, write_circuit
-from tractable.queries import AnswerKind
+from tractable.queries import AnswerKind, RandomState, seed_of
 
 if TYPE_CHECKING:
     from tractable.queries import ColumnScore, Estimate
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from tractable.queries.sampling import Filling
 
 Given: TypeAlias = Mapping[Any, object] | str | None  # {"age": "40-60"} or "age=40-60"
-RandomState: TypeAlias = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,7 @@ class Circuit:
         values, regions = self._coded_rows(given, table)
         chosen = None if columns is None else self._columns(columns)
         found = queries.most_probable(
-            self.graph, values, regions, columns=chosen, method=method, seed=_seed(random_state)
+            self.graph, values, regions, columns=chosen, method=method, seed=seed_of(random_state)
         )
         log_prob = queries.log_prob(self.graph, found.rows, regions)
         if table is not None:
@@ -251,9 +250,9 @@ class Circuit:
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         if rows is not None:
-            drawn = queries.sample_rows(self.graph, self._values(rows), count, _seed(random_state))
+            drawn = queries.sample_rows(self.graph, self._values(rows), count, seed_of(random_state))
             return self._frame(drawn, rows)
-        return self._frame(queries.sample(self.graph, count, self._evidence(given), _seed(random_state)))
+        return self._frame(queries.sample(self.graph, count, self._evidence(given), seed_of(random_state)))
 
     def impute(self, rows: Any, method: "Filling" = "mpe", *, random_state: RandomState = None) -> Any:
         """The rows with their missing cells filled: `mpe`, `mean` or `sample`.
@@ -262,7 +261,7 @@ class Circuit:
         the types of columns. Columns that the rows lack come last.
         """
         table = self._known(rows)
-        values = queries.impute(self.graph, table.values, method=method, seed=_seed(random_state))
+        values = queries.impute(self.graph, table.values, method=method, seed=seed_of(random_state))
         return self._completed(rows, table, values)
 
     def expectation(self, column: Hashable, given: Given = None) -> Any:
@@ -284,8 +283,7 @@ class Circuit:
         random_state: RandomState = 0,
     ) -> "Estimate":
         """The entropy of some columns (all targets, unless named) given evidence, in nats."""
-        chosen = self.schema.targets.tolist() if columns is None else self._columns(columns)
-        return queries.entropy(self.graph, self._evidence(given), chosen, method, _seed(random_state))
+        return self._ask("entropy", given, columns, method, random_state)
 
     def mutual_information(
         self,
@@ -297,20 +295,13 @@ class Circuit:
         random_state: RandomState = 0,
     ) -> "Estimate":
         """How much two columns, or groups of columns, tell about each other given evidence, in nats."""
-        return queries.mutual_information(
-            self.graph,
-            self._columns(one),
-            self._columns(other),
-            self._evidence(given),
-            method,
-            _seed(random_state),
-        )
+        return self._ask("mutual_information", one, other, given, method, random_state)
 
     def divergence(
         self, other: "Circuit", *, method: "InformationMethod" = "exact", random_state: RandomState = 0
     ) -> "Estimate":
         """The Kullback-Leibler divergence to another circuit over the same columns, in nats."""
-        return queries.divergence(self.graph, other.graph, method, _seed(random_state))
+        return self._ask("divergence", other, method, random_state)
 
     def condition(self, given: Given) -> "Circuit":
         """The distribution of the other columns given evidence, as a circuit.
@@ -354,6 +345,24 @@ class Circuit:
 
         return svg_text(self.graph)
 
+    if not TYPE_CHECKING:  # which would take any name for a query then
+
+        def __getattr__(self, name: str) -> Any:
+            """A registered query that has no method written out here."""
+            if name not in queries.QUERIES:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            return partial(self._ask, name)
+
+    def _ask(self, query: str, *values: Any, **named: Any) -> Any:
+        """The answer of a registered query to what a user wrote."""
+        coding = {
+            Evidence: self._evidence,
+            queries.Column: self.schema.column,
+            queries.Columns: self._columns,
+            queries.Rows: self._values,
+        }
+        return queries.ask(self.graph, query, coding, *values, **named)
+
     def _evidence(self, given: Given) -> Evidence:
         return as_evidence(given, self.schema)
 
@@ -365,7 +374,9 @@ class Circuit:
         return evidence.row[None, :], evidence.regions
 
     def _columns(self, names: Any) -> list[int]:
-        """The positions of named columns, each once; a text or any label of a column is one name."""
+        """The positions of named columns, each once: a label names one of them, and None all targets."""
+        if names is None:
+            return self.schema.targets.tolist()
         known = isinstance(names, Hashable) and names in self.schema.headings  # a tuple may be a label
         several = isinstance(names, Iterable) and not isinstance(names, str) and not known
         chosen: Iterable[Any] = cast("Iterable[Any]", names) if several else [names]
@@ -486,10 +497,3 @@ def _weighed(table: Table, sample_weight: Any) -> Table:
     if sample_weight is None:
         return table
     return replace(table, weights=np.asarray(sample_weight, dtype=np.float64))
-
-
-def _seed(random_state: RandomState) -> int:
-    """The seed that a `random_state` stands for: a whole number is one, as `--seed` is; others draw one."""
-    if isinstance(random_state, Integral) and 0 <= random_state < 2**64:
-        return int(random_state)
-    return int(np.random.default_rng(random_state).integers(2**63))

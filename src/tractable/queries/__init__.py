@@ -1,11 +1,13 @@
 """Questions and their answers: each a function of a circuit and evidence, over the engine's sweeps.
 
-To add one: a function in a file here, a line in the table of exports, and a method of `tractable.Circuit`.
+To add one: a function in a file here, and a line in the table `QUERIES` (`asking.py`), which makes it a
+method of `tractable.Circuit`. Frequent ones are written out in that class, for editors and type checkers.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tractable.queries.asking import QUERIES, Column, Columns, RandomState, Rows, Seed, ask, seed_of
 from tractable.queries.densities import AnswerKind, answer_kind, density_columns, density_mask, has_density
 from tractable.queries.marginals import (
     expected_cells,
@@ -32,38 +34,42 @@ if TYPE_CHECKING:
         state_log_probs,
         weighted_mean,
     )
-    from tractable.queries.comparison import divergence
-    from tractable.queries.information import Estimate, entropy, mutual_information
+    from tractable.queries.information import Estimate
     from tractable.queries.mpe import Completion, most_probable
     from tractable.queries.sampling import impute, sample, sample_rows
 
 # A probability needs none of these, which are loaded when first asked for.
 _HOME = {
+    **{name: module.rpartition(".")[2] for name, module in QUERIES.items()},
     **dict.fromkeys(
         ("CellLogs", "ColumnScore", "cell_log_probs", "column_scores", "state_log_probs", "weighted_mean"),
         "columns",
     ),
-    "divergence": "comparison",
-    **dict.fromkeys(("Estimate", "entropy", "mutual_information"), "information"),
+    "Estimate": "information",
     **dict.fromkeys(("Completion", "most_probable"), "mpe"),
     **dict.fromkeys(("impute", "sample", "sample_rows"), "sampling"),
 }
 
 __all__ = [
     "FAR_OUT",
+    "QUERIES",
     "AnswerKind",
     "CellLogs",
+    "Column",
     "ColumnScore",
+    "Columns",
     "Completion",
     "Estimate",
     "Moments",
+    "RandomState",
+    "Rows",
+    "Seed",
     "answer_kind",
+    "ask",
     "cell_log_probs",
     "column_scores",
     "density_columns",
     "density_mask",
-    "divergence",
-    "entropy",
     "evidence_log_prob",
     "expected_cells",
     "has_density",
@@ -75,13 +81,13 @@ __all__ = [
     "marginals",
     "moments",
     "most_probable",
-    "mutual_information",
     "require_distribution",
     "require_inputs",
     "require_possible",
     "require_valid",
     "sample",
     "sample_rows",
+    "seed_of",
     "some_marginals",
     "state_log_probs",
     "weighted_mean",

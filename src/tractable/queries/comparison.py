@@ -5,6 +5,7 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
+from tractable.queries.asking import Seed
 from tractable.queries.closed_form import same_structure, structured_divergence
 from tractable.queries.information import (
     DRAWS,
@@ -21,7 +22,9 @@ from tractable.queries.requirements import require_known
 from tractable.queries.sampling import sample
 
 
-def divergence(graph: Graph, other: Graph, method: InformationMethod = "exact", seed: int = 0) -> Estimate:
+def divergence(
+    graph: Graph, other: Graph, method: InformationMethod = "exact", random_state: Seed = 0
+) -> Estimate:
     """The Kullback-Leibler divergence from one circuit to another over the same columns.
 
     Infinite where the other rules out what the one allows. Exact for few combinations of states, and for
@@ -35,7 +38,7 @@ def divergence(graph: Graph, other: Graph, method: InformationMethod = "exact", 
         raise ValueError("the circuits are over different columns")
     nothing = Evidence(np.full(len(graph.schema), np.nan), {})
     if method == "sample":
-        rows = sample(graph, DRAWS, nothing, seed)
+        rows = sample(graph, DRAWS, nothing, random_state)
         return _estimate_divergence(log_prob(graph, rows), log_prob(other, rows))
     columns = range(len(graph.schema))
     if count_states(graph, columns) <= MOST_STATES:

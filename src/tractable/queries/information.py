@@ -10,6 +10,7 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.circuit import Graph, condition, explain_deterministic, is_deterministic
 from tractable.data import Evidence
+from tractable.queries.asking import Columns, Seed
 from tractable.queries.closed_form import deterministic_entropy
 from tractable.queries.marginals import joint_log_marginal
 from tractable.queries.probability import log_prob
@@ -34,7 +35,11 @@ class Estimate:
 
 
 def entropy(
-    graph: Graph, given: Evidence, columns: Sequence[int], method: InformationMethod = "exact", seed: int = 0
+    graph: Graph,
+    given: Evidence,
+    columns: Columns,
+    method: InformationMethod = "exact",
+    random_state: Seed = 0,
 ) -> Estimate:
     """The entropy of some columns together given evidence.
 
@@ -47,7 +52,8 @@ def entropy(
     require_known(method, InformationMethod)
     require_targets(graph, columns)
     if method == "sample":
-        return estimate_mean(-_part_log_prob(graph, given, columns, sample(graph, DRAWS, given, seed)))
+        rows = sample(graph, DRAWS, given, random_state)
+        return estimate_mean(-_part_log_prob(graph, given, columns, rows))
     if count_states(graph, columns) <= MOST_STATES:
         return Estimate(_table_entropy(joint_log_marginal(graph, columns, given)))
     rest = _given_evidence(graph, given)
@@ -62,11 +68,11 @@ def entropy(
 
 def mutual_information(
     graph: Graph,
-    one: Sequence[int],
-    other: Sequence[int],
+    one: Columns,
+    other: Columns,
     given: Evidence,
     method: InformationMethod = "exact",
-    seed: int = 0,
+    random_state: Seed = 0,
 ) -> Estimate:
     """How much two groups of columns tell about each other given evidence.
 
@@ -80,7 +86,7 @@ def mutual_information(
     together = [*one, *other]
     require_targets(graph, together)
     if method == "sample":
-        rows = sample(graph, DRAWS, given, seed)
+        rows = sample(graph, DRAWS, given, random_state)
         joint, first, second = (_part_log_prob(graph, given, p, rows) for p in (together, one, other))
         return estimate_mean(joint - first - second)
     if count_states(graph, together) > MOST_STATES:
