@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install check bench docs fuzz reference figures clean
+.PHONY: help demo test quick install check bench docs fuzz reference figures clean
 
 MINUTES ?= 20
 
@@ -20,6 +20,9 @@ demo: $(STAMPS)/plot  ## learn on a built-in table, answer three questions, draw
 
 test: check  ## everything: lint, types and tests
 	$(BIN)/python -m pytest -n 2
+
+quick: $(STAMPS)/test  ## the tests that take two minutes; FILES='tests/data -k dates' chooses some of them
+	$(BIN)/python -m pytest -n 2 --quick $(FILES)
 
 check: $(STAMPS)/test  ## lint and types
 	$(BIN)/ruff check

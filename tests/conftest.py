@@ -1,9 +1,12 @@
-"""What all tests share: what a learner needs that not every machine has, and how much `auto` tries."""
+"""What all tests share: the quick ones, what not every machine has, and how much `auto` tries."""
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from slow import SLOW_LEARNERS, SLOW_TESTS
 
 # Tests run side by side: threads of matrix products would wait for each other's cores. It is read when numpy
 # is imported.
@@ -14,8 +17,51 @@ for library in ("OPENBLAS", "OMP", "MKL"):
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+TESTS = Path(__file__).parent
 NEEDS_TORCH = "gaclearn"
 AUTO = {"auto", "AutoTractable"}  # as a learner and as an estimator
+
+
+QUICK_EXAMPLES = 15  # of a law that does not say how many it needs
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option of `make quick`."""
+    parser.addoption("--quick", action="store_true", help="leave out what takes long (tests/support/slow.py)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples of each law in a quick run."""
+    if config.getoption("quick"):
+        settings.register_profile("quick", max_examples=QUICK_EXAMPLES)
+        settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out of a quick run what takes long."""
+    if config.getoption("quick"):
+        slow = slow_names()
+        left_out = [item for item in items if is_slow(item, slow)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not is_slow(item, slow)]
+
+
+def slow_names() -> set[str]:
+    """The names of slow learners and of their estimators."""
+    from tractable.learning.conditional import CONDITIONAL
+    from tractable.learning.joint import LEARNERS
+
+    known = [
+        (registry, name) for registry in (LEARNERS, CONDITIONAL) for name in SLOW_LEARNERS & set(registry)
+    ]
+    return SLOW_LEARNERS | {registry.estimator_of(name) or name for registry, name in known}
+
+
+def is_slow(item: pytest.Item, slow: set[str]) -> bool:
+    """Whether a case is left out of a quick run."""
+    file = item.path.relative_to(TESTS).as_posix()
+    name = item.name.partition("[")[0]
+    return name in SLOW_TESTS.get(file, ()) or bool(names_in(item) & slow)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

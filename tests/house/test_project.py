@@ -10,8 +10,11 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from slow import SLOW_LEARNERS, SLOW_TESTS
 
 import tractable as tr
+from tractable.learning.conditional import CONDITIONAL
+from tractable.learning.joint import LEARNERS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -75,7 +78,16 @@ def test_continuous_integration_runs_the_tests() -> None:
     assert "make test" in script.read_text()
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "install", "check", "bench", "docs", "fuzz", "reference"])
+def test_what_a_quick_run_leaves_out_is_there() -> None:
+    assert set(LEARNERS) | set(CONDITIONAL) > SLOW_LEARNERS
+    for file, names in SLOW_TESTS.items():
+        text = (ROOT / "tests" / file).read_text()
+        assert not [name for name in names if f"def {name}(" not in text], file
+
+
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "quick", "install", "check", "bench", "docs", "fuzz", "reference"]
+)
 def test_every_target_is_one_that_make_knows(target: str) -> None:
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
