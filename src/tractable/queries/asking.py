@@ -7,7 +7,7 @@ A user writes a dictionary or a text for a parameter that is annotated as `Evide
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from inspect import signature
+from inspect import Signature, signature
 from numbers import Integral
 from operator import attrgetter
 from typing import Annotated, Any, TypeAlias, get_type_hints
@@ -34,8 +34,8 @@ QUERIES = {  # the module of each
 
 def ask(graph: Graph, query: str, coding: Coding, *values: Any, **named: Any) -> Any:
     """The answer of a registered query to what a user wrote. Evidence that is left out says nothing."""
-    function, kinds = _parameters(query)
-    bound = signature(function).bind_partial(graph, *values, **named)
+    function, form, kinds = _parameters(query)
+    bound = form.bind_partial(graph, *values, **named)
     left_out = [p for p, kind in kinds.items() if kind in (Evidence, Columns) and p not in bound.arguments]
     bound.arguments |= dict.fromkeys(left_out)
     coding = {Seed: seed_of, Graph: attrgetter("graph"), **coding}
@@ -54,8 +54,8 @@ def seed_of(random_state: RandomState) -> int:
 
 
 @cache
-def _parameters(query: str) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The function of a query, and the annotations of its parameters behind the circuit."""
+def _parameters(query: str) -> tuple[Callable[..., Any], Signature, dict[str, Any]]:
+    """The function of a query, its parameters, and the annotations of those behind the circuit."""
     function = getattr(import_module(QUERIES[query]), query)
-    hints = get_type_hints(function, include_extras=True)
-    return function, {name: hints[name] for name in list(signature(function).parameters)[1:]}
+    form, hints = signature(function), get_type_hints(function, include_extras=True)
+    return function, form, {name: hints[name] for name in list(form.parameters)[1:]}
