@@ -80,8 +80,8 @@ def log_sum_exp_sweep(kind: Bytes, start: Ints, child: Ints, log_weight: Floats,
 def log_sum_exp_loop(graph: Graph, rows: Floats) -> Callable[[], None]:
     """A function that sweeps as many tiles as the rows fill; the leaves are worked out beforehand, once."""
     value = np.zeros((graph.nodes, LOOP_TILE))
-    for block in graph.leaves:
-        value[block.node] = block.family.log_prob(block.params, rows[:LOOP_TILE].T[block.column])
+    for block in graph.blocks:
+        value[block.node] = block.log_values(rows[:LOOP_TILE], graph.schema)
 
     def sweep() -> None:
         for _ in range(0, len(rows), LOOP_TILE):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from tractable.circuit.blocks import FactorBlock
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.networks.margins import potential_graph
@@ -35,9 +36,8 @@ def grown(targets: int, splits: int, seed: int = 0) -> ConditionalStructure:
 def leaf_columns(graph: Graph) -> Any:
     """The column of each potential's leaf, -1 elsewhere."""
     column = np.full(graph.nodes, -1)
-    for block in graph.leaves:
-        if block.family.arrives_with_row:
-            column[block.node] = block.column
+    for block in graph.blocks_of(FactorBlock):
+        column[block.node] = block.column
     return column
 
 

@@ -58,7 +58,7 @@ def test_mixtures_and_products_of_the_wrong_columns_are_refused() -> None:
 @given(circuits(mixed=True, normalised=False), circuits(mixed=True, normalised=False), st.data())
 def test_a_product_makes_columns_independent(one: Graph, other: Graph, data: st.DataObject) -> None:
     renamed = Schema(tuple(Variable("w" + v.name, v.kind, v.states) for v in other.schema))
-    second = Graph(renamed, other.kind, other.start, other.child, other.log_weight, other.leaves)
+    second = Graph(renamed, other.kind, other.start, other.child, other.log_weight, other.blocks)
     both = product([one, second])
     assert is_decomposable(both)
     row = data.draw(rows(both.schema))
@@ -76,7 +76,7 @@ def test_every_network_is_an_arithmetic_circuit_with_linearly_more_edges(
     assert families(ac) <= {"indicator", "constant"}
     assert not ac.log_weight.any()
     states = int(graph.schema.cardinalities.max())
-    assert ac.edges <= 3 * graph.edges + 3 * states * sum(b.node.size for b in graph.leaves)
+    assert ac.edges <= 3 * graph.edges + 3 * states * sum(b.node.size for b in graph.blocks)
     assert is_smooth(ac)
     assert is_decomposable(ac)
 

@@ -26,7 +26,7 @@ def used() -> Graph:
 
 def _array_bytes(graph: Graph) -> int:
     arrays: list[AnyArray] = [graph.kind, graph.start, graph.child, graph.log_weight]
-    arrays += [array for block in graph.leaves for array in (block.node, block.column, block.params)]
+    arrays += [array for block in graph.blocks for array in block.arrays.values()]
     return sum(array.nbytes for array in arrays)
 
 
@@ -41,7 +41,7 @@ def test_a_graph_works_after_pickling(used: Graph) -> None:
     twin = pickle.loads(pickle.dumps(used))
     assert twin.facts == {}
     np.testing.assert_array_equal(log_values(twin, rows), log_values(used, rows))
-    assert [b.family for b in twin.leaves] == [b.family for b in used.leaves]
+    assert [b.key for b in twin.blocks] == [b.key for b in used.blocks]
     circuit = pickle.loads(pickle.dumps(tr.Circuit(used, {"learner": "none"})))
     assert circuit.about == {"learner": "none"}
     np.testing.assert_array_equal(circuit.log_prob(rows), tr.Circuit(used).log_prob(rows))
@@ -56,16 +56,16 @@ def test_copies_share_no_facts_with_the_original(used: Graph) -> None:
 
 def test_other_parameters_change_nothing_else(used: Graph) -> None:
     weights = np.where(used.log_weight == 0, 0.0, -1.0)
-    leaves = tuple(replace(block, params=block.params + 1) for block in used.leaves)
-    found = used.with_parameters(weights, leaves)
+    blocks = tuple(block.with_parameters(block.parameters + 1) for block in used.blocks)
+    found = used.with_parameters(weights, blocks)
     assert found.log_weight is weights
-    assert found.leaves is leaves
+    assert found.blocks is blocks
     assert found.child is used.child
-    assert used.with_parameters(leaves=leaves).log_weight is used.log_weight
+    assert used.with_parameters(blocks=blocks).log_weight is used.log_weight
     check_graph(found)
     rows = np.zeros((3, 12))
     np.testing.assert_array_equal(
-        log_values(found, rows), log_values(replace(used, log_weight=weights, leaves=leaves), rows)
+        log_values(found, rows), log_values(replace(used, log_weight=weights, blocks=blocks), rows)
     )
 
 
@@ -73,6 +73,6 @@ def test_parameters_of_another_shape_are_refused(used: Graph) -> None:
     with pytest.raises(ValueError, match="not as many"):
         used.with_parameters(used.log_weight[1:])
     with pytest.raises(ValueError, match="not as many"):
-        used.with_parameters(leaves=(replace(used.leaves[0], params=used.leaves[0].params[1:]),))
+        used.with_parameters(blocks=(used.blocks[0].select(slice(1, None)),))
     with pytest.raises(ValueError, match="not as many"):
-        used.with_parameters(leaves=())
+        used.with_parameters(blocks=())

@@ -13,6 +13,7 @@ from strategies import conditional_circuits, regressions
 from tractable import Circuit, load, queries
 from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph, condition, is_deterministic
+from tractable.circuit.blocks import GateBlock, LeafBlock
 from tractable.circuit.combine import product
 from tractable.circuit.convert import to_ac
 from tractable.circuit.leaves.logistic import (
@@ -114,7 +115,7 @@ def test_inputs_become_known_one_by_one(some: list[str]) -> None:
     np.testing.assert_allclose(
         queries.log_prob(part.graph, rows[:, kept]), queries.log_prob(graph, rows), atol=1e-9
     )
-    assert bool(part.graph.gates) == (len(some) < 3)
+    assert bool(part.graph.blocks_of(GateBlock)) == (len(some) < 3)
 
 
 @given(conditional_circuits())
@@ -123,7 +124,7 @@ def test_circuits_made_of_circuits_keep_their_gates(graph: Graph) -> None:
     expected = oracle.log_values(graph, rows)
     form = graph_form(graph.schema)
     others = [product([graph]), form.from_state(form.to_state(graph))]
-    if len(graph.leaves) > 0:
+    if graph.blocks_of(LeafBlock):
         others.append(to_ac(graph))
     for other in others:
         np.testing.assert_allclose(oracle.log_values(other, rows), expected, atol=1e-9)
@@ -138,8 +139,8 @@ def test_files_hold_gates_to_the_last_digit(graph: Graph, suffix: str) -> None:
         write_circuit(Document(graph), file)
         back = read_circuit(file).graph
     assert back.schema == graph.schema
-    assert len(back.gates) == len(graph.gates)
-    for mine, theirs in zip(graph.gates, back.gates, strict=True):
+    assert len(back.blocks_of(GateBlock)) == len(graph.blocks_of(GateBlock))
+    for mine, theirs in zip(graph.blocks_of(GateBlock), back.blocks_of(GateBlock), strict=True):
         np.testing.assert_array_equal(mine.node, theirs.node)
         np.testing.assert_array_equal(mine.regressions.weights, theirs.regressions.weights)
     rows = np.array(oracle.all_rows(graph.schema), dtype=np.float64)
@@ -262,12 +263,13 @@ def test_gates_need_inputs_and_leaves_that_there_are() -> None:
     graph = model()
     with pytest.raises(ValueError, match="gates depend on inputs, and no column is an input"):
         replace(graph, schema=SCHEMA.with_targets(range(5)))
-    block = graph.gates[0]
+    block = graph.blocks_of(GateBlock)[0]
+    others = [other for other in graph.blocks if other is not block]
     for wrong in (replace(block, outcome=block.outcome + 3), replace(block, regression=block.regression - 1)):
         with pytest.raises(ValueError, match="is of a regression or an outcome out of range"):
-            replace(graph, gates=(wrong, *graph.gates[1:]))
+            replace(graph, blocks=(wrong, *others))
     with pytest.raises(ValueError, match="the arrays of the gates do not fit together"):
-        replace(graph, gates=(replace(block, outcome=block.outcome[:1]), *graph.gates[1:]))
+        replace(graph, blocks=(replace(block, outcome=block.outcome[:1]), *others))
     with pytest.raises(ValueError, match="it must have a value, not a region"):
         condition(graph, np.full(5, np.nan), {0: Interval(0, 5)})
 

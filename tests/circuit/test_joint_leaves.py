@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 import tractable as tr
 from tractable.circuit import Builder, Graph, condition, is_deterministic, marginalise, properties, to_ac
-from tractable.circuit.joint_evidence import joint_leaves
+from tractable.circuit.blocks import JointBlock
 from tractable.circuit.leaves.multivariate import JOINT_FAMILIES, Box, GaussianLeaf
 from tractable.circuit.leaves.multivariate.boxes import box_nodes
 from tractable.data.regions import Interval
@@ -53,8 +53,8 @@ def small_graph(seed: int, family: str = "multivariate-gaussian", schema: Schema
 
 def components(graph: Graph) -> list[tuple[float, GaussianLeaf, float]]:
     """Weight, leaf and probability of the second state of each part of `small_graph`."""
-    odds = graph.leaves[0].params[:, 0]
-    leaves = joint_leaves(graph, graph.joints[0])
+    odds = graph.blocks[0].parameters[:, 0]
+    leaves = graph.blocks_of(JointBlock)[0].leaves(graph.schema)
     return list(zip([0.35, 0.65], leaves, 1 / (1 + np.exp(-odds)), strict=True))
 
 
@@ -197,7 +197,7 @@ def test_draws_have_the_moments_of_the_circuit(family: str) -> None:
 def test_a_mode_is_higher_than_what_is_around_it() -> None:
     graph = marginalise(small_graph(13), [0, 1, 2])
     single = Builder(graph.schema)
-    single.joint_leaf("multivariate-gaussian", [0, 1, 2], graph.joints[0].params[0])
+    single.joint_leaf("multivariate-gaussian", [0, 1, 2], graph.blocks_of(JointBlock)[0].params[0])
     one = single.freeze()
     rng = np.random.default_rng(0)
     for regions in ({}, {0: Interval(2.0, 3.0)}, {0: Interval(2.0, 3.0), 1: Interval(-5.0, -4.0)}):
@@ -242,7 +242,8 @@ def test_joint_tables_beside_intervals_of_linked_columns() -> None:
 
 def test_entropy_of_a_leaf_agrees_with_draws() -> None:
     for family in MAPS:
-        leaf = joint_leaves(small_graph(23, family), small_graph(23, family).joints[0])[0]
+        graph = small_graph(23, family)
+        leaf = graph.blocks_of(JointBlock)[0].leaves(graph.schema)[0]
         rng = np.random.default_rng(1)
         box = Box(np.full(3, -np.inf), np.full(3, np.inf))
         draws = leaf.draw(np.full((40_000, 3), NAN), box, rng.random((40_000, 3)))
@@ -258,7 +259,7 @@ def test_files_keep_joint_leaves(tmp_path, suffix: str, family: str) -> None:  #
     again = tr.load(path).graph
     rows = np.array([[0.2, NAN, 0.3, 1.0], [NAN, NAN, NAN, NAN]])
     assert (log_values(again, rows) == log_values(graph, rows)).all()
-    assert again.joints[0].family == graph.joints[0].family
+    assert again.blocks_of(JointBlock)[0].family == graph.blocks_of(JointBlock)[0].family
 
 
 def test_files_that_cannot_hold_joint_leaves_say_so(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -303,7 +304,8 @@ def test_one_leaf_fitted_by_em_has_the_moments_of_complete_rows() -> None:
     builder = Builder(schema)
     builder.sum([builder.joint_leaf("multivariate-gaussian", [2, 0, 1], [0, 0, 0, 1, 0, 1, 0, 0, 1])], [0.0])
     how = CCCP(iterations=2, leaf_smoothing=0.0)
-    leaf = joint_leaves(g := fit(builder.freeze(), Table(schema, data), how, rng).graph, g.joints[0])[0]
+    fitted = fit(builder.freeze(), Table(schema, data), how, rng).graph
+    leaf = fitted.blocks_of(JointBlock)[0].leaves(schema)[0]
     order = [2, 0, 1]
     np.testing.assert_allclose(leaf.mean, data[:, order].mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(leaf.covariance, np.cov(data[:, order].T, bias=True), rtol=1e-4, atol=1e-4)
@@ -354,8 +356,8 @@ def test_wrong_joint_leaves_are_refused(columns: list[int], params: list[float],
 def test_families_know_their_parameters() -> None:
     for name, family in JOINT_FAMILIES.items():
         graph = small_graph(43, name)
-        block = graph.joints[0]
-        for params, leaf in zip(block.params, joint_leaves(graph, block), strict=True):
+        block = graph.blocks_of(JointBlock)[0]
+        for params, leaf in zip(block.params, block.leaves(graph.schema), strict=True):
             np.testing.assert_allclose(family.params(leaf), params)
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tractable.base.arrays import Floats
-from tractable.circuit.leaves import FAMILIES, Family
+from tractable.circuit.leaves import FACTORS, FAMILIES, Family
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Variable
 
@@ -95,7 +95,7 @@ ACCURACY = 2e-4  # of the sums over a grid that stand for integrals
 
 
 def test_every_family_over_a_column_is_tested() -> None:
-    assert {case.family.name for case in CASES} == {name for name, f in FAMILIES.items() if f.has_scope}
+    assert {case.family.name for case in CASES} == set(FAMILIES)
 
 
 @every_case
@@ -329,16 +329,11 @@ def test_a_bin_holds_its_left_edge_and_the_last_one_both() -> None:
 
 
 def test_a_potential_is_the_cell_itself() -> None:
-    potential, column = FAMILIES["potential"], Variable("score", "real", role="potential")
-    assert [name for name, family in FAMILIES.items() if family.accepts(column)] == ["potential"]
-    params = potential.fit(np.zeros(2), np.ones((3, 2)), column, 1.0)
-    assert params.shape == (3, 0)
-    np.testing.assert_array_equal(potential.log_prob(params, np.array([[-2.0, 7.0]])), [[-2.0, 7.0]] * 3)
-
-
-def test_a_constant_is_the_same_for_every_row() -> None:
-    answers = FAMILIES["constant"].log_prob(np.array([[-1.5], [2.0]]), np.zeros((1, 3)))
-    np.testing.assert_array_equal(answers, [[-1.5] * 3, [2.0] * 3])
+    potential, column = FACTORS["potential"], Variable("score", "real", role="potential")
+    assert not any(family.accepts(column) for family in FAMILIES.values())
+    assert [name for name, factor in FACTORS.items() if factor.accepts(column)] == ["potential"]
+    values = potential.log_value(np.zeros((3, 0)), np.array([[-2.0, 7.0]]))
+    np.testing.assert_array_equal(values, [[-2.0, 7.0]] * 3)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tractable.circuit import LEAF, Builder, Graph, LeafBlock
+from tractable.circuit import Builder, Graph
+from tractable.circuit.blocks import leaf_block
 from tractable.circuit.check import LARGEST_LOG
-from tractable.circuit.leaves import FAMILIES
 from tractable.cli import run
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
@@ -157,9 +157,5 @@ def test_evidence_far_out_leaves_probabilities_that_sum_to_one(x: float) -> None
 
 @pytest.mark.parametrize("width", [0, 2])
 def test_a_constant_has_one_parameter(width: int) -> None:
-    family = FAMILIES["constant"]
-    leaves = (LeafBlock(family, np.array([0]), np.array([-1]), np.zeros((1, width))),)
-    none, start = np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    kind = np.array([LEAF], dtype=np.uint8)
     with pytest.raises(ValueError, match="a constant leaf has one parameter"):
-        Graph(discrete_schema([2]), kind, start, none, np.zeros(0), leaves)
+        leaf_block("constant", np.array([0]), np.array([-1]), np.zeros((1, width)))

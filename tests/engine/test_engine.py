@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from random_circuits import random_graph
 
 from tractable.base.arrays import Floats
+from tractable.circuit.blocks import univariate
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.data.regions import Interval, Region, States
@@ -23,7 +24,6 @@ from tractable.engine import (
     completions,
     draw,
     first_statistics,
-    inputs,
     log_values,
     posteriors,
     sweep,
@@ -110,7 +110,7 @@ def test_a_single_leaf_is_a_circuit(states: int) -> None:
     graph = builder.freeze()
     rows = np.array([[np.nan], [0.0], [states - 1.0]])
     assert close(log_values(graph, rows), oracle.log_values(graph, rows))
-    assert close(posteriors(graph, rows)[0], np.exp(graph.leaves[0].params[0]))
+    assert close(posteriors(graph, rows)[0], np.exp(graph.blocks[0].parameters[0]))
 
 
 @pytest.mark.parametrize("log_value", [-math.inf, -3000.0, 0.0, 4000.0])
@@ -314,7 +314,7 @@ def test_leaves_of_one_column_share_its_cells_where_there_are_many(regions: dict
     rows[rng.random(rows.shape) < 0.2] = np.nan
     rows[:, 2] = np.nan
     each = np.concatenate([log_values(graph, rows[i : i + 1], regions) for i in range(len(rows))])
-    assert len(rows) < inputs.MANY_CELLS
+    assert len(rows) < univariate.MANY_CELLS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "MANY_CELLS", 0)
+        patch.setattr(univariate, "MANY_CELLS", 0)
         assert log_values(graph, rows, regions) == pytest.approx(each, rel=1e-13)

@@ -50,5 +50,5 @@ def test_counts_do_not_depend_on_where_a_program_is_cut(
     cut = Expecter(graph).expectations(graph, rows, weights)
     assert close(cut.log_value, whole.log_value, 1e-13)
     assert close(cut.edge, whole.edge, 1e-12)
-    for a, b in zip(cut.leaves, whole.leaves, strict=True):
+    for a, b in zip(cut.blocks, whole.blocks, strict=True):
         assert close(a.states, b.states, 1e-12)

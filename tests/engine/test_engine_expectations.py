@@ -73,7 +73,7 @@ def _agrees(graph: Graph, rows: Floats, weights: Floats) -> bool:
     edge, leaf = _slow(graph, rows, weights)
     states = all(
         close(seen, leaf[node][: seen.size], 1e-12)
-        for block, counts in zip(graph.leaves, found.leaves, strict=True)
+        for block, counts in zip(graph.blocks, found.blocks, strict=True)
         for node, seen in zip(block.node.tolist(), counts.states, strict=True)
     )
     return states and close(found.edge, edge, 1e-12)
@@ -103,7 +103,7 @@ def test_a_state_that_no_row_shows_is_counted_as_nothing_at_all(shown: int) -> N
     graph = _chain(2, [2] * 6)
     rows = np.full((700, 6), float(shown))
     found = Expecter(graph).expectations(graph, rows, np.random.default_rng(0).random(700))
-    assert all((counts.states[:, 1 - shown] == 0).all() for counts in found.leaves)
+    assert all((counts.states[:, 1 - shown] == 0).all() for counts in found.blocks)
 
 
 def test_no_count_is_negative() -> None:
@@ -113,7 +113,7 @@ def test_no_count_is_negative() -> None:
     rows[5, 3] = 0.0
     weights = np.where(np.arange(900) == 5, 1e-300, np.random.default_rng(3).random(900))
     found = Expecter(graph).expectations(graph, rows, weights)
-    assert all((counts.states >= 0).all() for counts in found.leaves)
+    assert all((counts.states >= 0).all() for counts in found.blocks)
 
 
 def test_counts_are_the_same_to_the_last_bit_whatever_the_number_of_threads(
@@ -124,7 +124,7 @@ def test_counts_are_the_same_to_the_last_bit_whatever_the_number_of_threads(
     one, three = (Expecter(graph).expectations(graph, rows, np.ones(1700), threads=t) for t in (1, 3))
     assert np.array_equal(one.edge, three.edge)
     assert np.array_equal(one.log_value, three.log_value)
-    for a, b in zip(one.leaves, three.leaves, strict=True):
+    for a, b in zip(one.blocks, three.blocks, strict=True):
         assert np.array_equal(a.states, b.states)
 
 

@@ -325,4 +325,4 @@ def test_a_column_may_have_a_thousand_states() -> None:
     graph = builder.freeze()
     rows = np.array([[999.0, np.nan], [np.nan, 1.0], [0.0, 0.0]])
     assert close(log_values(graph, rows), oracle.log_values(graph, rows))
-    assert close(posteriors(graph, rows)[1, :1000], np.exp(graph.leaves[0].params[1]))
+    assert close(posteriors(graph, rows)[1, :1000], np.exp(graph.blocks[0].parameters[1]))

@@ -26,7 +26,6 @@ from strategies import arithmetic_circuits, circuits
 
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
-from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import FORMATS, Document, read_circuit, write_circuit
 from tractable.formats.svg import svg_text
@@ -98,8 +97,7 @@ def test_leaf_blocks_keep_extreme_numbers(suffix: str, tmp_path: Path) -> None:
 def test_leaves_without_parameters_come_back(suffix: str, tmp_path: Path) -> None:
     schema = Schema((Variable("x", "categorical", ("a", "b")), Variable("u", "real", role="potential")))
     builder = Builder(schema)
-    width = FAMILIES["potential"].width(schema[1])
-    pair = [builder.indicator(0, 1), builder.leaf("potential", 1, [0.0] * width)]
+    pair = [builder.indicator(0, 1), builder.leaf("potential", 1, [])]
     builder.product(pair)
     graph = builder.freeze()
     assert_same_graph(graph, through(Document(graph), tmp_path / f"c{suffix}").graph)

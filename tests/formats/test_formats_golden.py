@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tractable.base.arrays import Floats
+from tractable.circuit.blocks import ConstantBlock
 from tractable.circuit.graph import Graph
 from tractable.engine.sweep import log_values
 from tractable.formats import Document, read_circuit, write_circuit
@@ -72,6 +73,6 @@ def test_feature_weights_are_those_of_their_leaves(name: str, features: int) -> 
     graph = read_circuit(GOLDEN / name).graph
     assert graph.features is not None
     assert len(graph.features) == features
-    constants = next(b for b in graph.leaves if b.family.name == "constant")
-    carried = constants.params[np.searchsorted(constants.node, graph.features.node), 0]
+    (constants,) = graph.blocks_of(ConstantBlock)
+    carried = constants.log_value[np.searchsorted(constants.node, graph.features.node)]
     np.testing.assert_array_equal(carried, graph.features.log_weight)

@@ -12,6 +12,7 @@ import pytest
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph
+from tractable.circuit.blocks import GateBlock, NetworkBlock
 from tractable.circuit.generalised import GeneralisedGraph, generalise
 from tractable.circuit.generalised import log_prob as generalised_log_prob
 from tractable.circuit.generalised import marginals as generalised_marginals
@@ -143,8 +144,8 @@ def test_what_is_learned_comes_back_from_every_format_that_holds_it(
         folder.mkdir()
         path = folder / f"model{suffix}"
         if refused(lambda path=path: write_circuit(document, path), folder):  # type: ignore[misc]
-            inside = any(block.family.reads_row for block in document.graph.leaves)
-            gated = bool(document.graph.gates) and suffix not in NAMES
+            inside = bool(document.graph.blocks_of(NetworkBlock))
+            gated = bool(document.graph.blocks_of(GateBlock)) and suffix not in NAMES
             assert what not in HOLDS.get(suffix, ()) or inside or gated
             continue
         assert [file.name for file in folder.iterdir()] == [path.name]
@@ -169,8 +170,8 @@ def test_a_generalised_circuit_of_what_is_learned_comes_back(learner: str, what:
         write_generalised(made[0], document.about, path)
 
     if refused(save, tmp_path):
-        families = {block.family.name for block in document.graph.leaves}
-        assert what == "numbers" or document.graph.gates or families & {"network-output"}
+        families = {block.name for block in document.graph.blocks}
+        assert what == "numbers" or document.graph.blocks_of(GateBlock) or families & {"network-output"}
         return
     graph, about = read_generalised(path)
     assert about == document.about
@@ -257,8 +258,8 @@ def _contents(folder: Path) -> dict[str, Any]:
 
 def test_parameters_that_are_no_numbers_are_not_saved(tmp_path: Path) -> None:
     graph = coin()
-    block = replace(graph.leaves[0], params=np.array([[np.nan]]))
+    block = graph.blocks[0].with_parameters(np.array([[np.nan]]))
     for suffix in BOTH_WAYS:
         with pytest.raises(ValueError, match=rf"c{suffix}: "):
-            write_circuit(Document(graph.with_parameters(leaves=(block,))), tmp_path / f"c{suffix}")
+            write_circuit(Document(graph.with_parameters(blocks=(block,))), tmp_path / f"c{suffix}")
     assert not list(tmp_path.iterdir())

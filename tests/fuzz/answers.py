@@ -10,6 +10,7 @@ from fuzz.circuits import random_circuit, random_schema
 from tractable import queries
 from tractable.base.arrays import Floats
 from tractable.circuit import Graph, condition, marginalise
+from tractable.circuit.blocks import JointBlock
 from tractable.data import Evidence, Interval, Region, States
 from tractable.data.evidence import join_evidence
 from tractable.data.schema import Schema, Variable
@@ -46,7 +47,7 @@ def run_answers(case: Case) -> str:
     if discrete:
         compare_information(rng, graph, force, given)
         return "discrete"
-    return "mixed, joint leaves" if graph.joints else "mixed"
+    return "mixed, joint leaves" if graph.blocks_of(JointBlock) else "mixed"
 
 
 def nothing(schema: Schema) -> Evidence:

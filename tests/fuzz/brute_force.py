@@ -13,6 +13,7 @@ import oracle
 from scipy import stats
 
 from tractable.base.arrays import Floats
+from tractable.circuit.blocks import ConstantBlock, JointBlock, LeafBlock
 from tractable.circuit.graph import Graph
 from tractable.circuit.leaves import Family
 from tractable.data import Evidence
@@ -72,7 +73,7 @@ class BruteForce:
         self.schema = graph.schema
         leaves = _leaves(graph)
         self.joint_names = {
-            graph.schema[int(c)].name for block in graph.joints for c in block.columns.ravel()
+            graph.schema[int(c)].name for block in graph.blocks_of(JointBlock) for c in block.columns.ravel()
         }
         self.trees: list[tuple[float, dict[int, OneLeaf | JointLeaf]]] = []
         for tree in oracle.induced_trees(graph):
@@ -138,11 +139,12 @@ class BruteForce:
 def _leaves(graph: Graph) -> dict[int, float | OneLeaf | JointLeaf]:
     """The leaf, or the logarithm of the constant, under the number of each node."""
     found: dict[int, float | OneLeaf | JointLeaf] = {}
-    for block in graph.leaves:
+    for constants in graph.blocks_of(ConstantBlock):
+        found |= dict(zip(constants.node.tolist(), constants.log_value.tolist(), strict=True))
+    for block in graph.blocks_of(LeafBlock):
         for line, (node, column) in enumerate(zip(block.node.tolist(), block.column.tolist(), strict=True)):
-            params = block.params[line : line + 1]
-            found[node] = float(params[0, 0]) if column < 0 else OneLeaf(column, block.family, params)
-    for joint in graph.joints:
+            found[node] = OneLeaf(column, block.family, block.params[line : line + 1])
+    for joint in graph.blocks_of(JointBlock):
         for line, node in enumerate(joint.node.tolist()):
             columns = joint.columns[line].tolist()
             mean, factor, _ = joint.family.parts(joint.params[line], len(columns))

@@ -10,12 +10,11 @@ import numpy as np
 from fuzz.circuits import random_circuit, random_schema
 from tractable.base.arrays import Floats
 from tractable.circuit import Builder, Graph
+from tractable.circuit.blocks import ConstantBlock, network_block
 from tractable.circuit.combine import mixture
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.generalised import generalise, two_target_example
-from tractable.circuit.graph import LeafBlock
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
-from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.circuit.shapes import declare_shape
 from tractable.data import Schema, Table, Variable, discrete_schema
@@ -124,14 +123,12 @@ def above_network() -> Graph:
     leaves = [builder.constant(0.0), builder.constant(1.0)]
     builder.sum([builder.product([leaves[k], builder.indicator(2, k)]) for k in (0, 1)], [0.0, 0.0])
     plain = builder.freeze()
-    family = NetworkOutput(Committee((perceptron(), perceptron())))
+    network = Committee((perceptron(), perceptron()))
     blocks = [
-        LeafBlock(family, b.node, np.zeros(2, np.int64), np.arange(2.0)[:, None])
-        if b.family.is_constant
-        else b
-        for b in plain.leaves
+        network_block(network, plain.schema, b.node, np.arange(2)) if isinstance(b, ConstantBlock) else b
+        for b in plain.blocks
     ]
-    return replace(plain, leaves=tuple(blocks))
+    return replace(plain, blocks=tuple(blocks))
 
 
 def mapped() -> Graph:

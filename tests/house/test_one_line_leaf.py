@@ -14,7 +14,7 @@ import pytest
 
 import tractable as tr
 from tractable.base.arrays import Bools, Floats
-from tractable.circuit import Builder, Graph, mixture
+from tractable.circuit import Builder, Graph, LeafBlock, mixture
 from tractable.circuit.leaves import FAMILIES, Family
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
@@ -119,7 +119,7 @@ def learned(name: str) -> Graph:
 
 def families(graph: Graph) -> set[str]:
     """The families of the leaves over real columns."""
-    return {b.family.name for b in graph.leaves for c in b.column.tolist() if c > 0}
+    return {b.family.name for b in graph.blocks_of(LeafBlock) for c in b.column.tolist() if c > 0}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -151,7 +151,7 @@ def test_leaves_over_whole_columns_are_of_the_family(name: str, laplace: Family)
 @pytest.mark.parametrize("name", WHOLE)
 def test_leaves_that_need_no_more_are_of_the_narrower_family(name: str, either: Family) -> None:
     graph = learned(name)
-    over = {(b.family.name, c) for b in graph.leaves for c in b.column.tolist() if c > 0}
+    over = {(b.family.name, c) for b in graph.blocks_of(LeafBlock) for c in b.column.tolist() if c > 0}
     assert over == {("either", 1), ("gaussian", 2)}
     assert np.isfinite(log_values(graph, numbers().values)).all()
 
@@ -166,7 +166,7 @@ def test_leaves_are_fitted_to_rows_by_their_responsibilities(laplace: Family) ->
     after = choose_leaves(mixture(graphs), table, 0.0)
     logs = np.stack([log_values(graph, table.values) for graph in graphs])
     share, x = np.exp(logs - np.logaddexp.reduce(logs, axis=0)), table.values
-    (block,) = (b for b in after.leaves if b.family == laplace)
+    (block,) = (b for b in after.blocks_of(LeafBlock) if b.family == laplace)
     for column in (1, 2):
         seen = ~np.isnan(x[:, column])
         fitted = laplace.fit(x[seen, column], share[:, seen], table.schema[column], 0.0)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from oracle import all_rows, log_values
 from random_networks import enumerated, features, networks
 
+from tractable.circuit.blocks import ConstantBlock
 from tractable.circuit.graph import Graph
 from tractable.circuit.properties import explain_decomposable, explain_deterministic, explain_smooth
 from tractable.data.schema import Schema, Variable, discrete_schema
@@ -74,10 +75,10 @@ def test_a_network_of_features_keeps_its_feature_table(data: st.DataObject) -> N
         assert tuple(graph.features.equals[conditions]) == feature.equals
         assert graph.features.log_weight[i] == feature.log_weight
         if graph.features.node[i] >= 0:
-            constants = next(b for b in graph.leaves if b.family.name == "constant")
+            (constants,) = graph.blocks_of(ConstantBlock)
             at = int(np.searchsorted(constants.node, graph.features.node[i]))
             assert constants.node[at] == graph.features.node[i]
-            assert constants.params[at, 0] == feature.log_weight
+            assert constants.log_value[at] == feature.log_weight
 
 
 def chain(length: int, states: int, rng: np.random.Generator) -> Network:

@@ -333,7 +333,7 @@ def test_mixtures_and_products_are_sums_and_products_of_probabilities(
     mixed = tr.mixture([one, two], [1.0, 3.0])
     assert mixed.prob(evidence) == pytest.approx(0.25 * one.prob(evidence) + 0.75 * two.prob(evidence))
     renamed = tr.Schema(tuple(tr.Variable(f"{v.name}'", v.kind, v.states) for v in graph.schema))
-    twin = tr.Circuit(Graph(renamed, other.kind, other.start, other.child, other.log_weight, other.leaves))
+    twin = tr.Circuit(Graph(renamed, other.kind, other.start, other.child, other.log_weight, other.blocks))
     both = tr.product([one, twin])
     primed = {f"{name}'": state for name, state in evidence.items()}
     assert both.prob({**evidence, **primed}) == pytest.approx(one.prob(evidence) * two.prob(evidence))
@@ -359,7 +359,7 @@ def test_many_threads_may_ask_the_same_fresh_circuit() -> None:
     )
     for _ in range(5):
         fresh = tr.Circuit(
-            Graph(graph.schema, graph.kind, graph.start, graph.child, graph.log_weight, graph.leaves)
+            Graph(graph.schema, graph.kind, graph.start, graph.child, graph.log_weight, graph.blocks)
         )
 
         def ask(_: int, circuit: tr.Circuit = fresh) -> Any:

@@ -129,15 +129,15 @@ def shaken(graph: Graph, noise: Floats) -> Graph:
     """The circuit with other weights and leaves, zero where it was zero."""
 
     def leaves(block: LeafBlock) -> LeafBlock:
-        if block.family.name == "bernoulli":
+        if block.name == "bernoulli":
             return replace(block, params=block.params + noise[0])
-        if block.family.name != "categorical":
+        if block.name != "categorical":
             return block
         raw = block.params + noise[: block.params.shape[1]]
         return replace(block, params=raw - np.logaddexp.reduce(raw, axis=1, keepdims=True))
 
     weights = graph.log_weight + np.where(graph.kind[graph.parent] == 2, np.resize(noise, graph.edges), 0.0)
-    return replace(graph, log_weight=weights, leaves=tuple(leaves(b) for b in graph.leaves))
+    return replace(graph, log_weight=weights, blocks=tuple(leaves(b) for b in graph.blocks_of(LeafBlock)))
 
 
 @given(

@@ -26,9 +26,10 @@ def typed_schema(schema: Schema) -> list[Any]:
 
 def leaves(graph: Graph) -> dict[int, tuple[str, int, list[float]]]:
     return {
-        int(node): (block.family.name, int(column), params.tolist())
-        for block in graph.leaves
-        for node, column, params in zip(block.node, block.column, block.params, strict=True)
+        int(node): (block.name, int(column), params.tolist())
+        for block in graph.blocks
+        if block.section == "leaf"
+        for node, column, params in zip(*block.arrays.values(), strict=True)
     }
 
 

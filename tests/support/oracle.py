@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit.graph import LEAF, PRODUCT, GateBlock, Graph
+from tractable.circuit.blocks import GateBlock
+from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Schema
 
@@ -137,9 +138,10 @@ def log_gate(block: GateBlock, place: int, row: Row) -> float:
 def leaves_of(graph: Graph) -> dict[int, Leaf]:
     """Each leaf under the number of its node."""
     return {
-        int(node): Leaf(block.family.name, int(column), [float(p) for p in params])
-        for block in graph.leaves
-        for node, column, params in zip(block.node, block.column, block.params, strict=True)
+        int(node): Leaf(block.name, int(column), [float(p) for p in params])
+        for block in graph.blocks
+        if block.section == "leaf"
+        for node, column, params in zip(*block.arrays.values(), strict=True)
     }
 
 
@@ -155,7 +157,9 @@ def edges_of(graph: Graph, node: int) -> list[tuple[int, float]]:
 def node_log_values(graph: Graph, row: Row, regions: Regions | None = None) -> list[float]:
     """The logarithm of every node's value for one row."""
     leaves = leaves_of(graph)
-    gates = {int(node): (block, i) for block in graph.gates for i, node in enumerate(block.node)}
+    gates = {
+        int(node): (block, i) for block in graph.blocks_of(GateBlock) for i, node in enumerate(block.node)
+    }
     value: list[float] = []
     for node in range(graph.nodes):
         if node in gates:

@@ -7,7 +7,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.blocks import LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import discrete_schema
 

@@ -8,7 +8,8 @@ PACKAGES = [
 # A part imports only parts before it; what is not named here belongs to its package as a whole.
 ROOMS = [
     "base.arrays", "base.late", "base.compiling", "base.compiled", "base.threads", "base.interrupts",
-    "base.progress", "base.settings", "base", "data", "circuit.leaves", "circuit", "circuit.generalised",
+    "base.progress", "base.settings", "base", "data", "circuit.leaves", "circuit.blocks",
+    "circuit", "circuit.generalised",
     "engine", "networks", "queries", "formats", "model", "learning.parameters", "learning.statistics",
     "learning.growing", "learning.learner", "learning.joint", "learning.conditional", "learning.networks",
     "learning.ensembles.bagging", "learning.training", "learning.ensembles", "learning.tuning", "learning",

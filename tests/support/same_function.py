@@ -21,4 +21,4 @@ def every_row(graph: Graph) -> Floats:
 
 
 def families(graph: Graph) -> set[str]:
-    return {block.family.name for block in graph.leaves}
+    return {block.name for block in graph.blocks}

@@ -49,9 +49,9 @@ def every_row(schema: Schema) -> Floats:
 def assert_same(one: Graph, other: Graph) -> None:
     for field in ("kind", "start", "child", "log_weight"):
         np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
-    for mine, theirs in zip(one.leaves, other.leaves, strict=True):
+    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
         np.testing.assert_array_equal(mine.node, theirs.node)
-        np.testing.assert_array_equal(mine.params, theirs.params)
+        np.testing.assert_array_equal(mine.parameters, theirs.parameters)
 
 
 def is_normalised(graph: Graph) -> bool:

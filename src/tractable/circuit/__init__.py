@@ -1,12 +1,13 @@
 """The model: a graph of sums, products and leaves, its properties, and transforms of graphs."""
 
+from tractable.circuit.blocks import Block, ConstantBlock, FactorBlock, GateBlock, JointBlock, LeafBlock
 from tractable.circuit.builder import Builder
 from tractable.circuit.combine import mixture, product
 from tractable.circuit.condition import condition, marginalise
 from tractable.circuit.convert import to_ac
 from tractable.circuit.facts import attach, remember
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.normalise import cardinality, normalise
 from tractable.circuit.properties import (
     Properties,
@@ -30,7 +31,10 @@ __all__ = [
     "LEAF",
     "PRODUCT",
     "SUM",
+    "Block",
     "Builder",
+    "ConstantBlock",
+    "FactorBlock",
     "FeatureTable",
     "GateBlock",
     "Graph",

@@ -1,15 +1,16 @@
 """A graph from loose parts: edges in any order, leaves in several blocks, nodes that nothing leads to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
+from tractable.circuit.blocks import Block, ConstantBlock, GateBlock, JointBlock, LeafBlock, join_blocks
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import Block, GateBlock, Graph, JointBlock, LeafBlock
-from tractable.circuit.leaves import FAMILIES, Family
+from tractable.circuit.graph import Graph
+from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.reach import reachable
 from tractable.data.schema import Schema
 
@@ -46,7 +47,7 @@ def assemble(
 ) -> Graph:
     """The circuit below `root` (the last node, unless given), children numbered before parents already.
 
-    What the root does not reach is left out, blocks of one family and width become one.
+    What the root does not reach is left out, blocks of one key become one.
     """
     top = kind.size - 1 if root is None else root
     order = _by_parent(edges.parent)
@@ -57,29 +58,26 @@ def assemble(
     number = np.full(kind.size, -1, dtype=np.int64)
     number[keep] = np.arange(keep.size)
     kept = np.repeat(number >= 0, degree)
-    leaves, joints, gates = renumbered_blocks(blocks, number)
     return Graph(
         schema,
         kind[keep].astype(np.uint8),
         np.concatenate([[0], np.cumsum(degree[keep])]),
         number[child[kept]],
         weight[kept],
-        leaves,
+        renumbered_blocks(blocks, number),
         None if features is None else renumbered_features(features, number),
-        joints,
-        gates,
     )
 
 
-def state_leaves(states: Ints, log_constants: Floats) -> list[LeafBlock]:
+def state_leaves(states: Ints, log_constants: Floats) -> tuple[LeafBlock, ConstantBlock]:
     """Indicators of all states of columns, numbered from 0 up, and after them constants."""
     column = np.repeat(np.arange(states.size), states)
     state = np.concatenate([np.arange(k) for k in states]).astype(np.float64)
     constants = column.size + np.arange(log_constants.size)
-    return [
+    return (
         LeafBlock(FAMILIES["indicator"], np.arange(column.size), column, state[:, None]),
-        LeafBlock(FAMILIES["constant"], constants, np.full(constants.size, -1), log_constants[:, None]),
-    ]
+        ConstantBlock(constants, log_constants),
+    )
 
 
 def _by_parent(parent: Ints) -> Ints | slice:
@@ -87,49 +85,27 @@ def _by_parent(parent: Ints) -> Ints | slice:
     return slice(None) if (np.diff(parent) >= 0).all() else np.argsort(parent, kind="stable")
 
 
-def renumbered_blocks(
-    blocks: Iterable[Block], number: Ints
-) -> tuple[tuple[LeafBlock, ...], tuple[JointBlock, ...], tuple[GateBlock, ...]]:
-    """The leaves that are kept (`number` is not -1) under their new numbers, one block a family and width.
-
-    Gates keep the blocks that they are in.
-    """
-    single: dict[tuple[Family, int], list[LeafBlock]] = {}
-    several: dict[tuple[str, int, int], list[JointBlock]] = {}
-    gates: list[GateBlock] = []
+def renumbered_blocks(blocks: Iterable[Block], number: Ints) -> tuple[Block, ...]:
+    """The leaves that are kept (`number` is not -1) under their new numbers, one block for each key."""
+    groups: dict[Hashable, list[Block]] = {}
     for block in blocks:
-        if isinstance(block, GateBlock):
-            node, order = _kept_in_order([block], number)
-            gates += [block.select(order, node[order])] if order.size else []
-        elif isinstance(block, JointBlock):
-            key = (block.family.name, block.columns.shape[1], block.params.shape[1])
-            several.setdefault(key, []).append(block)
-        else:
-            single.setdefault((block.family, block.params.shape[1]), []).append(block)
-    leaves = (_merge_blocks(group, number) for group in single.values())
-    joints = (_merge_joints(group, number) for group in several.values())
-    return tuple(b for b in leaves if b.node.size), tuple(b for b in joints if b.node.size), tuple(gates)
+        groups.setdefault(block.key, []).append(block)
+    found: list[Block] = []
+    for group in groups.values():
+        whole = join_blocks(group)
+        node = number[whole.node]
+        order = np.argsort(node, kind="stable")
+        order = order[node[order] >= 0]
+        if order.size:
+            found.append(whole.select(order).renumber(node[order]))
+    return in_order(found)
 
 
-def _merge_blocks(blocks: list[LeafBlock], number: Ints) -> LeafBlock:
-    node, order = _kept_in_order(blocks, number)
-    column = np.concatenate([b.column for b in blocks])[order]
-    params = np.concatenate([b.params for b in blocks])[order]
-    return LeafBlock(blocks[0].family, node[order], column, params)
-
-
-def _merge_joints(blocks: list[JointBlock], number: Ints) -> JointBlock:
-    node, order = _kept_in_order(blocks, number)
-    columns = np.concatenate([b.columns for b in blocks])[order]
-    params = np.concatenate([b.params for b in blocks])[order]
-    return JointBlock(blocks[0].family, node[order], columns, params)
-
-
-def _kept_in_order(blocks: Sequence[Block], number: Ints) -> tuple[Ints, Ints]:
-    """The new numbers of the nodes of all blocks, and the places of those that are kept, in their order."""
-    node = number[np.concatenate([b.node for b in blocks])]
-    order = np.argsort(node, kind="stable")
-    return node, order[node[order] >= 0]
+def in_order(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Blocks in the order of circuits: leaves over one column, gates, leaves over several columns."""
+    return tuple(
+        sorted(blocks, key=lambda b: 2 if isinstance(b, JointBlock) else int(isinstance(b, GateBlock)))
+    )
 
 
 def renumbered_features(features: FeatureTable, number: Ints) -> FeatureTable:

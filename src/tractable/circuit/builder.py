@@ -1,15 +1,16 @@
 """The form of a circuit while it grows."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.blocks import Block, ConstantBlock, GateBlock, JointBlock, leaf_block
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, GateBlock, Graph, JointBlock, LeafBlock
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves.logistic import SoftmaxRegressions
 from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
 from tractable.data.schema import Schema
@@ -23,9 +24,8 @@ class Builder:
         self._kind: list[int] = []
         self._children: list[Sequence[int]] = []
         self._weights: list[Sequence[float] | None] = []
-        self._leaves: dict[tuple[str, int], list[tuple[int, int, Sequence[float]]]] = {}
-        self._joints: list[JointBlock] = []
-        self._gates: list[GateBlock] = []
+        self._leaves: dict[Any, list[tuple[int, int, Sequence[float]]]] = {}  # by the keys of blocks
+        self._blocks: list[Block] = []  # of leaves that are not in `_leaves`
         self._interned: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class Builder:
         node = self._add(LEAF, (), None)
         over = np.asarray(columns, dtype=np.int64)[None, :]
         line = np.asarray(params, dtype=np.float64)[None, :]
-        self._joints.append(JointBlock(JOINT_FAMILIES[family], np.array([node]), over, line))
+        self._keep(JointBlock(JOINT_FAMILIES[family], np.array([node]), over, line))
         return node
 
     def gates(self, regressions: SoftmaxRegressions) -> Ints:
@@ -51,7 +51,7 @@ class Builder:
         shape = (len(regressions.weights), regressions.outcomes)
         node: Ints = np.array([self._add(LEAF, (), None) for _ in range(shape[0] * shape[1])], dtype=np.int64)
         regression, outcome = (index.ravel() for index in np.indices(shape))
-        self._gates.append(GateBlock(regressions, node, regression, outcome))
+        self._keep(GateBlock(regressions, node, regression, outcome))
         return node.reshape(shape)
 
     def indicator(self, column: int, state: int) -> int:
@@ -63,7 +63,7 @@ class Builder:
 
     def constant(self, log_value: float) -> int:
         """A leaf over no column, with that value."""
-        return self.leaf("constant", -1, (log_value,))
+        return self.leaf(ConstantBlock.name, -1, (log_value,))
 
     def product(self, children: Sequence[int]) -> int:
         """A product; a single child stands for itself."""
@@ -87,13 +87,8 @@ class Builder:
             first, last = start[node], start[node + 1]
             self._children.append(children[first:last])
             self._weights.append(weights[first:last] if graph.kind[node] == SUM else None)
-        for block in graph.leaves:
-            column = np.where(block.column < 0, -1, where[np.maximum(block.column, 0)] if where.size else -1)
-            lines = zip(new[block.node].tolist(), column.tolist(), block.params.tolist(), strict=True)
-            self._leaves.setdefault((block.family.name, block.params.shape[1]), []).extend(lines)
-        for joint in graph.joints:
-            self._joints.append(JointBlock(joint.family, new[joint.node], where[joint.columns], joint.params))
-        self._gates += [gate.renumber(new[gate.node]).over(where) for gate in graph.gates]
+        for block in graph.blocks:
+            self._keep(block.renumber(new[block.node]).over(where))
         return int(new[-1])
 
     def freeze(self, root: int | None = None, features: FeatureTable | None = None) -> Graph:
@@ -114,11 +109,16 @@ class Builder:
             if line is not None:
                 weight[start[node] : start[node] + len(line)] = line
         edges = Edges(np.repeat(np.arange(degree.size), degree), child, weight)
-        blocks: list[Block] = [*self._joints, *self._gates]
-        blocks += [_block(name, lines) for (name, _), lines in self._leaves.items()]
+        place = {key: number for number, key in enumerate(self._leaves)}
+        single = [_block(key[0], lines) for key, lines in self._leaves.items() if lines]
+        blocks = sorted([*single, *self._blocks], key=lambda block: place[block.key])
         graph = assemble(self.schema, np.array(self._kind, dtype=np.int64), edges, blocks, root, features)
         check_magnitudes(graph)
         return graph
+
+    def _keep(self, block: Block) -> None:
+        self._leaves.setdefault(block.key, [])  # which keeps the order in which kinds are met
+        self._blocks.append(block)
 
     def _add(self, kind: int, children: Sequence[int], weights: Sequence[float] | None) -> int:
         node = len(self._kind)
@@ -133,9 +133,7 @@ class Builder:
         return node
 
 
-def _block(name: str, lines: list[tuple[int, int, Sequence[float]]]) -> LeafBlock:
+def _block(name: str, lines: list[tuple[int, int, Sequence[float]]]) -> Block:
     node, column, params = zip(*lines, strict=True)
-    shape = (len(lines), len(params[0]))
-    return LeafBlock(
-        FAMILIES[name], np.array(node), np.array(column), np.array(params, dtype=np.float64).reshape(shape)
-    )
+    table = np.array(params, dtype=np.float64).reshape(len(lines), -1)
+    return leaf_block(name, np.array(node), np.array(column), table)

@@ -7,9 +7,10 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
+from tractable.circuit.blocks import Block
 from tractable.circuit.facts import remember
 from tractable.circuit.fold import constants, log_root
-from tractable.circuit.graph import PRODUCT, SUM, Block, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import PRODUCT, SUM, Graph
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 from tractable.circuit.shapes import declare_members
 from tractable.data.schema import Schema
@@ -105,9 +106,7 @@ def _stack(schema: Schema, graphs: Sequence[Graph]) -> _Stack:
     for graph, shift in zip(graphs, offset[:-1].tolist(), strict=True):
         parent, child, log_weight = edges_of(graph)
         edges.append(Edges(parent + shift, child + shift, log_weight))
-        place = np.array([*schema.columns(graph.schema.names), -1], dtype=np.int64)  # column -1 stays -1
-        blocks += [LeafBlock(b.family, b.node + shift, place[b.column], b.params) for b in graph.leaves]
-        blocks += [JointBlock(b.family, b.node + shift, place[b.columns], b.params) for b in graph.joints]
-        blocks += [b.renumber(b.node + shift).over(place) for b in graph.gates]
+        place = np.array(schema.columns(graph.schema.names), dtype=np.int64)
+        blocks += [block.renumber(block.node + shift).over(place) for block in graph.blocks]
     kind = np.concatenate([g.kind for g in graphs]).astype(np.int64)
     return _Stack(kind, concatenate_edges(edges), blocks, offset[1:] - 1)

@@ -5,15 +5,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.circuit.fold import LeafNumbers, apply_factor, constants, fold_numbers
-from tractable.circuit.gate_evidence import observe_gates
-from tractable.circuit.graph import Graph, LeafBlock
-from tractable.circuit.joint_evidence import observe_joints, sum_out_of_joints
-from tractable.circuit.leaves.output import NetworkOutput
+from tractable.circuit.fold import apply_factor, constants, fold_numbers
+from tractable.circuit.graph import Graph
 from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import explain_validity
-from tractable.circuit.scopes import scoped_blocks
-from tractable.circuit.supports import leaves_by_column
 from tractable.data.regions import Region, States
 from tractable.data.schema import Variable
 from tractable.data.table import Table
@@ -34,12 +29,10 @@ def condition(
     within = dict(regions or {})
     _check_evidence(graph, row, within)
     numbers = constants(graph)
-    _observe(graph, row, numbers)
-    _confine(graph, within, numbers)
-    graph = observe_gates(observe_joints(graph, row, within, numbers), row, within, numbers)
+    blocks = [b for block in graph.blocks for b in block.observe(row, within, graph.schema, numbers)]
     still_open = np.isnan(row)
     still_open[list(within)] = False
-    answer = apply_factor(fold_numbers(graph, numbers, np.flatnonzero(still_open)))
+    answer = apply_factor(fold_numbers(graph, numbers, np.flatnonzero(still_open), blocks))
     return normalise(answer).graph if normalised else answer
 
 
@@ -63,49 +56,8 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
     if fault is not None:
         raise ValueError(f"columns cannot be summed out: {fault}")
     numbers = constants(graph)
-    for block in scoped_blocks(graph):
-        numbers.known[block.node[~stays[block.column]]] = True
-    graph = sum_out_of_joints(graph, stays, numbers)
-    return apply_factor(fold_numbers(graph, numbers, np.flatnonzero(stays)))
-
-
-def _observe(graph: Graph, row: Floats, numbers: LeafNumbers) -> None:
-    """Fill in the leaves over columns whose value is known."""
-    for block in graph.leaves:
-        if isinstance(block.family, NetworkOutput):
-            numbers.log_value[block.node] = _network_values(graph, block, block.family, row)
-            numbers.known[block.node] = ~np.isnan(numbers.log_value[block.node])
-            numbers.log_value[block.node[~numbers.known[block.node]]] = 0.0
-            continue
-        seen = block.column >= 0
-        seen[seen] = ~np.isnan(row[block.column[seen]])
-        x = row[block.column[seen]][:, None]
-        numbers.log_value[block.node[seen]] = block.family.log_prob(block.params[seen], x)[:, 0]
-        numbers.known[block.node[seen]] = True
-
-
-def _network_values(graph: Graph, block: LeafBlock, family: NetworkOutput, row: Floats) -> Floats:
-    """The logarithms of outputs of a network, all of whose inputs are known; NaN where none is.
-
-    Raises:
-        ValueError: if some inputs are known and others are not.
-    """
-    cells = row[family.network.places(graph.schema)]
-    if np.isnan(cells).all():
-        return np.full(block.node.size, np.nan)
-    if np.isnan(cells).any():
-        name = family.network.columns[int(np.flatnonzero(np.isnan(cells))[0])]
-        raise ValueError(f"column '{name}' has no value: a network needs all its inputs, or none of them")
-    return family.row_log_values(block.params, row[None, :], graph.schema)[:, 0]
-
-
-def _confine(graph: Graph, within: dict[int, Region], numbers: LeafNumbers) -> None:
-    """Fill in the leaves over columns that are known to lie in a region."""
-    leaves = leaves_by_column(graph) if within else {}
-    for column, region in within.items():
-        for block in leaves.get(column, []):
-            numbers.log_value[block.node] = block.family.log_mass(block.params, region)
-            numbers.known[block.node] = True
+    blocks = [b for block in graph.blocks for b in block.sum_out(stays, graph.schema, numbers)]
+    return apply_factor(fold_numbers(graph, numbers, np.flatnonzero(stays), blocks))
 
 
 def _check_evidence(graph: Graph, row: Floats, within: dict[int, Region]) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Block, Graph, LeafBlock
+from tractable.circuit.blocks import ConstantBlock, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.scopes import leaf_columns
-from tractable.circuit.supports import leaves_by_column, state_logs
+from tractable.circuit.supports import leaves_by_column
 
 
 def to_ac(graph: Graph) -> Graph:
@@ -32,12 +33,18 @@ def to_ac(graph: Graph) -> Graph:
     kind[numbering.number[graph.kind == PRODUCT]] = PRODUCT
     kind[numbering.number[(graph.kind == SUM) | (numbering.states > 0)]] = SUM
     kind[np.concatenate([weights.product, leaves.product])] = PRODUCT
-    constant = _constant_block(weights, leaves)
-    kept = [b.renumber(numbering.number[b.node]) for b in graph.leaves if not b.family.has_scope]
-    gates = [b.renumber(numbering.number[b.node]) for b in graph.gates]
+    constant = ConstantBlock(
+        np.concatenate([weights.constant, leaves.constant]),
+        np.concatenate([weights.log_value, leaves.log_value]),
+    )
+    kept = [
+        b.renumber(numbering.number[b.node])
+        for b in graph.blocks
+        if not isinstance(b, LeafBlock | JointBlock)
+    ]
     features = None if graph.features is None else renumbered_features(graph.features, numbering.number)
     edges = concatenate_edges([weights.edges, leaves.edges])
-    blocks: list[Block] = [indicators.block, constant, *kept, *gates]
+    blocks = [indicators.block, constant, *kept]
     return assemble(graph.schema, kind, edges, blocks, int(numbering.number[-1]), features)
 
 
@@ -86,13 +93,13 @@ def _indicators(graph: Graph) -> _Indicators:
 
 def _number_nodes(graph: Graph, indicators: _Indicators) -> _Numbering:
     states = np.zeros(graph.nodes, dtype=np.int64)
-    for block in graph.leaves:
+    for block in graph.blocks_of(LeafBlock):
         if not block.family.is_fixed:
             states[block.node] = graph.schema.cardinalities[block.column]
     weighted = np.bincount(graph.parent[graph.log_weight != 0], minlength=graph.nodes)
     slot = indicators.block.node.size + np.arange(graph.nodes) + np.cumsum(2 * (states + weighted))
     number = slot.copy()
-    for block in graph.leaves:
+    for block in graph.blocks_of(LeafBlock):
         if block.family.is_indicator:
             number[block.node] = indicators.first[block.column] + block.params[:, 0].astype(np.int64)
     return _Numbering(number, slot, states, weighted, int(slot[-1]) + 1)
@@ -137,15 +144,9 @@ def _state_parts(block: LeafBlock, numbering: _Numbering, states: int, first: in
     product = top - states + state
     constant = product - states
     edges = [_plain(top, product), _plain(product, first + state), _plain(product, constant)]
-    return _Parts(constant, state_logs(block, states).ravel(), product, concatenate_edges(edges))
+    return _Parts(constant, block.table(states).ravel(), product, concatenate_edges(edges))
 
 
 def _plain(parent: Ints, child: Ints) -> Edges:
     """Edges without a weight."""
     return Edges(parent, child, np.zeros(parent.size))
-
-
-def _constant_block(weights: _Parts, leaves: _Parts) -> LeafBlock:
-    node = np.concatenate([weights.constant, leaves.constant])
-    params = np.concatenate([weights.log_value, leaves.log_value])[:, None]
-    return LeafBlock(FAMILIES["constant"], node, np.full(node.size, -1), params)

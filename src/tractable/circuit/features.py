@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tractable.base.arrays import Bools, Floats, Ints
+from tractable.data.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,3 +26,21 @@ class FeatureTable:
 
     def __len__(self) -> int:
         return self.node.size
+
+
+def known_features(features: FeatureTable | None, schema: Schema) -> FeatureTable | None:
+    """The table of a file, or None if it names intervals by numbers, as files of older versions do.
+
+    Where such an interval lies is not said, and the circuit beside the table does without it.
+    """
+    if features is None or features.ends is not None:
+        return features
+    return None if (over_numbers(features, schema) & (features.state >= 0)).any() else features
+
+
+def over_numbers(features: FeatureTable, schema: Schema) -> Bools:
+    """Which conditions are on numeric columns; a column that there is not is none."""
+    numeric = np.array([*(variable.is_numeric for variable in schema), False])
+    inside = (features.column >= 0) & (features.column < len(schema))
+    answer: Bools = numeric[np.where(inside, features.column, -1)]
+    return answer

@@ -5,24 +5,18 @@ of the edge above, a sum of numbers is a number. A node with one child left is r
 what is zero is removed.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
+from tractable.circuit.blocks import Block, ConstantBlock, LeafNumbers
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, SUM, Block, Graph, JointBlock, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.circuit.kernels import fold
-from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import Schema
-
-
-class LeafNumbers(NamedTuple):
-    """Which leaves have become mere numbers, and the logarithm of each; inner nodes are not known yet."""
-
-    log_value: Floats  # (nodes,)
-    known: Bools  # (nodes,)
 
 
 class FoldedGraph(NamedTuple):
@@ -35,10 +29,9 @@ class FoldedGraph(NamedTuple):
 def constants(graph: Graph) -> LeafNumbers:
     """The constants of a graph as numbers; every other leaf stays."""
     numbers = LeafNumbers(np.zeros(graph.nodes), np.zeros(graph.nodes, dtype=np.bool_))
-    for block in graph.leaves:
-        if block.family.is_constant:
-            numbers.log_value[block.node] = block.params[:, 0]
-            numbers.known[block.node] = True
+    for block in graph.blocks_of(ConstantBlock):
+        numbers.log_value[block.node] = block.log_value
+        numbers.known[block.node] = True
     return numbers
 
 
@@ -50,11 +43,18 @@ def log_root(graph: Graph, log_value: Floats, log_weight: Floats) -> float:
 
 
 def fold_numbers(
-    graph: Graph, numbers: LeafNumbers, columns: Ints, *, normalise: bool = False, features: bool = False
+    graph: Graph,
+    numbers: LeafNumbers,
+    columns: Ints,
+    blocks: Iterable[Block] | None = None,
+    *,
+    normalise: bool = False,
+    features: bool = False,
 ) -> FoldedGraph:
     """The graph over the given columns, with the known numbers moved into weights and into one factor.
 
-    Leaves over other columns must be known. With `normalise`, the weights of each sum add up to one. With
+    Leaves over other columns must be known. The leaves that are not are those of `blocks`, where they are
+    others than the graph's. With `normalise`, the weights of each sum add up to one. With
     `features`, the feature table is kept: its constants must not be known then.
     """
     factor, gone = numbers.log_value.copy(), numbers.known.copy()
@@ -77,7 +77,10 @@ def fold_numbers(
         schema,
         np.concatenate([[LEAF], graph.kind]),
         edges,
-        [constant_block(0.0), *shifted_blocks(graph, columns, 1)],
+        [
+            ConstantBlock(np.zeros(1, dtype=np.int64), np.zeros(1)),
+            *_unknown_leaves(graph, numbers, columns, blocks),
+        ],
         int(alias[-1]) + 1,
         _shifted_features(graph, 1) if features else None,
     )
@@ -94,15 +97,21 @@ def apply_factor(simpler: FoldedGraph) -> Graph:
     graph, factor = simpler
     if factor == 0.0:
         return graph
-    if graph.nodes == 1 and graph.leaves and graph.leaves[0].family.is_constant:
-        return constant_graph(graph.schema, factor + float(graph.leaves[0].params[0, 0]))
+    if is_number(graph):
+        return constant_graph(
+            graph.schema, factor + log_root(graph, constants(graph).log_value, graph.log_weight)
+        )
     topped = graph if graph.kind[-1] == SUM else with_root_sum(graph)
     weight = topped.log_weight.copy()
     weight[topped.start[-2] :] += factor
     return Graph(
-        topped.schema, topped.kind, topped.start, topped.child, weight, topped.leaves, topped.features,
-        topped.joints, topped.gates,
-    )  # fmt: skip
+        topped.schema, topped.kind, topped.start, topped.child, weight, topped.blocks, topped.features
+    )
+
+
+def is_number(graph: Graph) -> bool:
+    """Whether a circuit is a single constant."""
+    return graph.nodes == 1 and any(block.node.size for block in graph.blocks_of(ConstantBlock))
 
 
 def with_root_sum(graph: Graph) -> Graph:
@@ -113,10 +122,8 @@ def with_root_sum(graph: Graph) -> Graph:
         np.append(graph.start, graph.edges + 1),
         np.append(graph.child, graph.root),
         np.append(graph.log_weight, 0.0),
-        graph.leaves,
+        graph.blocks,
         graph.features,
-        graph.joints,
-        graph.gates,
     )
 
 
@@ -124,30 +131,18 @@ def constant_graph(schema: Schema, log_value: float) -> Graph:
     """A circuit that is the same number for every row."""
     none = np.zeros(0, dtype=np.int64)
     kind, start = np.array([LEAF], dtype=np.uint8), np.zeros(2, dtype=np.int64)
-    return Graph(schema, kind, start, none, np.zeros(0), (constant_block(log_value),))
+    block = ConstantBlock(np.array([0]), np.array([log_value]))
+    return Graph(schema, kind, start, none, np.zeros(0), (block,))
 
 
-def constant_block(log_value: float) -> LeafBlock:
-    """One constant, as node 0."""
-    return LeafBlock(FAMILIES["constant"], np.array([0]), np.array([-1]), np.array([[log_value]]))
-
-
-def shifted_blocks(graph: Graph, columns: Ints, shift: int) -> list[Block]:
-    """The leaves over the given columns, which are renumbered from 0; nodes move by `shift`.
-
-    A leaf over several columns stays if all of them are among the given ones.
-    """
-    # One place more than there are columns: a constant is over column -1 and stays there.
-    place = np.full(len(graph.schema) + 1, -1, dtype=np.int64)
+def _unknown_leaves(
+    graph: Graph, numbers: LeafNumbers, columns: Ints, blocks: Iterable[Block] | None
+) -> Iterator[Block]:
+    """The leaves that are no numbers, over columns that are renumbered from 0, as nodes from 1 up."""
+    place = np.full(len(graph.schema), -1, dtype=np.int64)
     place[columns] = np.arange(len(columns))
-    answer: list[Block] = []
-    for block in graph.leaves:
-        stay = (place[block.column] >= 0) | (block.column < 0)
-        column = place[block.column[stay]]
-        answer.append(LeafBlock(block.family, block.node[stay] + shift, column, block.params[stay]))
-    for joint in graph.joints:
-        all_stay = np.flatnonzero((place[joint.columns] >= 0).all(axis=1))
-        over = place[joint.columns[all_stay]]
-        answer.append(JointBlock(joint.family, joint.node[all_stay] + shift, over, joint.params[all_stay]))
-    answer += [gate.renumber(gate.node + shift).over(place) for gate in graph.gates]
-    return answer
+    for block in graph.blocks if blocks is None else blocks:
+        known = numbers.known[block.node]
+        rest = block.select(np.flatnonzero(~known)) if known.any() else block
+        if rest.node.size:
+            yield rest.renumber(rest.node + 1).over(place)

@@ -35,10 +35,7 @@ def _check_summable(graph: Graph) -> None:
     fault = explain_smooth(graph) or explain_decomposable(graph)
     if fault is not None:
         raise ValueError(f"the circuit cannot be normalised: {fault}")
-    if graph.gates:
-        raise ValueError("the circuit cannot be normalised: the weights of its gates depend on the row")
-    for block in graph.leaves:
-        if block.family.arrives_with_row:
-            name = graph.schema[int(block.column[0])].name
-            what = "is read by a network" if block.family.reads_row else "holds potentials"
-            raise ValueError(f"the circuit cannot be normalised: column '{name}' {what}")
+    for block in graph.blocks:
+        fault = block.unsummable(graph.schema)
+        if fault is not None:
+            raise ValueError(f"the circuit cannot be normalised: {fault}")

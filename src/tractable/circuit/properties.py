@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tractable.circuit.blocks import ConstantBlock, GateBlock
 from tractable.circuit.determinism import Meeting, first_meeting
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import heights
-from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.scopes import Window, bits, root_columns, windows
 from tractable.circuit.selectivity import OverlapError, irregular_sum
 
@@ -55,7 +55,7 @@ def properties(graph: Graph) -> Properties:
         depth=depth(graph),
         parameters=parameter_count(graph),
         variables=np.unique(
-            np.concatenate([root_columns(graph), *(b.regressions.features.column for b in graph.gates)])
+            np.concatenate([root_columns(graph), *(block.reads for block in graph.blocks_of(GateBlock))])
         ).size,
     )
 
@@ -212,13 +212,5 @@ def parameter_count(graph: Graph) -> int:
     weighted[graph.parent[graph.log_weight != 0]] = True
     weights = int(np.diff(graph.start)[weighted & (graph.kind == SUM)].sum())
     tied = 0 if graph.features is None else len(graph.features)
-    counted = (
-        block.params.size
-        for block in graph.leaves
-        if not (block.family.is_indicator or block.family.reads_row)
-        and not (block.family.is_constant and graph.features is not None)
-    )
-    gates = sum(block.regressions.weights.size for block in graph.gates)
-    networks = sum(b.family.network.parameters for b in graph.leaves if isinstance(b.family, NetworkOutput))
-    joints = sum(block.params.size for block in graph.joints)
-    return weights + tied + sum(counted) + joints + gates + networks
+    uncounted = () if graph.features is None else (ConstantBlock,)
+    return weights + tied + sum(b.parameter_count for b in graph.blocks if not isinstance(b, uncounted))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Bools, Ints, Words
-from tractable.circuit.graph import Graph, LeafBlock
+from tractable.circuit.graph import Graph
 from tractable.circuit.kernels import scope_words
 
 
@@ -29,16 +29,9 @@ class Window(NamedTuple):
         return held
 
 
-def scoped_blocks(graph: Graph) -> list[LeafBlock]:
-    """The leaves that are over one random variable."""
-    return [b for b in graph.leaves if b.family.has_scope]
-
-
 def leaf_columns(graph: Graph) -> Ints:
-    """The columns that some leaf is over, ascending; potentials do not count."""
-    single = (b.column for b in scoped_blocks(graph))
-    several = (b.columns.ravel() for b in graph.joints)
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *single, *several]))
+    """The columns that some leaf is a distribution of, ascending."""
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(b.scope.ravel() for b in graph.blocks)]))
 
 
 def windows(graph: Graph, columns: Iterable[int]) -> Iterator[Window]:
@@ -55,14 +48,10 @@ def _leaf_words(graph: Graph, columns: Ints) -> Words:
     bit = np.full(len(graph.schema), -1, dtype=np.int64)
     bit[columns] = np.arange(columns.size)
     word = np.zeros(graph.nodes, dtype=np.uint64)
-    for block in scoped_blocks(graph):
-        mine = bit[block.column]
-        inside = mine >= 0
-        word[block.node[inside]] = np.uint64(1) << mine[inside].astype(np.uint64)
-    for joint in graph.joints:
-        for mine in bit[joint.columns.T]:
+    for block in graph.blocks:
+        for mine in bit[block.scope.T]:
             inside = mine >= 0
-            word[joint.node[inside]] |= np.uint64(1) << mine[inside].astype(np.uint64)
+            word[block.node[inside]] |= np.uint64(1) << mine[inside].astype(np.uint64)
     return word
 
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tractable.base.arrays import Ints, Words
-from tractable.circuit.graph import SUM, Graph, LeafBlock
+from tractable.circuit.blocks import JointBlock, LeafBlock
+from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import differ_words, overlap_words, union_words
 from tractable.circuit.scopes import leaf_columns
-from tractable.circuit.supports import Field, code_supports, leaves_by_column, pack_fields, state_logs
+from tractable.circuit.supports import Field, code_supports, leaves_by_column, pack_fields
 
 
 class OverlapError(Exception):
@@ -30,9 +31,9 @@ def irregular_sum(graph: Graph) -> int | None:
         OverlapError: if the leaves over some column overlap.
     """
     sums = np.flatnonzero((graph.kind == SUM) & (np.diff(graph.start) > 1))
-    if graph.joints and sums.size:
-        raise OverlapError(int(graph.joints[0].columns[0, 0]))
-    if graph.joints:
+    for block in graph.blocks_of(JointBlock):
+        if sums.size:
+            raise OverlapError(int(block.columns[0, 0]))
         return None
     decided = np.zeros(sums.size, dtype=np.int64)  # by how many columns the children of each sum differ
     wrong = np.zeros(sums.size, dtype=np.bool_)
@@ -77,7 +78,7 @@ def _reached_distributions(graph: Graph) -> Iterator[tuple[list[Field], Words]]:
 def _distinct(graph: Graph, column: int, blocks: list[LeafBlock]) -> list[Ints]:
     """The number of the distribution that each leaf over a column is, block by block."""
     states = graph.schema[column].cardinality
-    lines = [state_logs(block, states) + 0.0 if states else block.params for block in blocks]  # no -0.0
+    lines = [block.table(states) + 0.0 if states else block.params for block in blocks]  # no -0.0
     widest = max(line.shape[1] for line in lines)
     filled = [
         np.pad(line, ((0, 0), (1, widest - line.shape[1])), constant_values=0 if states else number)

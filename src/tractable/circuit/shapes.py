@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Bytes, Floats, Ints
+from tractable.circuit.blocks import ConstantBlock, FactorBlock, GateBlock, LeafBlock
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import LEAF, SUM, Graph, JointBlock, LeafBlock, Members, Shape
+from tractable.circuit.graph import LEAF, SUM, Graph, Members, Shape
 from tractable.circuit.reach import reachable
 
 LEAST_COMPONENTS = 8  # from which on a shape is worth declaring
@@ -90,12 +91,18 @@ def template(graph: Graph, shape: Shape, begin: int = 0, root: int | None = None
 
 
 def _leaf_places(graph: Graph, begin: int, end: int) -> Ints:
-    """The block and the column of the leaves among some nodes; -1 for other nodes. Shape (2, nodes)."""
+    """The block and the column of the leaves among some nodes; -1 for other nodes. Shape (2, nodes).
+
+    Leaves that stand over or read more than one column are left out.
+    """
     places = np.full((2, end - begin), -1)
-    for number, block in enumerate(graph.leaves):
+    for number, block in enumerate(graph.blocks):
+        if not isinstance(block, LeafBlock | ConstantBlock | FactorBlock):
+            continue
+        column = block.first_column(graph.schema)
         for some in _inside(block.node, begin, end):
             places[0, block.node[some] - begin] = number
-            places[1, block.node[some] - begin] = block.column[some]
+            places[1, block.node[some] - begin] = column[some]
     return places
 
 
@@ -113,7 +120,7 @@ def _is_mixture(graph: Graph, mixture: Shape | Members | None, begin: int, root:
     """Whether the nodes from `begin` to a root are of a mixture."""
     if mixture is None:
         return True
-    if graph.kind[root] != SUM or graph.features is not None or graph.gates:
+    if graph.kind[root] != SUM or graph.features is not None or graph.blocks_of(GateBlock):
         return False
     is_of = _has_shape if isinstance(mixture, Shape) else _has_members
     return is_of(graph, mixture, begin, root)  # type: ignore[arg-type]
@@ -181,14 +188,9 @@ def _take_all(graph: Graph) -> tuple[Graph, ...]:
 def _take(graph: Graph, begin: int, end: int, mixture: Shape | Members | None) -> Graph:
     """The circuit of the nodes from `begin` to before `end`, whose root is the last."""
     edges = slice(int(graph.start[begin]), int(graph.start[end]))
-    leaves = tuple(
-        LeafBlock(block.family, block.node[some] - begin, block.column[some], block.params[some])
-        for block in graph.leaves
-        for some in _inside(block.node, begin, end)
-    )
-    joints = tuple(
-        JointBlock(block.family, block.node[some] - begin, block.columns[some], block.params[some])
-        for block in graph.joints
+    blocks = tuple(
+        block.select(some).renumber(block.node[some] - begin)
+        for block in graph.blocks
         for some in _inside(block.node, begin, end)
     )
     return Graph(
@@ -197,8 +199,7 @@ def _take(graph: Graph, begin: int, end: int, mixture: Shape | Members | None) -
         graph.start[begin : end + 1] - edges.start,
         graph.child[edges] - begin,
         graph.log_weight[edges],
-        leaves,
-        joints=joints,
+        blocks,
         mixture=mixture,
     )
 

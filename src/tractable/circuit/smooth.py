@@ -6,7 +6,8 @@ import numpy as np
 
 from tractable.base.arrays import Ints, Words
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renumbered_features
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.blocks import LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.properties import is_smooth
 from tractable.circuit.scopes import Window, windows

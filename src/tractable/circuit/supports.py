@@ -8,16 +8,15 @@ sum whose children never meet in some column is deterministic for certain, but s
 missed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import Bools, Floats, Ints, Words
-from tractable.circuit.graph import Graph, LeafBlock
+from tractable.base.arrays import Bools, Ints, Words
+from tractable.circuit.blocks import ConstantBlock, FactorBlock, LeafBlock
+from tractable.circuit.graph import Graph
 from tractable.circuit.kernels import mark_alive, support_words
-from tractable.circuit.leaves.within import Within
-from tractable.circuit.scopes import scoped_blocks
 
 ALL = ~np.uint64(0)
 
@@ -58,31 +57,25 @@ def pack_fields(columns: Ints, codes: Ints) -> list[list[Field]]:
 
 def leaves_by_column(graph: Graph) -> dict[int, list[LeafBlock]]:
     """The leaves over each column, one block a family and width."""
-    return _by_column(scoped_blocks(graph))
+    found = _by_column(graph.blocks_of(LeafBlock))
+    return {column: [b for b in blocks if isinstance(b, LeafBlock)] for column, blocks in found.items()}
 
 
-def _by_column(blocks: Iterable[LeafBlock]) -> dict[int, list[LeafBlock]]:
-    answer: dict[int, list[LeafBlock]] = {}
+def _by_column(blocks: Iterable[LeafBlock | FactorBlock]) -> dict[int, list[LeafBlock | FactorBlock]]:
+    answer: dict[int, list[LeafBlock | FactorBlock]] = {}
     for block in blocks:
         order = np.argsort(block.column, kind="stable")
         cuts = np.flatnonzero(np.diff(block.column[order])) + 1
-        for mine in np.split(order, cuts):
-            part = LeafBlock(block.family, block.node[mine], block.column[mine], block.params[mine])
-            answer.setdefault(int(part.column[0]), []).append(part)
+        for mine in np.split(order, cuts) if order.size else ():
+            answer.setdefault(int(block.column[mine[0]]), []).append(block.select(mine))
     return answer
-
-
-def state_logs(block: LeafBlock, states: int) -> Floats:
-    """The log-probability of each state of one column. Shape (leaves, states)."""
-    return block.family.log_prob(block.params, np.arange(states, dtype=np.float64)[None, :])
 
 
 def alive_nodes(graph: Graph) -> Bools:
     """Which nodes are above zero for some row, as far as single leaves tell. Shape (nodes,)."""
     alive = np.ones(graph.nodes, dtype=np.bool_)
-    for block in graph.leaves:
-        if block.family.is_constant:
-            alive[block.node] = block.params[:, 0] > -np.inf
+    for block in graph.blocks_of(ConstantBlock):
+        alive[block.node] = block.log_value > -np.inf
     mark_alive(graph.kind, graph.start, graph.child, graph.log_weight, alive)
     return alive
 
@@ -92,22 +85,24 @@ def live_edges(graph: Graph) -> Bools:
     return alive_nodes(graph)[graph.child] & (graph.log_weight > -np.inf)
 
 
-def code_supports(graph: Graph, column: int, blocks: list[LeafBlock]) -> list[Bools]:
+def code_supports(graph: Graph, column: int, blocks: Sequence[LeafBlock | FactorBlock]) -> list[Bools]:
     """At which states, or parts of the number line, each leaf over a column may be above zero.
 
     An array (leaves, codes) for each block. If no leaf is limited, a numeric column has a single part.
     """
     states = graph.schema[column].cardinality
     if states:
-        return [state_logs(block, states) > -np.inf for block in blocks]
-    ends = [block.family.support(block.params) for block in blocks]
+        return [block.table(states) > -np.inf for block in blocks if isinstance(block, LeafBlock)]
+    kinds = ((b.family if isinstance(b, LeafBlock) else b.factor, b.params) for b in blocks)
+    ends = [kind.support(params) for kind, params in kinds]
     cuts = np.unique(np.concatenate([np.concatenate(pair) for pair in ends]))[:-1]  # where parts begin
     return [(cuts >= low[:, None]) & (cuts < high[:, None]) for low, high in ends]
 
 
 def support_windows(graph: Graph, live: Bools) -> Iterator[tuple[list[Field], Words]]:
     """The supports of all nodes, word after word; intervals of inputs count like leaves."""
-    leaves = _by_column(b for b in graph.leaves if b.family.has_scope or isinstance(b.family, Within))
+    single = [b for b in graph.blocks if isinstance(b, LeafBlock | FactorBlock)]
+    leaves = _by_column(b for b in single if isinstance(b, LeafBlock) or not b.is_potential)
     supports = {column: code_supports(graph, column, blocks) for column, blocks in sorted(leaves.items())}
     codes = {column: parts[0].shape[1] for column, parts in supports.items()}
     telling = [column for column in codes if codes[column] > 1 or graph.schema[column].is_categorical]

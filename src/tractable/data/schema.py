@@ -219,6 +219,11 @@ class Schema:
         return np.array([v.role == "potential" for v in self.variables], dtype=np.bool_)
 
     @cached_property
+    def is_whole(self) -> Bools:
+        """Which columns hold whole numbers. Shape (columns,)."""
+        return np.array([v.is_whole for v in self.variables], dtype=np.bool_)
+
+    @cached_property
     def limits(self) -> tuple[Floats, Floats]:
         """The least and the greatest number a table may hold in each column. Shapes (columns,)."""
         finite = np.finfo(np.float64).max

@@ -6,7 +6,8 @@ import numpy as np
 
 from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.base.compiled import njit
-from tractable.circuit.graph import LEAF, SUM, Block, Graph, JointBlock, LeafBlock
+from tractable.circuit.blocks import Block, ConstantBlock, LeafBlock
+from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.engine.program import LeafTables
 
 TO_CONSTANT, TO_LEAF, TO_OPERATION = 0, 1, 2  # what a reference leads to; see simplify.py
@@ -28,13 +29,13 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
     dense_node: list[Ints] = []
     leaves = 0
     for block in graph.blocks:
-        if isinstance(block, LeafBlock) and block.family.is_constant:
-            refs[2][block.node] = block.params[:, 0]
+        if isinstance(block, ConstantBlock):
+            refs[2][block.node] = block.log_value
             continue
         refs[0][block.node] = TO_LEAF
         refs[1][block.node] = leaves + np.arange(block.node.size)
         leaves += block.node.size
-        columns.append(_block_columns(graph, block))
+        columns.append(block.first_column(graph.schema))
         width, value = _block_tables(graph, block)
         widths.append(width)
         values.append(value)
@@ -52,34 +53,19 @@ def read_leaves(graph: Graph, merge: bool) -> Bottom:
     return Bottom(refs, tables.with_room(*room), leaves, np.concatenate([np.zeros(0, np.int64), *dense_node]))
 
 
-def _block_columns(graph: Graph, block: Block) -> Ints:
-    """The column that each leaf of a block counts for; a gate counts for an input, which is never missing."""
-    if isinstance(block, LeafBlock):
-        return block.column
-    return (
-        block.columns[:, 0]
-        if isinstance(block, JointBlock)
-        else np.full(block.node.size, graph.schema.inputs[0])
-    )
-
-
 def _block_tables(graph: Graph, block: Block) -> tuple[Ints, Floats]:
     """The number of states of each leaf of a block, and the logarithms of their probabilities end to end."""
-    if not isinstance(block, LeafBlock) or block.family.reads_row:
+    if not isinstance(block, LeafBlock) or not block.is_tabular(graph.schema):
         return np.zeros(block.node.size, dtype=np.int64), np.zeros(0)
     width = graph.schema.cardinalities[block.column]
-    if not width.any():
-        return width, np.zeros(0)
     if (width == width[0]).all():
-        states = np.arange(width[0], dtype=np.float64)[None, :]
-        return width, block.family.log_prob(block.params, states).ravel()
+        return width, block.table(int(width[0])).ravel()
     value = np.empty(width.sum())
     end = np.cumsum(width)
     for size in np.unique(width):
         some = np.flatnonzero(width == size)
-        states = np.arange(size, dtype=np.float64)[None, :]
         where = (end[some] - size)[:, None] + np.arange(size)
-        value[where] = block.family.log_prob(block.params[some], states)
+        value[where] = block.select(some).table(int(size))
     return width, value
 
 

@@ -1,8 +1,11 @@
 """Completions of rows: drawn in proportion to their probability, or traced along the best choices."""
 
+from functools import partial
+
 import numpy as np
 
-from tractable.base.arrays import Bools, Floats, Ints, UInt32s, Words
+from tractable.base.arrays import AnyArray, Bools, Floats, Ints, UInt32s, Words
+from tractable.circuit.blocks import MissingCells
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import Graph
 from tractable.circuit.leaves.random_bits import as_uniform, mix_bits
@@ -16,7 +19,6 @@ from tractable.engine.inputs import (
     dense_blocks,
     every_column,
 )
-from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import own_places
 from tractable.engine.sweep import (
     SMALL_TILE,
@@ -175,39 +177,21 @@ def _fill_rows(question: Question, rows: Floats, draws: Draws) -> Floats:
     unknown = np.isnan(answer)
     if unknown.any():
         answer[unknown] = rows[unknown]
+    missing = MissingCells(question.regions, question.best)
+
+    def uniform(here: AnyArray, column: int) -> Floats:
+        return _uniform(draws.random[here], column)
+
     for block, lines in dense_blocks(question.graph, question.code):
-        if block.family.arrives_with_row:
-            continue
-        for column in np.unique(block.column):
-            chosen = _chosen_leaves(draws, int(column))
-            here = (chosen >= lines.start) & (chosen < lines.stop) & np.isnan(rows[:, column])
-            params = block.params[chosen[here] - lines.start]
-            region = question.regions.get(int(column))
-            if question.best:
-                answer[here, column] = block.family.mode(params, region)
-            else:
-                uniform = _uniform(draws.random[here], int(column))
-                answer[here, column] = block.family.draw(params, uniform, region)
-    _fill_joints(question, rows, draws, answer)
+        chosen = partial(_chosen_leaves, draws, lines.start)
+        block.complete(rows, answer, chosen, question.graph.schema, missing, uniform)
     return answer
 
 
-def _chosen_leaves(draws: Draws, column: int) -> Ints:
-    """The dense leaf that each draw chose for a numeric column; -1 for none. Shape (draws,)."""
-    return draws.dense[:, column].ravel()[: draws.random.size]
-
-
-def _fill_joints(question: Question, rows: Floats, draws: Draws, answer: Floats) -> None:
-    """Fill the missing cells of leaves over several columns, wherever such a leaf was chosen."""
-    missing = np.isnan(rows)
-    for leaf in joint_lines(question.graph, question.code):
-        columns = leaf.columns
-        chosen = _chosen_leaves(draws, int(columns[0])) == leaf.line
-        here = np.flatnonzero(chosen & missing[:, columns].any(axis=1))
-        if here.size:
-            uniform = np.stack([_uniform(draws.random[here], c) for c in columns.tolist()], axis=1)
-            filled = leaf.fill(rows[here], question.regions, question.best, uniform)
-            answer[np.ix_(here, columns)] = filled
+def _chosen_leaves(draws: Draws, first: int, column: int) -> Ints:
+    """The dense leaf, counted from `first`, that each draw chose for a column; negative for none."""
+    found: Ints = draws.dense[:, column].ravel()[: draws.random.size] - first
+    return found
 
 
 def _uniform(random: Words, column: int) -> Floats:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
+from tractable.circuit.blocks import ConstantBlock, LeafCounts
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine.backward import Backward, reverse_edges, reweight_backward
 from tractable.engine.compile import compile_graph, reweight_program
@@ -30,20 +31,12 @@ LEAST_PART, MOST_PART = 512, 4096  # rows of one part
 COUNT_TILE = 256  # rows counted together: more than are swept upwards, as each operation has more to do
 
 
-class LeafCounts(NamedTuple):
-    """The expected counts of the leaves of a block: of each state, or of each row."""
-
-    states: Floats  # (leaves, states) over categorical columns, missing cells left out; else (leaves, 0)
-    flows: Floats  # (leaves, rows) over numeric columns, rows with a missing cell included; else (leaves, 0)
-
-
 class Expectations(NamedTuple):
     """Expected counts of weighted rows under a circuit."""
 
     log_value: Floats  # (rows,) the logarithm of the circuit's value
     edge: Floats  # (edges,) rows expected to use each edge of a sum; zero below products
-    leaves: tuple[LeafCounts, ...]  # one a block
-    joints: tuple[Floats, ...] = ()  # (leaves, rows) the flows of each block of leaves over several columns
+    blocks: tuple[LeafCounts, ...]  # one for each block; nothing is counted for constants
 
 
 class Expecter:
@@ -159,8 +152,8 @@ def _read(question: Question, back: Backward, tallies: list[Tally], sizes: list[
     states = _states(question, leaf_total, entry_total)
     dense = np.concatenate([t.dense[:, :n] for t, n in zip(tallies, sizes, strict=True)], axis=1)
     roots = [join(t.root, t.root_exponent)[:n] for t, n in zip(tallies, sizes, strict=True)]
-    leaves, joints = _by_block(question, states, dense), _joint_flows(graph, dense)
-    return Expectations(np.concatenate(roots) + code.log_factor, edge, leaves, joints)
+    blocks = _by_block(question, states, dense)
+    return Expectations(np.concatenate(roots) + code.log_factor, edge, blocks)
 
 
 def _states(question: Question, leaf_total: Floats, entry_total: Floats) -> Floats:
@@ -178,9 +171,9 @@ def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCo
     tables, found = question.code.tables, []
     lines = {id(block): line for block, line in dense_blocks(question.graph, question.code)}
     leaf = 0
-    for block in question.graph.leaves:
+    for block in question.graph.blocks:
         size = block.node.size
-        if block.family.is_constant:
+        if isinstance(block, ConstantBlock):
             found.append(LeafCounts(np.zeros((size, 0)), np.zeros((size, 0))))
             continue
         if id(block) in lines:
@@ -189,13 +182,6 @@ def _by_block(question: Question, states: Floats, dense: Floats) -> tuple[LeafCo
             found.append(LeafCounts(_state_matrix(tables, states, leaf, size), np.zeros((size, 0))))
         leaf += size
     return tuple(found)
-
-
-def _joint_flows(graph: Graph, dense: Floats) -> tuple[Floats, ...]:
-    """The flows of the leaves over several columns, whose lines are the last. (leaves, rows) a block."""
-    sizes = [block.node.size for block in graph.joints]
-    first = len(dense) - sum(sizes)
-    return tuple(np.split(dense[first:], np.cumsum(sizes)[:-1])) if sizes else ()
 
 
 def dense_flows(question: Question, back: Backward, inputs: Inputs, tile: Tile) -> Floats:

@@ -1,20 +1,21 @@
 """A network made of circuits: features of the inputs, and weighted sums of circuits over these features."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tractable.base.arrays import Floats, Ints
+from tractable.base.arrays import Floats
 from tractable.base.late import special
-from tractable.base.progress import State
+from tractable.base.named_arrays import NamedArrays, require_array, require_names, split_below, with_prefix
+from tractable.circuit.blocks import NetworkBlock
+from tractable.circuit.check import check_magnitudes
+from tractable.circuit.codec import decode_graph, encode_graph
 from tractable.circuit.graph import Graph
-from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.leaves.perceptron import Perceptron
-from tractable.circuit.properties import parameter_count
-from tractable.circuit.states import graph_from_state, graph_state
+from tractable.circuit.properties import explain_decomposable, parameter_count
 from tractable.data.schema import Schema, Variable
 from tractable.engine.shared import log_values
 
@@ -45,7 +46,7 @@ class FeatureCircuits:
         schema = feature_schema(self.perceptron.outputs)
         if any(graph.schema != schema for graph in self.graphs):
             raise ValueError("a circuit of a network is not over the features of the network")
-        if any(isinstance(block.family, NetworkOutput) for graph in self.graphs for block in graph.leaves):
+        if any(graph.blocks_of(NetworkBlock) for graph in self.graphs):
             raise ValueError("a circuit of a network reads a network itself")
         if self.weights.ndim != 2 or self.weights.shape[1] != len(self.graphs):
             raise ValueError(
@@ -77,10 +78,6 @@ class FeatureCircuits:
         inside = sum(parameter_count(graph) for graph in self.graphs)
         return self.perceptron.parameters + inside + int(np.count_nonzero(self.weights))
 
-    def places(self, schema: Schema) -> Ints:
-        """Where its columns are in a schema."""
-        return self.perceptron.places(schema)
-
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs)."""
         parts = [cells[first : first + CHUNK] for first in range(0, max(len(cells), 1), CHUNK)]
@@ -88,19 +85,36 @@ class FeatureCircuits:
         far = [np.where(np.isnan(z), np.inf, z) for z in features]  # what is too large, not what is missing
         return np.concatenate([log_sums(self.graphs, self.weights, z) for z in far])
 
-    def state(self) -> State:
-        """The network as a state of a checkpoint."""
-        first = self.perceptron
-        layers = [list(first.columns), list(first.states), first.layer_states()]
-        return [layers, [graph_state(graph) for graph in self.graphs], self.weights]
+    def encode(self) -> tuple[dict[str, Any], NamedArrays]:
+        """The network as plain values and arrays."""
+        arrays = with_prefix("features.", self.perceptron.arrays) | {"weights": self.weights}
+        circuits = []
+        for number, graph in enumerate(self.graphs):
+            plain, inside = encode_graph(graph)
+            circuits.append(plain)
+            arrays |= with_prefix(f"circuit.{number}.", inside)
+        return self.perceptron.plain | {"circuits": circuits}, arrays
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The network that `state` has described."""
-        layers, graphs, weights = state
-        perceptron = Perceptron.from_states(*layers)
+    def decode(cls, plain: Mapping[str, Any], arrays: NamedArrays) -> Self:
+        """The network that `encode` has described.
+
+        Raises:
+            ValueError: naming the array, or the node of a circuit, that is wrong.
+        """
+        circuits = plain["circuits"]
+        names = [f"circuit.{number}." for number in range(len(circuits))]
+        (layers, *inside), rest = split_below(arrays, ["features.", *names])
+        require_names(rest, {"weights"})
+        perceptron = Perceptron.decode(plain, layers)
         schema = feature_schema(perceptron.outputs)
-        return cls(perceptron, tuple(graph_from_state(graph, schema) for graph in graphs), weights)
+        graphs = tuple(decode_graph(facts, own, schema) for facts, own in zip(circuits, inside, strict=True))
+        for graph in graphs:
+            check_magnitudes(graph)
+            fault = explain_decomposable(graph)
+            if fault is not None:
+                raise ValueError(fault)
+        return cls(perceptron, graphs, require_array(rest, "weights", np.float64, 2))
 
 
 def log_sums(graphs: Sequence[Graph], weights: Floats, z: Floats) -> Floats:

@@ -7,19 +7,16 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.base.compiled import kernel
+from tractable.circuit.blocks import Block, ConstantBlock, MissingCells, tell_error
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import GateBlock, Graph, LeafBlock
-from tractable.circuit.joint_evidence import tell_error
-from tractable.circuit.leaves.output import NetworkOutput
+from tractable.circuit.graph import Graph
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
-from tractable.engine.joint_lines import joint_lines
 from tractable.engine.program import DENSE, CompiledGraph, LeafTables
 from tractable.engine.scaling import split, split_in_place
 from tractable.engine.up import Inputs
 
 Regions = Mapping[int, Region]
-MANY_CELLS = 10_000  # of the leaves over one column, from which it pays to look at that column by itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +161,7 @@ def _fill_states(rows: Floats, states: Ints, state: UInt16s) -> int:
 
 
 def _dense_values(question: Question, rows: Floats, size: int) -> tuple[Floats, Floats]:
-    """Values and exponents of the leaves over numeric columns, each of shape (dense leaves, size).
+    """Values and exponents of the leaves that are no tables, each of shape (dense leaves, size).
 
     The last row is repeated.
     """
@@ -174,102 +171,21 @@ def _dense_values(question: Question, rows: Floats, size: int) -> tuple[Floats, 
     if size > len(rows):
         rows = np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)])
     value = np.empty((lines, size))
+    missing = MissingCells(question.regions, question.best)
     for block, line in dense_blocks(question.graph, question.code):
-        if isinstance(block.family, NetworkOutput):
-            value[line] = block.family.row_log_values(block.params, rows, question.graph.schema)
-        else:
-            _fill_block(question, block, rows, value[line])
-    for gates, line in gate_lines(question.graph, question.code):
-        value[line] = gates.log_values(rows)
-    errors: dict[tuple[int, ...], float] = {}
-    for leaf in joint_lines(question.graph, question.code):
-        value[leaf.line], error = leaf.log_values(rows, question.regions, question.best)
-        columns = tuple(leaf.columns.tolist())
-        errors[columns] = max(errors.get(columns, 0.0), error)
+        block.write_log_values(rows, question.graph.schema, missing, value[line])
     # A sum of leaves over the same columns is no further off than the worst of them, and in a product the
     # errors of different columns add up.
-    tell_error(sum(errors.values()))
+    tell_error(sum(missing.errors.values()))
     return value, split_in_place(value)
 
 
-def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[LeafBlock, slice]]:
-    """The blocks of leaves over numeric columns, each with its lines among the dense values."""
-    found, first = [], 0
-    if not code.dense_node.size:
-        return []
-    for block in graph.leaves:
-        if block.family.is_constant:
-            continue
-        if block.family.reads_row or graph.schema.cardinalities[block.column[0]] == 0:
+def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[Block, slice]]:
+    """The blocks of leaves that are no tables, each with its lines among the dense values."""
+    found: list[tuple[Block, slice]] = []
+    first = 0
+    for block in graph.blocks if code.dense_node.size else ():
+        if not isinstance(block, ConstantBlock) and not block.is_tabular(graph.schema):
             found.append((block, slice(first, first + block.node.size)))
             first += block.node.size
     return found
-
-
-def gate_lines(graph: Graph, code: CompiledGraph) -> list[tuple[GateBlock, slice]]:
-    """The blocks of gates, whose lines lie before those of leaves over several columns."""
-    joints, gates = (sum(b.node.size for b in blocks) for blocks in (graph.joints, graph.gates))
-    found, first = [], code.dense_node.size - joints - gates
-    for block in graph.gates:
-        found.append((block, slice(first, first + block.node.size)))
-        first += block.node.size
-    return found
-
-
-def _fill_block(question: Question, block: LeafBlock, rows: Floats, value: Floats) -> None:
-    """Fill in the log-values of a block's leaves: at the cell, or over its region if it is missing.
-
-    `value` is (leaves, rows). Where there are many cells, the leaves of a column share its line of cells.
-    """
-    columns = np.unique(block.column)
-    if value.size < MANY_CELLS * columns.size:
-        value[:] = _block_values(question, block, rows)
-        return
-    missing = _missing_block_values(question, block)
-    for column in columns:
-        here = _as_slice(np.flatnonzero(block.column == column))
-        x = np.ascontiguousarray(rows[:, column])
-        unknown = np.isnan(x)
-        if unknown.all():
-            value[here] = missing[here, None]
-            continue
-        if unknown.any():
-            x[unknown] = x[~unknown][0]  # any number will do
-        value[here] = block.family.log_prob(block.params[here], x[None, :])
-        lines = here if isinstance(here, slice) else here[:, None]
-        value[lines, np.flatnonzero(unknown)] = missing[here, None]
-
-
-def _as_slice(places: Ints) -> Ints | slice:
-    """Ascending places as a slice where no place is left out, which needs no copies."""
-    first, last = int(places[0]), int(places[-1])
-    return slice(first, last + 1) if last - first + 1 == places.size else places
-
-
-def _block_values(question: Question, block: LeafBlock, rows: Floats) -> Floats:
-    """Log-values of a block's leaves: at the cell, or over its region if it is missing. (leaves, rows)."""
-    x = rows.T[block.column]
-    seen = ~np.isnan(x)
-    if seen.all():
-        return block.family.log_prob(block.params, x)
-    missing = _missing_block_values(question, block)
-    if not seen.any():
-        return np.broadcast_to(missing[:, None], x.shape)
-    value = block.family.log_prob(block.params, np.where(seen, x, block.family.mode(block.params)[:, None]))
-    return np.where(seen, value, missing[:, None])
-
-
-def _missing_block_values(question: Question, block: LeafBlock) -> Floats:
-    """The log-value of each leaf of a block where its cell is missing. Shape (leaves,)."""
-    missing = np.zeros(block.node.size)
-    if block.family.arrives_with_row:
-        return missing
-    for column in np.unique(block.column):
-        here = block.column == column
-        region = question.regions.get(int(column))
-        params = block.params[here]
-        if int(column) in question.best:
-            missing[here] = block.family.log_prob(params, block.family.mode(params, region)[:, None])[:, 0]
-        elif region is not None:
-            missing[here] = block.family.log_mass(params, region)
-    return missing

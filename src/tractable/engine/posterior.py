@@ -5,18 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
+from tractable.circuit.blocks import JointBlock, LeafBlock
 from tractable.circuit.facts import remember
 from tractable.circuit.graph import SUM, Graph
-from tractable.circuit.leaves import Family
-from tractable.circuit.leaves.moments import LeafMoments, quadratic_mean, weighted_spread
-from tractable.data.regions import Region
+from tractable.circuit.leaves.moments import quadratic_mean, weighted_spread
 from tractable.data.schema import Schema
 from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
 from tractable.engine.down import Collected, Shares, collect_statistics, downward, fill_known
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
-from tractable.engine.joint_lines import joint_lines
 from tractable.engine.lines import NO_LINE
 from tractable.engine.mixing import wide_columns
 from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width, write_across
@@ -65,7 +63,7 @@ def posteriors(
         with borrowed_tile(back.places, width, back.slots) as tile:
             _fill_statistics(question, back, inputs, shares, tile, rows[part], out)
             _deviations(question, shares, every[part])
-            if graph.joints and not inputs.complete:
+            if graph.blocks_of(JointBlock) and not inputs.complete:
                 flows = dense_flows(question, back, inputs, tile)[:, : len(out)]
                 _mix_numbers(question, shares, flows, rows[part], out)
 
@@ -137,14 +135,8 @@ def _moments(question: Question) -> Floats:
     moments = np.zeros((question.code.dense_node.size, 4))
     wide = np.zeros(len(question.graph.schema), dtype=np.bool_)
     column = np.zeros(len(moments), dtype=np.int64)
-    for block, line in dense_blocks(question.graph, question.code):
-        if block.family.arrives_with_row:
-            continue
-        here = _stack_moments(block.family.moments(block.params))
-        for c, region in question.regions.items():
-            some = np.flatnonzero(block.column == c)
-            if some.size:
-                here[some] = _moments_within(block.family, block.params[some], region)
+    for block, line in _number_blocks(question):
+        here = block.moments(question.regions)
         moments[line, :3], column[line] = here, block.column
         wide[block.column[wide_columns(here[:, 0], here[:, 2])]] = True
     moments[:, 3] = wide[column]
@@ -152,24 +144,16 @@ def _moments(question: Question) -> Floats:
     return moments
 
 
-def _stack_moments(found: LeafMoments) -> Floats:
-    """Means, what they lack, and standard deviations. Shape (leaves, 3)."""
-    return np.stack([found.mean, found.rest, found.sd], axis=1)
-
-
-def _moments_within(family: Family, params: Floats, region: Region) -> Floats:
-    """The moments of leaves within a region, zeros where a leaf has no mass. Shape (leaves, 3)."""
-    answer = np.zeros((len(params), 3))
-    possible = np.isfinite(family.log_mass(params, region))
-    if possible.any():
-        answer[possible] = _stack_moments(family.moments(params[possible], region))
-    return answer
+def _number_blocks(question: Question) -> list[tuple[LeafBlock, slice]]:
+    """The blocks of leaves over one numeric column, each with its lines among the dense values."""
+    dense = dense_blocks(question.graph, question.code)
+    return [(block, line) for block, line in dense if isinstance(block, LeafBlock)]
 
 
 def _deviations(question: Question, shares: Shares, out: Floats) -> None:
     """Put standard deviations in the place of variances, in the columns whose spreads are variances."""
     is_variance = question.graph.schema.cardinalities == 0
-    for block, line in dense_blocks(question.graph, question.code):
+    for block, line in _number_blocks(question):
         is_variance[block.column[shares.dense[line, 3] > 0]] = False
     place = shares.first[:-1][is_variance] + 1
     if place.size:
@@ -200,32 +184,27 @@ def _mix_numbers(question: Question, shares: Shares, flows: Floats, rows: Floats
 
     The moments of such a leaf depend on the row, unlike those of leaves over one column.
     """
-    graph = question.graph
-    parts = {c: [_single_components(question, shares, flows, c)] for c in _joint_columns(graph)}
-    for leaf in joint_lines(graph, question.code):
-        used = np.flatnonzero(flows[leaf.line] > 0)
-        moments = [np.zeros((len(rows), leaf.columns.size)) for _ in range(2)]
-        for full, some in zip(moments, leaf.moments(rows[used], question.regions), strict=True):
-            full[used] = some
-        for place, c in enumerate(leaf.columns.tolist()):
-            mean, sd = (full[None, :, place] for full in moments)
-            parts[c].append(_Components(flows[leaf.line][None], mean, sd))
+    schema = question.graph.schema
+    joint = [
+        (b, line) for b, line in dense_blocks(question.graph, question.code) if isinstance(b, JointBlock)
+    ]
+    columns = np.unique(np.concatenate([block.columns.ravel() for block, _ in joint]))
+    parts = {c: [_single_components(question, shares, flows, c)] for c in columns.tolist()}
+    for block, line in joint:
+        flow = flows[line]
+        for leaf, column, mean, sd in block.row_moments(rows, flow > 0, schema, question.regions):
+            parts[column].append(_Components(flow[leaf][None], mean[None], sd[None]))
     for c, several in parts.items():
         mean, sd = _Components(*(np.concatenate(each) for each in zip(*several, strict=True))).moments()
         missing = np.isnan(rows[:, c]) & ~np.isnan(out[:, shares.first[c]])
         out[missing, shares.first[c]], out[missing, shares.first[c] + 1] = mean[missing], sd[missing]
 
 
-def _joint_columns(graph: Graph) -> list[int]:
-    return sorted({c for block in graph.joints for c in block.columns.ravel().tolist()})
-
-
 def _single_components(question: Question, shares: Shares, flows: Floats, column: int) -> _Components:
     """The leaves over one column alone."""
     lines = [
         np.arange(lines.start, lines.stop)[block.column == column]
-        for block, lines in dense_blocks(question.graph, question.code)
-        if not block.family.arrives_with_row
+        for block, lines in _number_blocks(question)
     ]
     here = np.concatenate([np.zeros(0, dtype=np.int64), *lines])
     mean, _, spread, is_wide = shares.dense[here].T

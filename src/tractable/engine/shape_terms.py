@@ -13,8 +13,9 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit import shapes
+from tractable.circuit.blocks import LeafBlock
 from tractable.circuit.facts import remember
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock, Shape
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, Shape
 
 LANES = 64  # components of a block
 INDICATOR, STATES, NUMBER, CONSTANT = 3, 4, 5, 6  # kinds of template nodes, beside PRODUCT and SUM
@@ -57,7 +58,7 @@ def shape_program(graph: Graph) -> ShapeProgram | None:
 
 
 def _compile(graph: Graph) -> ShapeProgram | None:
-    if not isinstance(graph.mixture, Shape) or any(b.family.arrives_with_row for b in graph.leaves):
+    if not isinstance(graph.mixture, Shape) or any(b.reads.size for b in graph.blocks):
         return None
     template, lines, numbers = _lines(graph, shapes.template(graph, graph.mixture))
     terms, log_weight = _in_blocks(lines), shapes.root_weights(graph)
@@ -81,18 +82,20 @@ def _lines(graph: Graph, shape: shapes.Template) -> tuple[Template, Floats, Numb
     count = len(terms[0])
     numbers: list[tuple[LeafBlock, Ints]] = []
     for node in np.flatnonzero(kind == LEAF).tolist():
-        block = graph.leaves[int(shape.block[node])]
+        block = graph.blocks[int(shape.block[node])]
         place = np.searchsorted(block.node, shape.node[node])
-        params, size = block.params[place], int(graph.schema.cardinalities[column[node]])
-        if block.family.is_constant:
-            kind[node], first[node], new = CONSTANT, count, params.T
+        size = int(graph.schema.cardinalities[column[node]])
+        none = np.zeros((0, place.size))
+        if not isinstance(block, LeafBlock):
+            kind[node], first[node], new = CONSTANT, count, block.parameters[place].T
         elif not size:
-            kind[node], first[node], new = NUMBER, len(numbers), params[:, :0].T
+            kind[node], first[node], new = NUMBER, len(numbers), none
             numbers.append((block, place))
         elif block.family.is_indicator and place[0] == place[-1]:
-            kind[node], first[node], states[node], new = INDICATOR, int(params[0, 0]), size, params[:, :0].T
+            state = int(block.params[place[0], 0])
+            kind[node], first[node], states[node], new = INDICATOR, state, size, none
         else:
-            logs = block.family.log_prob(params, np.arange(size, dtype=np.float64)[None, :])
+            logs = block.select(place).table(size)
             new = np.concatenate([logs.T, np.logaddexp.reduce(logs, axis=1)[None]])
             kind[node], first[node], states[node] = STATES, count, size
         terms.append(new)

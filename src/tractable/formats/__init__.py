@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from tractable.circuit.blocks import GateBlock, NetworkBlock
 from tractable.circuit.check import check_graph
 from tractable.formats.atomic import replacing
 from tractable.formats.document import Document
@@ -101,12 +102,12 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
             raise ValueError(
                 f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
             )
-        if document.graph.gates and not format.holds_gates:
+        if document.graph.blocks_of(GateBlock) and not format.holds_gates:
             raise ValueError(
                 f"a {where.suffix} file cannot hold regressions on inputs: save the model as .tract, or"
                 " condition it on a row of inputs first"
             )
-        if not format.holds_networks and any(b.family.reads_row for b in document.graph.leaves):
+        if document.graph.blocks_of(NetworkBlock) and not format.holds_networks:
             raise ValueError(f"a {where.suffix} file holds no neural networks: save the circuit as .tract")
         check_graph(document.graph)  # learning changes parameters without it
         with replacing(where, format.check_place) as place:

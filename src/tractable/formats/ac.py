@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from tractable.base.arrays import Bools, Bytes, Floats, Ints
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit.blocks import Block, ConstantBlock, LeafBlock
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves import FAMILIES
 from tractable.data.schema import Schema, discrete_schema
 from tractable.formats.ac_features import LONGEST, number, quote_word, read_features
@@ -45,7 +46,7 @@ def ac_graph(data: bytes) -> Graph:
     features = read_features(tail, graph, first_line=lines.kind.size + 2)
     if features is None:
         return graph
-    return Graph(schema, graph.kind, graph.start, graph.child, graph.log_weight, graph.leaves, features)
+    return Graph(schema, graph.kind, graph.start, graph.child, graph.log_weight, graph.blocks, features)
 
 
 def _schema(line: bytes, letters: int) -> Schema:
@@ -99,7 +100,7 @@ class _Lines:
     def _inner(self) -> Bools:
         return np.isin(self.kind, list(b"*+"))
 
-    def _blocks(self, schema: Schema, indicators: Ints) -> tuple[LeafBlock, ...]:
+    def _blocks(self, schema: Schema, indicators: Ints) -> tuple[Block, ...]:
         node = np.flatnonzero(self.kind == ord("v"))
         column, state = indicators[:, 0], indicators[:, 1]
         known = column < len(schema)
@@ -111,10 +112,9 @@ class _Lines:
                 f"line {line + 2}: there is no variable {column[~inside][0]} or it lacks that state"
             )
         constant = np.flatnonzero(self.kind == ord("n"))
-        log_values = self._log_constants()[:, None]
         blocks = (
             LeafBlock(FAMILIES["indicator"], node, column, state[:, None].astype(np.float64)),
-            LeafBlock(FAMILIES["constant"], constant, np.full(constant.size, -1), log_values),
+            ConstantBlock(constant, self._log_constants()),
         )
         return tuple(b for b in blocks if b.node.size)
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from tractable.circuit.blocks import ConstantBlock, LeafBlock
 from tractable.circuit.convert import to_ac
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
+from tractable.circuit.leaves.indicator import Indicator
 from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
 from tractable.formats.roles import warn_of_lost_roles
@@ -50,8 +52,8 @@ def ac_text(graph: Graph) -> str:
 
 def _is_arithmetic(graph: Graph) -> bool:
     """Whether the circuit has unweighted sums, indicators and constants only."""
-    plain_leaves = all(b.family.is_indicator or b.family.is_constant for b in graph.leaves)
-    return plain_leaves and not graph.log_weight.any()
+    plain = (isinstance(b, ConstantBlock) or b.name == Indicator.name for b in graph.blocks)
+    return all(plain) and not graph.log_weight.any()
 
 
 def _raw(log_value: float) -> str:
@@ -64,13 +66,11 @@ def _raw(log_value: float) -> str:
 
 def _node_lines(graph: Graph) -> Iterator[str]:
     leaf = np.full(graph.nodes, "", dtype=object)
-    for block in graph.leaves:
-        numbers = block.params[:, 0].tolist()
-        if block.family.is_constant:
-            leaf[block.node] = [f"n {_raw(value)}" for value in numbers]
-        else:
-            cells = zip(block.column.tolist(), numbers, strict=True)
-            leaf[block.node] = [f"v {column} {int(state)}" for column, state in cells]
+    for constants in graph.blocks_of(ConstantBlock):
+        leaf[constants.node] = [f"n {_raw(value)}" for value in constants.log_value.tolist()]
+    for indicators in graph.blocks_of(LeafBlock):
+        cells = zip(indicators.column.tolist(), indicators.params[:, 0].tolist(), strict=True)
+        leaf[indicators.node] = [f"v {column} {int(state)}" for column, state in cells]
     start, child = graph.start.tolist(), list(map(str, graph.child.tolist()))
     for node, kind in enumerate(graph.kind.tolist()):
         if kind == LEAF:

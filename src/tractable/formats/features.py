@@ -6,8 +6,9 @@ from typing import TypeAlias
 import numpy as np
 
 from tractable.base.arrays import Bools, Ints
+from tractable.circuit.blocks import ConstantBlock
 from tractable.circuit.check import explain_too_large, is_too_large
-from tractable.circuit.features import FeatureTable
+from tractable.circuit.features import FeatureTable, over_numbers
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema
 
@@ -31,23 +32,13 @@ def feature_table(rows: Sequence[FeatureLine]) -> FeatureTable:
     )
 
 
-def known_features(features: FeatureTable | None, schema: Schema) -> FeatureTable | None:
-    """The table of a file, or None if it names intervals by numbers, as files of older versions do.
-
-    Where such an interval lies is not said, and the circuit beside the table does without it.
-    """
-    if features is None or features.ends is not None:
-        return features
-    return None if (_over_numbers(features, schema) & (features.state >= 0)).any() else features
-
-
 def check_features(features: FeatureTable, graph: Graph) -> None:
     """Refuse a feature table that does not belong to the circuit.
 
     Raises:
         ValueError: naming the feature that is wrong.
     """
-    constants = [b.node for b in graph.leaves if b.family.is_constant]
+    constants = [block.node for block in graph.blocks_of(ConstantBlock)]
     fine = np.isin(features.node, np.concatenate([[-1], *constants]))
     if not fine.all():
         number = int(np.argmin(fine))
@@ -68,7 +59,7 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
 
 def _known_conditions(features: FeatureTable, schema: Schema) -> Bools:
     """Which conditions ask for a state that their column has, or for an interval of numbers."""
-    numeric = _over_numbers(features, schema)
+    numeric = over_numbers(features, schema)
     known: Bools = (features.column >= 0) & (features.column < len(schema))
     states: Ints = np.append(schema.cardinalities, 0)[np.where(known, features.column, -1)]
     known &= np.where(numeric, features.state == -1, (features.state >= 0) & (features.state < states))
@@ -76,11 +67,3 @@ def _known_conditions(features: FeatureTable, schema: Schema) -> Bools:
         return known & ~numeric
     low, high = features.ends.T
     return known & np.where(numeric, np.isfinite(features.ends).all(axis=1) & (low < high), True)
-
-
-def _over_numbers(features: FeatureTable, schema: Schema) -> Bools:
-    """Which conditions are on numeric columns; a column that there is not is none."""
-    numeric = np.array([*(variable.is_numeric for variable in schema), False])
-    inside = (features.column >= 0) & (features.column < len(schema))
-    answer: Bools = numeric[np.where(inside, features.column, -1)]
-    return answer

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from tractable.base.named_arrays import NamedArrays
 from tractable.circuit.generalised.graph import GeneralisedGraph
 from tractable.formats.atomic import replacing, write_bytes
 from tractable.formats.header import VERSION, Header, package_version, plain_schema, read_header, to_json
 from tractable.formats.same import differs, reading_back, require_same_arrays, require_same_schema
-from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
+from tractable.formats.sealed import digest, in_order, open_tensors
 
 SUFFIX = ".gac"
 FORMAT = "tractable generalised circuit"
@@ -78,7 +79,7 @@ def _read(path: Path) -> tuple[GeneralisedGraph, dict[str, Any]]:
     return graph, header.about
 
 
-def _graph(header: Header, tensors: Tensors) -> GeneralisedGraph:
+def _graph(header: Header, tensors: NamedArrays) -> GeneralisedGraph:
     if set(tensors) != set(_ARRAYS):
         raise ValueError("the arrays are not those of a generalised circuit")
     for name, dtype in _ARRAYS.items():

@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from tractable.circuit.assemble import renumbered_blocks
+from tractable.base.arrays import AnyArray
+from tractable.circuit.assemble import in_order
+from tractable.circuit.blocks import Block, GateBlock, LeafBlock
 from tractable.circuit.check import check_magnitudes
-from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import LEAF, PRODUCT, SUM, GateBlock, Graph, JointBlock, LeafBlock
-from tractable.circuit.leaves import FAMILIES
-from tractable.circuit.leaves.multivariate import JOINT_FAMILIES
+from tractable.circuit.codec import SECTIONS
+from tractable.circuit.features import FeatureTable, known_features
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
-from tractable.formats.features import Condition, FeatureLine, feature_table, known_features
+from tractable.formats.features import Condition, FeatureLine, feature_table
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 from tractable.formats.readable_gates import gate_leaves, read_gates, regression_lines
 
-Leaf = tuple[int, int, list[float]]  # node, column, parameters
+Leaf = tuple[int, dict[str, Any]]  # the number of its node, and its line
 
 
 def write_json(document: Document, path: Path) -> None:
@@ -41,7 +42,7 @@ def write_json(document: Document, path: Path) -> None:
     ]
     if graph.features is not None:
         parts.append(f'"features": {_list(_feature_lines(graph.features, graph.schema))}')
-    if graph.gates:
+    if graph.blocks_of(GateBlock):
         parts.append(f'"gates": {_list(regression_lines(graph))}')
     write_text(path, "{" + ",\n".join(parts) + "}\n")
 
@@ -77,18 +78,9 @@ def _numbers(values: list[float]) -> str:
 def _node_lines(graph: Graph) -> Iterator[str]:
     leaf: dict[int, str] = {}
     names = [to_json(name) for name in graph.schema.names]
-    for block in graph.leaves:
-        lines = zip(block.node.tolist(), block.column.tolist(), block.params.tolist(), strict=True)
-        for node, column, params in lines:
-            where = "" if column < 0 else f'"column": {names[column]}, '
-            leaf[node] = f'{{"leaf": "{block.family.name}", {where}"params": {_numbers(params)}}}'
-    for joint in graph.joints:
-        over = zip(joint.node.tolist(), joint.columns.tolist(), joint.params.tolist(), strict=True)
-        for node, columns, params in over:
-            where = ", ".join(names[c] for c in columns)
-            leaf[node] = (
-                f'{{"leaf": "{joint.family.name}", "columns": [{where}], "params": {_numbers(params)}}}'
-            )
+    for block in graph.blocks:
+        if not isinstance(block, GateBlock):
+            leaf |= _leaf_lines(block, names)
     leaf |= gate_leaves(graph)
     start, child, weight = graph.start.tolist(), graph.child.tolist(), graph.log_weight.tolist()
     for node, kind in enumerate(graph.kind.tolist()):
@@ -99,6 +91,21 @@ def _node_lines(graph: Graph) -> Iterator[str]:
             yield f'{{"product": {child[edges]}}}'
         else:
             yield f'{{"sum": {child[edges]}, "log_weights": {_numbers(weight[edges])}}}'
+
+
+def _leaf_lines(block: Block, names: list[str]) -> dict[int, str]:
+    """The leaves of a block as JSON, by the numbers of their nodes: its arrays but for these."""
+    texts = [[f'"leaf": "{block.name}"'] * block.node.size]
+    for field, array in block.arrays.items():
+        if field == "column":
+            texts.append(["" if c < 0 else f'"column": {names[c]}' for c in array.tolist()])
+        elif field == "columns":
+            texts.append([f'"columns": [{", ".join(names[c] for c in line)}]' for line in array.tolist()])
+        elif field != "node":
+            as_text = _number if array.ndim == 1 else _numbers
+            texts.append([f'"{field}": {as_text(line)}' for line in array.tolist()])
+    lines = (", ".join(filter(None, parts)) for parts in zip(*texts, strict=True))
+    return {node: f"{{{line}}}" for node, line in zip(block.node.tolist(), lines, strict=True)}
 
 
 def _feature_lines(features: FeatureTable, schema: Schema) -> Iterator[str]:
@@ -121,23 +128,17 @@ def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None, r
     kind, degree = [], []
     child: list[int] = []
     weight: list[float] = []
-    leaves: dict[tuple[str, int], list[Leaf]] = {}
-    joints: list[JointBlock] = []
+    leaves: dict[tuple[Any, ...], list[Leaf]] = {}
     gates: dict[int, Any] = {}
     for number, line in enumerate(nodes):
         if not isinstance(line, dict):
             raise ValueError(f"node {number} is not a leaf, a product or a sum")
-        if "leaf" in line and ("columns" in line or line["leaf"] == GateBlock.name):
+        if "leaf" in line:
             if line["leaf"] == GateBlock.name:
                 gates[number] = line
             else:
-                joints.append(_joint(number, line, schema))
-            kind.append(LEAF)
-            degree.append(0)
-            continue
-        if "leaf" in line:
-            family, column, params = _leaf(number, line, schema)
-            leaves.setdefault((family, len(params)), []).append((number, column, params))
+                sizes = (len(part) for part in line.values() if isinstance(part, list))
+                leaves.setdefault((str(line["leaf"]), *sizes), []).append((number, line))
             kind.append(LEAF)
             degree.append(0)
             continue
@@ -152,31 +153,48 @@ def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None, r
         np.concatenate([[0], np.cumsum(degree)]).astype(np.int64),
         np.array(child, dtype=np.int64),
         np.array(weight, dtype=np.float64),
-        tuple(_block(family, lines) for (family, _), lines in leaves.items()),
+        in_order(
+            [*(_block(lines, schema) for lines in leaves.values()), *read_gates(regressions, gates, schema)]
+        ),
         features,
-        renumbered_blocks(joints, np.arange(len(nodes)))[1],
-        read_gates(regressions, gates, schema),
     )
 
 
-def _leaf(number: int, line: dict[str, Any], schema: Schema) -> tuple[str, int, list[float]]:
-    family, name = line["leaf"], line.get("column")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ValueError(f"node {number}: there is no family of leaves called {family!r}")
-    if name is not None and not isinstance(name, str):
+def _block(lines: list[Leaf], schema: Schema) -> Block:
+    """The block of leaves of one name, whose lists are of the same lengths."""
+    (first, line), *_ = lines
+    section = SECTIONS[_section(line)]
+    arrays: dict[str, AnyArray] = {"node": np.array([number for number, _ in lines], dtype=np.int64)}
+    for field, (dtype, dimensions) in section.layout.items():
+        if field != "node":
+            values = [_values(number, line, field, dimensions, schema) for number, line in lines]
+            shape = (len(lines), -1) if dimensions == 2 else (len(lines),)
+            arrays[field] = np.array(values, dtype=dtype).reshape(shape)
+    try:
+        return section.decode(line["leaf"], arrays, schema)
+    except ValueError as error:
+        raise ValueError(f"node {first}: {error}") from None
+
+
+def _section(line: dict[str, Any]) -> str:
+    """The section whose fields a line has; that of leaves over one column if there is none."""
+    fields = set(line) - {"leaf"}
+    found = (name for name, section in SECTIONS.items() if fields == set(section.layout) - {"node"})
+    return next(found, LeafBlock.section)
+
+
+def _values(number: int, line: dict[str, Any], field: str, dimensions: int, schema: Schema) -> Any:
+    """A field of a leaf; names of columns as their numbers."""
+    value = line.get(field)
+    if field == "column" and (value is None or isinstance(value, str)):
+        return -1 if value is None else schema.column(value)
+    if field == "column":
         raise ValueError(f"node {number}: the column is not a name")
-    return family, -1 if name is None else schema.column(name), _floats(number, line.get("params"))
-
-
-def _joint(number: int, line: dict[str, Any], schema: Schema) -> JointBlock:
-    family, names = line["leaf"], line["columns"]
-    if not isinstance(family, str) or family not in JOINT_FAMILIES:
-        raise ValueError(f"node {number}: no family of leaves over several columns is called {family!r}")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"node {number}: the columns are not a list of names")
-    columns = np.array([schema.columns(names)], dtype=np.int64)
-    params = np.array([_floats(number, line.get("params"))], dtype=np.float64)
-    return JointBlock(JOINT_FAMILIES[family], np.array([number]), columns, params)
+    if field == "columns":
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise ValueError(f"node {number}: the columns are not a list of names")
+        return schema.columns(value)
+    return _floats(number, value) if dimensions == 2 else _floats(number, [value])[0]
 
 
 def _inner(number: int, line: dict[str, Any]) -> tuple[list[int], list[float]]:
@@ -200,15 +218,6 @@ def _floats(number: int, values: object) -> list[float]:
         return [float(v) for v in values]
     except OverflowError:
         raise ValueError(f"node {number}: a number is too large") from None
-
-
-def _block(family: str, lines: list[Leaf]) -> LeafBlock:
-    return LeafBlock(
-        FAMILIES[family],
-        np.array([node for node, _, _ in lines], dtype=np.int64),
-        np.array([column for _, column, _ in lines], dtype=np.int64),
-        np.array([params for _, _, params in lines], dtype=np.float64).reshape(len(lines), -1),
-    )
 
 
 def _feature_table(lines: object, schema: Schema) -> FeatureTable | None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tractable.circuit.graph import GateBlock, Graph
+from tractable.circuit.blocks import GateBlock
+from tractable.circuit.graph import Graph
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.data.schema import Schema
 from tractable.formats.header import to_json
@@ -16,7 +17,7 @@ GATE = {"leaf", "block", "regression", "outcome"}
 
 def regression_lines(graph: Graph) -> Iterator[str]:
     """The regressions of each block of gates, as JSON."""
-    for block in graph.gates:
+    for block in graph.blocks_of(GateBlock):
         features = block.regressions.features
         columns = [graph.schema[int(c)].name for c in features.column]
         numbers = zip(
@@ -33,7 +34,7 @@ def gate_leaves(graph: Graph) -> dict[int, str]:
     """The gates as JSON, by the number of their node."""
     return {
         node: f'{{"leaf": "gate", "block": {number}, "regression": {regression}, "outcome": {outcome}}}'
-        for number, block in enumerate(graph.gates)
+        for number, block in enumerate(graph.blocks_of(GateBlock))
         for node, regression, outcome in zip(
             block.node.tolist(), block.regression.tolist(), block.outcome.tolist(), strict=True
         )

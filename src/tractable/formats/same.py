@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tractable.base.arrays import AnyArray, Floats
+from tractable.base.arrays import Floats
+from tractable.circuit.blocks import Block, NetworkBlock, join_blocks
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import Graph
-from tractable.circuit.leaves.output import NetworkOutput, network_state
 from tractable.data.schema import Schema
 from tractable.formats.document import Document
 from tractable.formats.header import plain_schema, to_json
@@ -146,31 +146,26 @@ def _circuit_parts(graph: Graph) -> Parts:
     """Everything that makes a circuit; the order of blocks does not count."""
     yield "schema", to_json(plain_schema(graph.schema))
     yield from _arrays(graph, ("kind", "start", "child", "log_weight"))
-    outputs = [b for b in graph.leaves if isinstance(b.family, NetworkOutput)]
-    yield "networks", [network_state(block.family.network) for block in outputs]  # type: ignore[attr-defined]
-    for number, block in enumerate(outputs):
-        yield f"outputs of network {number}", [block.node, block.column, block.params]
-    plain = [b for b in graph.leaves if not isinstance(b.family, NetworkOutput)]
-    yield from _sorted_blocks([(b.family.name, b.node, b.column, b.params) for b in plain])
-    yield from _sorted_blocks([(b.family.name, b.node, b.columns, b.params) for b in graph.joints])
-    for number, gate in enumerate(graph.gates):
-        yield f"gates {number}", list(gate.arrays)
+    yield from _sorted_leaves([b for b in graph.blocks if set(b.arrays) == set(b.per_leaf)])
+    shared = [b for b in graph.blocks if set(b.arrays) != set(b.per_leaf)]
+    for number, block in enumerate(sorted(shared, key=lambda block: block.name)):
+        yield f"{block.name} leaves {number}", list(block.arrays.values())
+    yield "networks", [list(block.network.encode()) for block in graph.blocks_of(NetworkBlock)]
     yield "features", graph.features is not None
     if graph.features is not None:
         yield from _arrays(graph.features, tuple(FeatureTable.__dataclass_fields__))
 
 
-def _sorted_blocks(blocks: list[tuple[str, AnyArray, AnyArray, AnyArray]]) -> Parts:
-    """Leaves by family and width, and by ascending nodes among those."""
-    found: dict[str, list[tuple[AnyArray, ...]]] = {}
-    for family, node, columns, params in blocks:
-        if node.size:
-            key = f"{family} leaves of {params.shape[1]} parameters and {columns.shape[1:]} columns"
-            found.setdefault(key, []).append((node, columns, params))
-    for key in sorted(found):
-        node, columns, params = (np.concatenate(arrays) for arrays in zip(*found[key], strict=True))
-        order = np.argsort(node, kind="stable")
-        yield key, [node[order], columns[order], params[order]]
+def _sorted_leaves(blocks: list[Block]) -> Parts:
+    """Leaves by name and the shapes of their arrays, and by ascending nodes among those."""
+    groups: dict[str, list[Block]] = {}
+    for block in blocks:
+        shapes = [array.shape[1:] for array in block.arrays.values()]
+        groups.setdefault(f"{block.name} leaves of the shapes {shapes}", []).append(block)
+    for name in sorted(groups):
+        whole = join_blocks(groups[name])
+        if whole.node.size:
+            yield name, list(whole.select(np.argsort(whole.node, kind="stable")).arrays.values())
 
 
 def _arrays(owner: Any, names: tuple[str, ...]) -> Parts:

@@ -1,15 +1,12 @@
-"""Tensors and a header in one safetensors file, with a checksum of both."""
+"""NamedArrays and a header in one safetensors file, with a checksum of both."""
 
 import json
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeAlias
 
 from safetensors import safe_open
 
-from tractable.base.arrays import AnyArray
-
-Tensors: TypeAlias = dict[str, AnyArray]
+from tractable.base.named_arrays import NamedArrays
 
 
 def in_order(data: bytes, metadata: dict[str, str]) -> bytes:
@@ -25,7 +22,7 @@ def in_order(data: bytes, metadata: dict[str, str]) -> bytes:
     return len(text).to_bytes(8, "little") + text + data[8 + size :]
 
 
-def digest(header: str, tensors: Tensors) -> str:
+def digest(header: str, tensors: NamedArrays) -> str:
     """A checksum of the header and of every tensor."""
     checksum = blake2b(header.encode("utf-8"), digest_size=16)
     for name in sorted(tensors):
@@ -35,7 +32,7 @@ def digest(header: str, tensors: Tensors) -> str:
     return checksum.hexdigest()
 
 
-def open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
+def open_tensors(path: Path) -> tuple[NamedArrays, dict[str, str]]:
     """The tensors and the metadata of a safetensors file."""
     with path.open("rb"):
         pass  # a file that cannot be opened is the system's error, not a damaged file
@@ -45,8 +42,3 @@ def open_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
     except Exception as error:  # the library reports damage by many types of exception
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"the file is damaged or cut short ({reason})") from None
-
-
-def below(tensors: Tensors, prefix: str) -> Tensors:
-    """The tensors whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from tractable.base.named_arrays import NamedArrays, below
 from tractable.circuit.facts import NETWORK, attach
 from tractable.circuit.graph import Graph
-from tractable.formats.sealed import Tensors, below
 
 PREFIX = "source."
 _DTYPES: dict[str, Any] = {"start": np.int64, "scope": np.int64, "log_value": np.float64, "order": np.int64}
 
 
-def source_tensors(graph: Graph) -> Tensors:
+def source_tensors(graph: Graph) -> NamedArrays:
     """The tables of the network by name; nothing if there is none, or one that answers no questions."""
     if NETWORK not in graph.facts:
         return {}
@@ -37,12 +37,12 @@ def source_tensors(graph: Graph) -> Tensors:
     return {PREFIX + name: array for name, array in zip(_DTYPES, arrays, strict=True)}
 
 
-def without_source(tensors: Tensors) -> Tensors:
+def without_source(tensors: NamedArrays) -> NamedArrays:
     """The arrays that are none of the network's."""
     return {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
 
 
-def attach_source(graph: Graph, tensors: Tensors) -> None:
+def attach_source(graph: Graph, tensors: NamedArrays) -> None:
     """Keep the network of a file with the circuit, if the file has one.
 
     Raises:
@@ -69,7 +69,7 @@ def attach_source(graph: Graph, tensors: Tensors) -> None:
         raise ValueError(f"the network beside the circuit: {fault}") from None
 
 
-def _scopes(graph: Graph, own: Tensors) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def _scopes(graph: Graph, own: NamedArrays) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """The columns of each table, and its shape."""
     start, scope, columns = own["start"], own["scope"], len(graph.schema)
     fine = (

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit.graph import LEAF, SUM, Graph, block_name
+from tractable.circuit.graph import LEAF, SUM, Graph
 from tractable.circuit.kernels import heights
 from tractable.formats.atomic import write_text
 from tractable.formats.document import Document
@@ -139,7 +139,7 @@ def _bar(counts: Ints, x: float, wide: float, tall: float) -> Iterator[str]:
 
 
 def _title(graph: Graph, depth: int) -> str:
-    families = ", ".join(sorted({block_name(block) for block in graph.blocks}))
+    families = ", ".join(sorted({block.name for block in graph.blocks}))
     words = f"{graph.nodes:,} nodes, {graph.edges:,} edges, depth {depth:,}, {len(graph.schema):,} columns"
     return _text(400, 24, f"{words}; leaves: {families}", ' font-size="14"')
 

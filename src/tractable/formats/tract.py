@@ -3,7 +3,7 @@
 The arrays of the graph are its tensors. Its metadata has two entries: `circuit`, a JSON text with the schema,
 the families of the leaves and what is known about the circuit; and `digest`, a checksum of that text and of
 every tensor. Everything is checked on the way in; the checksum comes last, so that a fault that has a name is
-reported by name. A large mixture of components of one shape has its shape stored once: see `tract_shapes.py`.
+reported by name. What the tensors are is described in `circuit/codec.py`.
 """
 
 from pathlib import Path
@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
+from tractable.base.named_arrays import NamedArrays
 from tractable.circuit.check import check_magnitudes
-from tractable.circuit.graph import Graph
-from tractable.data.schema import Schema
+from tractable.circuit.codec import decode_graph, encode_graph
 from tractable.formats.atomic import write_bytes
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
-from tractable.formats.graph_tensors import graph_from_tensors, graph_tensors, plain_blocks, read_blocks
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
-from tractable.formats.networks_inside import network_tensors, plain_networks, read_networks
-from tractable.formats.sealed import Tensors, digest, in_order, open_tensors
+from tractable.formats.sealed import digest, in_order, open_tensors
 from tractable.formats.source_network import attach_source, source_tensors, without_source
 
 
@@ -28,16 +26,16 @@ def write_tract(document: Document, path: Path) -> None:
     """Save a circuit with everything that is known about it."""
     check_magnitudes(document.graph)  # what is written can be read
     graph = document.graph
-    tensors = graph_tensors(graph) | network_tensors(graph) | source_tensors(graph)
-    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    facts, arrays = encode_graph(graph)
+    arrays |= source_tensors(graph)
+    tensors: NamedArrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = to_json(
         {
             "format": "tractable circuit",
             "version": VERSION,
             "package": package_version(),
             "schema": plain_schema(document.graph.schema),
-            **plain_blocks(document.graph),
-            **plain_networks(document.graph),
+            **facts,
             "about": document.about,
         }
     )
@@ -53,15 +51,9 @@ def read_tract(path: Path) -> Document:
     """
     tensors, metadata = open_tensors(path)
     schema, about, entries = read_header(metadata.get("circuit", "{}"))
-    graph = _read_graph(without_source(tensors), schema, entries)
+    graph = decode_graph(entries, without_source(tensors), schema)
     check_circuit(graph)
     attach_source(graph, tensors)
     if metadata.get("digest") != digest(metadata["circuit"], tensors):
         raise ValueError("the file is damaged: its contents do not match its checksum")
     return Document(graph, about)
-
-
-def _read_graph(tensors: Tensors, schema: Schema, entries: dict[str, object]) -> Graph:
-    blocks = read_blocks(entries, tensors)
-    networks, rest = read_networks(entries.get("networks", []), tensors)
-    return graph_from_tensors(rest, schema, blocks, networks)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tractable.base.arrays import Floats
-from tractable.circuit import Graph, remember
+from tractable.circuit import FactorBlock, Graph, remember
 from tractable.engine.expectations import Expecter
 from tractable.model import Circuit
 
@@ -36,8 +36,8 @@ class _LogValues(torch.autograd.Function):  # type: ignore[misc]
         expecter = remember(graph, "expecter of torch", Expecter)
         counts = expecter.expectations(graph, cells, np.ones(len(cells)))
         slope: Floats = np.zeros(cells.shape)
-        for block, found in zip(graph.leaves, counts.leaves, strict=True):
-            if block.family.arrives_with_row and not block.family.reads_row:
+        for block, found in zip(graph.blocks, counts.blocks, strict=True):
+            if isinstance(block, FactorBlock) and block.is_potential:
                 np.add.at(slope.T, block.column, found.flows)
         ctx.save_for_backward(torch.from_numpy(slope).to(rows))
         return torch.from_numpy(counts.log_value).to(rows)

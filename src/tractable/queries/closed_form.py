@@ -7,8 +7,7 @@ product adds its children's expectations, a sum averages over its choice and add
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.circuit import Graph, LeafBlock, explain_deterministic, normalise
-from tractable.circuit.joint_evidence import joint_leaves
+from tractable.circuit import Block, Graph, LeafBlock, explain_deterministic, normalise
 from tractable.queries.kernels import expected_log
 
 ESTIMATE = "method='sample' estimates the divergence"
@@ -40,42 +39,38 @@ def structured_divergence(graph: Graph, other: Graph) -> float:
 def same_structure(graph: Graph, other: Graph) -> bool:
     """Whether two circuits differ in their parameters only."""
     arrays = ((graph.kind, other.kind), (graph.start, other.start), (graph.child, other.child))
-    alike = all(np.array_equal(a, b) for a, b in arrays) and len(graph.leaves) == len(other.leaves)
-    alike = alike and [b.family for b in graph.joints] == [b.family for b in other.joints]
-    alike = alike and all(
-        np.array_equal(a.node, b.node) and np.array_equal(a.columns, b.columns)
-        for a, b in zip(graph.joints, other.joints, strict=True)
-    )
-    return alike and all(
-        a.family == b.family and np.array_equal(a.node, b.node) and np.array_equal(a.column, b.column)
-        for a, b in zip(graph.leaves, other.leaves, strict=True)
-    )
+    alike = all(np.array_equal(a, b) for a, b in arrays) and len(graph.blocks) == len(other.blocks)
+    return alike and all(_are_alike(a, b) for a, b in zip(graph.blocks, other.blocks, strict=True))
+
+
+def _are_alike(block: Block, other: Block) -> bool:
+    """Whether blocks have equal leaves but for the parameters."""
+    names = [name for name in block.per_leaf if name in ("node", "column", "columns")]
+    alike = block.key == other.key
+    return alike and all(np.array_equal(getattr(block, name), getattr(other, name)) for name in names)
 
 
 def _expected_log(graph: Graph, other: Graph) -> float:
     """The expectation under one circuit of the other's log-value; both normalised and of one structure."""
     value = np.zeros(graph.nodes)
-    for block, twin in zip(graph.leaves, other.leaves, strict=True):
+    for block, twin in zip(graph.blocks, other.blocks, strict=True):
         value[block.node] = _leaf_expected_log(graph, block, twin)
-    for joint, twin_joint in zip(graph.joints, other.joints, strict=True):
-        if not np.array_equal(joint.params, twin_joint.params):
-            raise ValueError(f"leaves over several columns differ, which has no exact value here; {ESTIMATE}")
-        value[joint.node] = [-leaf.entropy for leaf in joint_leaves(graph, joint)]
     expected_log(graph.kind, graph.start, graph.child, np.exp(graph.log_weight), other.log_weight, value)
     return float(value[-1])
 
 
-def _leaf_expected_log(graph: Graph, block: LeafBlock, twin: LeafBlock) -> Floats:
+def _leaf_expected_log(graph: Graph, block: Block, twin: Block) -> Floats:
     """The expectation of each leaf's twin's log-probability. Shape (leaves,)."""
-    if np.array_equal(block.params, twin.params):
-        return -block.family.entropy(block.params)
+    if np.array_equal(block.parameters, twin.parameters):
+        return -block.entropy(graph.schema)
+    if not (isinstance(block, LeafBlock) and isinstance(twin, LeafBlock)):
+        raise ValueError(f"leaves over several columns differ, which has no exact value here; {ESTIMATE}")
     answer = np.empty(block.node.size)
     sizes = graph.schema.cardinalities[block.column]
     for size in np.unique(sizes):
         if size == 0:
             raise ValueError(f"leaves over numeric columns differ, which has no exact value; {ESTIMATE}")
-        states = np.arange(size, dtype=np.float64)[None, :]
-        log_p, log_q = (block.family.log_prob(b.params[sizes == size], states) for b in (block, twin))
+        log_p, log_q = (b.select(np.flatnonzero(sizes == size)).table(int(size)) for b in (block, twin))
         seen = log_p > -np.inf
         if np.isneginf(log_q[seen]).any():
             raise ValueError(f"the circuits differ in which states are possible; {ESTIMATE}")

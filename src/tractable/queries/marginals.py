@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
-from tractable.circuit import Graph, condition, marginalise
+from tractable.circuit import Graph, JointBlock, condition, marginalise
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
 from tractable.queries.certain import certain_posteriors
@@ -208,7 +208,7 @@ def _part(graph: Graph, columns: Sequence[int], given: Evidence) -> Graph:
     known[np.isnan(known) & graph.schema.is_potential] = 0.0  # a factor of one
     known[list(columns)] = np.nan
     regions = {c: r for c, r in given.regions.items() if c not in columns}
-    if graph.joints:  # what is summed out first need not be kept beside an interval
+    if graph.blocks_of(JointBlock):  # what is summed out first need not be kept beside an interval
         asked = sorted({*columns, *regions, *np.flatnonzero(~np.isnan(known)).tolist()})
         names = [graph.schema[c].name for c in columns]
         graph = marginalise(graph, asked)

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats
-from tractable.circuit import Graph, is_deterministic
-from tractable.circuit.joint_evidence import whole_columns
+from tractable.circuit import Graph, JointBlock, is_deterministic
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.branch import branch_and_bound
 from tractable.queries.certain import fill_certain
@@ -81,8 +80,8 @@ def _require_values(graph: Graph, answer: Floats, missing: Bools) -> None:
 def _has_exact_modes(graph: Graph) -> bool:
     """Whether the mode of every leaf over several columns is exact; see `GaussianLeaf.complete`."""
     return all(
-        block.family.is_straight and not whole_columns(graph.schema)[block.columns].any()
-        for block in graph.joints
+        block.family.is_straight and not graph.schema.is_whole[block.columns].any()
+        for block in graph.blocks_of(JointBlock)
     )
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
-from tractable.circuit import Graph
-from tractable.circuit.joint_evidence import joint_leaves, region_box
+from tractable.circuit import Graph, JointBlock, LeafBlock
+from tractable.circuit.blocks.joint import region_box
 from tractable.data import States
 from tractable.engine import Regions, completions, log_values
 from tractable.queries.marginals import expected_cells
@@ -69,8 +69,8 @@ class Space:
     def _joint_modes(self) -> list[tuple[Ints, Floats]]:
         """For each leaf over several columns, its columns and its mode inside the regions."""
         found = []
-        for block in self.graph.joints:
-            for leaf, columns in zip(joint_leaves(self.graph, block), block.columns, strict=True):
+        for block in self.graph.blocks_of(JointBlock):
+            for leaf, columns in zip(block.leaves(self.graph.schema), block.columns, strict=True):
                 nothing, everything = np.full((1, columns.size), np.nan), np.full(columns.size, True)
                 mode = leaf.complete(nothing, region_box(self.regions, columns), everything)[0]
                 found.append((columns, mode))
@@ -83,7 +83,7 @@ class Space:
             return states[region.allowed] if isinstance(region, States) else states
         modes = [
             block.family.mode(block.params[block.column == column], region)
-            for block in self.graph.leaves
+            for block in self.graph.blocks_of(LeafBlock)
             if (block.column == column).any()
         ]
         modes += [mode[columns == column] for columns, mode in self._joint_modes]

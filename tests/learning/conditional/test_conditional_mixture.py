@@ -12,6 +12,7 @@ import tractable as tr
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.circuit import Graph, explain_validity
+from tractable.circuit.blocks import GateBlock
 from tractable.circuit.leaves.logistic import InputFeatures, input_features
 from tractable.data import Schema, Table, Variable
 from tractable.learning.conditional.conditional_mixture.learner import (
@@ -284,14 +285,14 @@ def test_rows_with_a_hidden_switch_become_a_sum(held: bool) -> None:
     for learner in (DACLearnLearner(max_edges=150), ConditionalMixtureLearner(components=2, max_edges=150)):
         graph = learner.learn(train, np.random.default_rng(0), valid=valid if held else None)
         scores.append(float(log_prob(graph, test.values).mean()))
-    assert len(graph.gates) == 1
-    assert graph.gates[0].node.size == 2
+    assert len(graph.blocks_of(GateBlock)) == 1
+    assert graph.blocks_of(GateBlock)[0].node.size == 2
     assert scores[1] > scores[0] + 0.05
 
 
 def test_few_rows_stay_one_field() -> None:
     graph = ConditionalMixtureLearner(min_rows=10_000).learn(hidden_table(300, 0), np.random.default_rng(0))
-    assert not graph.gates
+    assert not graph.blocks_of(GateBlock)
     assert graph.features is not None
 
 

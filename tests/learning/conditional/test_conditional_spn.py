@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Watch
+from tractable.circuit.blocks import GateBlock
 from tractable.circuit.leaves.logistic import input_features
 from tractable.data import Schema, Table, Variable
 from tractable.learning.conditional import conditional_spn as growing
@@ -372,7 +373,7 @@ def test_few_rows_and_targets_of_one_state_stay_one_tree() -> None:
         leaf = learn_leaf(np.array(targets), sample, prior, GROWTH, Watch())
         assert grow(leaf, sample, GROWTH, Watch()) is leaf
     graph = ConditionalSPNLearner(min_rows=1000).learn(table(60), np.random.default_rng(0))
-    assert len({id(block) for block in graph.gates}) <= 2  # those of two and of three states
+    assert len({id(block) for block in graph.blocks_of(GateBlock)}) <= 2  # those of two and of three states
 
 
 def test_numeric_targets_are_refused_by_name() -> None:

@@ -15,11 +15,11 @@ import tractable as tr
 from tractable.base.arrays import Floats
 from tractable.base.progress.states import state_from_bytes, state_to_bytes
 from tractable.circuit import is_deterministic, is_valid_over
+from tractable.circuit.blocks import NetworkBlock
 from tractable.circuit.leaves.perceptron import Committee, Layer, evaluate_layers
 from tractable.circuit.states import graph_from_state, graph_state
 from tractable.data import Schema, Table, Variable
 from tractable.formats import FORMATS
-from tractable.formats.networks_inside import networks_of
 from tractable.learning.conditional import CONDITIONAL
 from tractable.learning.conditional.field.freeze import freeze_generalised
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
@@ -245,7 +245,7 @@ def test_networks_of_another_architecture_may_be_given() -> None:
 
     how = GACLearnLearner(**QUICK)
     graph = how.learn_with_networks(linked_table(200, 0), np.random.default_rng(0), [make])
-    (network,) = networks_of(graph)
+    (network,) = (block.network for block in graph.blocks_of(NetworkBlock))
     assert isinstance(network, Committee)
     operators = {layer.operator for layer in network.members[0].layers}
     assert operators == {"tanh", "softplus"}

@@ -382,8 +382,8 @@ def test_the_model_does_not_depend_on_the_number_of_threads() -> None:
         with use_threads(threads):
             graphs.append(learner.learn(table, np.random.default_rng(0)))
     np.testing.assert_array_equal(graphs[0].log_weight, graphs[1].log_weight)
-    for one, other in zip(graphs[0].leaves, graphs[1].leaves, strict=True):
-        np.testing.assert_array_equal(one.params, other.params)
+    for one, other in zip(graphs[0].blocks, graphs[1].blocks, strict=True):
+        np.testing.assert_array_equal(one.parameters, other.parameters)
 
 
 def test_there_are_as_many_components_as_asked_for() -> None:

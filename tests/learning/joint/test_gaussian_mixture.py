@@ -6,6 +6,7 @@ import pytest
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.circuit import Graph
+from tractable.circuit.blocks import JointBlock
 from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
@@ -112,7 +113,7 @@ def test_validation_rows_choose_the_size() -> None:
     schema = Schema((Variable("x", "real"),))
     train, valid = (Table(schema, rng.normal(10 * rng.integers(0, 3, (n, 1)), 1)) for n in (300, 100))
     graph = learned(train, valid=valid, maps="identity")
-    assert sum(block.node.size for block in graph.joints) == 3
+    assert sum(block.node.size for block in graph.blocks_of(JointBlock)) == 3
 
 
 def test_columns_of_extreme_numbers_stay_apart() -> None:

@@ -78,8 +78,8 @@ def test_matrices_hold_where_numbers_need_exponents() -> None:
     rng = np.random.default_rng(0)
     table = Table(table.schema, rng.integers(2, size=(40, columns)).astype(np.float64))
     graph = drawn(table, 4)
-    small = [replace(b, params=np.full_like(b.params, 9.0)) for b in graph.leaves]  # state 0 is rare
-    graph = replace(graph, leaves=tuple(small))
+    small = [b.with_parameters(np.full_like(b.parameters, 9.0)) for b in graph.blocks]  # state 0 is rare
+    graph = replace(graph, blocks=tuple(small))
     zeros = np.zeros((3, columns))
     expected = Expecter(graph).expectations(graph, zeros, np.ones(3))
     assert expected.log_value == pytest.approx(log_values(graph, zeros), rel=1e-12)

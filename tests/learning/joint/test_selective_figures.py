@@ -10,6 +10,7 @@ from small_tables import every_row, is_normalised
 
 from tractable.base.arrays import Floats
 from tractable.circuit import PRODUCT, SUM, Graph, is_regular_selective
+from tractable.circuit.blocks import LeafBlock
 from tractable.data import Table
 from tractable.engine import log_values
 from tractable.formats.svg import svg_text
@@ -140,7 +141,7 @@ def decided_columns(graph: Graph) -> dict[int, int]:
     """How many sums decide each column: their children have different states of it."""
     answer: dict[int, int] = {}
     reach: list[dict[int, frozenset[int]]] = [{} for _ in range(graph.nodes)]
-    for block in graph.leaves:
+    for block in graph.blocks_of(LeafBlock):
         for node, column, state in zip(block.node, block.column, block.params[:, 0], strict=True):
             reach[node] = {int(column): frozenset([int(state)])}
     for node in range(graph.nodes):

@@ -163,7 +163,7 @@ def test_intervals_of_numeric_inputs_keep_a_circuit_deterministic() -> None:
     columns = tuple(Variable(v.name, "real", (), "input") if i < 3 else v for i, v in enumerate(table.schema))
     some = Table(Schema(columns), values)
     graph = CONDITIONAL["daclearn"](loss="hamming").learn(some, np.random.default_rng(0))  # type: ignore[call-arg]
-    assert any(block.family.name == "within" for block in graph.leaves)
+    assert any(block.name == "within" for block in graph.blocks)
     assert is_deterministic(graph)
     free = values.copy()
     free[:, 3:] = np.nan

@@ -133,15 +133,15 @@ def test_the_same_seed_gives_the_same_random_parameters() -> None:
 
 
 def test_random_probabilities_are_evenly_distributed() -> None:
-    odds = randomise(start(edges=20_000), rng()).leaves[0].params[:, 0]
+    odds = randomise(start(edges=20_000), rng()).blocks[0].parameters[:, 0]
     deciles = np.quantile(1 / (1 + np.exp(-odds)), np.arange(0.1, 1.0, 0.1))
     assert deciles == pytest.approx(np.arange(0.1, 1.0, 0.1), abs=0.05)
 
 
 def test_random_parameters_keep_leaves_over_numbers_and_change_those_over_states() -> None:
     before, after = mixed_start(), randomise(mixed_start(), rng())
-    for old, new in zip(before.leaves, after.leaves, strict=True):
-        assert np.array_equal(old.params, new.params) == (old.family.name != "categorical")
+    for old, new in zip(before.blocks, after.blocks, strict=True):
+        assert np.array_equal(old.parameters, new.parameters) == (old.name != "categorical")
 
 
 # ---- seed 003 -------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_two_clusters_of_numbers_are_found(name: str) -> None:
     )
     values[draw.random(values.shape) < 0.05] = np.nan
     found = fit(mixed_start(), Table(mixed_start().schema, values), METHODS[name](iterations=40), rng()).graph
-    gaussian = next(b for b in found.leaves if b.family.name == "gaussian")
-    poisson = next(b for b in found.leaves if b.family.name == "poisson")
-    assert np.sort(gaussian.params[:, 0]) == pytest.approx([-3.0, 4.0], abs=0.15)
-    assert np.sort(np.exp(poisson.params[:, 0])) == pytest.approx([1.0, 9.0], abs=0.5)
+    gaussian = next(b for b in found.blocks if b.name == "gaussian")
+    poisson = next(b for b in found.blocks if b.name == "poisson")
+    assert np.sort(gaussian.parameters[:, 0]) == pytest.approx([-3.0, 4.0], abs=0.15)
+    assert np.sort(np.exp(poisson.parameters[:, 0])) == pytest.approx([1.0, 9.0], abs=0.5)

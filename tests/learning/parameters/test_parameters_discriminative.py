@@ -14,6 +14,7 @@ import tractable as tr
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph
+from tractable.circuit.blocks import ConstantBlock
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compile_graph
@@ -120,9 +121,8 @@ def test_features_keep_step_with_the_constants_that_carry_them() -> None:
     found = fit(markov_network(), table(), Discriminative(targets=TARGETS), rng()).graph
     assert found.features is not None
     value = np.zeros(found.nodes)
-    for block in found.leaves:
-        if block.family.is_constant:
-            value[block.node] = block.params[:, 0]
+    for block in found.blocks_of(ConstantBlock):
+        value[block.node] = block.log_value
     carried = found.features.node >= 0
     np.testing.assert_allclose(
         found.features.log_weight[carried], value[found.features.node[carried]], atol=1e-12
@@ -254,8 +254,8 @@ def test_leaves_over_numbers_stay_as_they_are() -> None:
     some = Table(schema, np.stack([x, (x > 0).astype(np.float64)], axis=1))
     found = fit(graph, some, Discriminative(targets=("y",)), rng())
     assert found.train[-1] > found.train[0] + 0.1
-    before, after = (next(b for b in g.leaves if b.family.name == "gaussian") for g in (graph, found.graph))
-    assert np.array_equal(before.params, after.params)
+    before, after = (next(b for b in g.blocks if b.name == "gaussian") for g in (graph, found.graph))
+    assert np.array_equal(before.parameters, after.parameters)
 
 
 # ---- refusals, provenance and the command line ----------------------------------------------------------

@@ -27,7 +27,7 @@ from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.parameters.entropy import first_omega, omega, spread_counts, spread_sums
 from tractable.learning.parameters.method import WeightedRows
 from tractable.learning.parameters.online_em import OnlineEM
-from tractable.learning.parameters.updates import refit_leaves, smoothed_weights
+from tractable.learning.parameters.updates import refit_blocks, smoothed_weights
 from tractable.queries import log_prob
 
 
@@ -244,12 +244,13 @@ def test_where_cccp_ends_nothing_near_is_better(tau: float) -> None:
     for _ in range(60):
         shifted = end.log_weight + 0.02 * draw.normal(size=end.edges) * (end.log_weight != 0)
         leaves = tuple(
-            replace(b, params=b.params + 0.02 * draw.normal(size=b.params.shape)) for b in end.leaves
+            b.with_parameters(b.parameters + 0.02 * draw.normal(size=b.parameters.shape)) for b in end.blocks
         )
         leaves = tuple(
-            replace(b, params=log_softmax(b.params, 1)) if b.params.shape[1] > 1 else b for b in leaves
+            b.with_parameters(log_softmax(b.parameters, 1)) if b.parameters.shape[1] > 1 else b
+            for b in leaves
         )
-        assert worth(normalise(replace(end, log_weight=shifted, leaves=leaves)).graph) <= best + 1e-7
+        assert worth(normalise(replace(end, log_weight=shifted, blocks=leaves)).graph) <= best + 1e-7
 
 
 @given(deterministic_circuits())
@@ -304,9 +305,9 @@ def test_a_hardly_felt_entropy_gives_the_closed_form() -> None:
     plain, near = (smoothed_weights(local, c, 0.1) for c in (expected, counts))
     assert np.allclose(plain, near, rtol=1e-6, atol=1e-6)
     for one, other in zip(
-        refit_leaves(local, expected, some, 0.2), refit_leaves(local, counts, some, 0.2), strict=True
+        refit_blocks(local, expected, some, 0.2), refit_blocks(local, counts, some, 0.2), strict=True
     ):
-        assert np.allclose(one.params, other.params, rtol=1e-6, atol=1e-6)
+        assert np.allclose(one.parameters, other.parameters, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["cccp", "online-em"])
@@ -352,7 +353,7 @@ def test_a_leaf_that_sees_nothing_stays_as_it_is() -> None:
     builder.sum(sides, np.log([0.5, 0.5]))
     how = CCCP(iterations=5, leaf_smoothing=0.0, entropy=0.5)
     found = fit(builder.freeze(), Table(builder.schema, np.array([[0.0, 1.0], [0.0, 0.0]])), how, rng()).graph
-    odds = next(b.params[:, 0] for b in found.leaves if b.family.name == "bernoulli")
+    odds = next(b.parameters[:, 0] for b in found.blocks if b.name == "bernoulli")
     assert sorted(odds) == pytest.approx([0.0, 1.5], abs=1e-6)
 
 
@@ -368,7 +369,7 @@ def test_leaves_over_numbers_are_fitted_as_ever() -> None:
     some = Table(builder.schema, np.stack([draw.normal(np.where(kind, 6.0, -6.0)), kind], axis=1))
     for how in (CCCP(iterations=30, entropy=0.05), OnlineEM(iterations=30, entropy=0.05)):
         found = fit(builder.freeze(), some, how, rng()).graph
-        means = next(b.params[:, 0] for b in found.leaves if b.family.name == "gaussian")
+        means = next(b.parameters[:, 0] for b in found.blocks if b.name == "gaussian")
         assert np.sort(means) == pytest.approx([-6.0, 6.0], abs=0.4)
 
 

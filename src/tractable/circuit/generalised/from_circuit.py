@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from tractable.circuit.blocks import Block, ConstantBlock, GateBlock, JointBlock, LeafBlock, NetworkBlock
 from tractable.circuit.generalised.builder import GeneralisedBuilder
 from tractable.circuit.generalised.graph import GeneralisedGraph
 from tractable.circuit.generalised.unrolling import add_committee
-from tractable.circuit.graph import LEAF, Graph, LeafBlock
+from tractable.circuit.graph import LEAF, Graph
 from tractable.circuit.graph import SUM as CIRCUIT_SUM
-from tractable.circuit.leaves.output import NetworkOutput
+from tractable.circuit.leaves.perceptron import Committee
 
 
 def generalise(graph: Graph) -> GeneralisedGraph:
@@ -16,13 +17,9 @@ def generalise(graph: Graph) -> GeneralisedGraph:
     Raises:
         ValueError: if a leaf is over a numeric target or over several columns, or is a gate.
     """
-    if graph.joints:
-        raise ValueError("a leaf over several columns is no sum of indicators")
-    if graph.gates:
-        raise ValueError("a generalised circuit has no gates: condition the circuit on a row of inputs first")
     builder = GeneralisedBuilder(graph.schema)
     node = [-1] * graph.nodes
-    for block in graph.leaves:
+    for block in graph.blocks:
         for place, number in zip(block.node.tolist(), _leaves(builder, graph, block), strict=True):
             node[place] = number
     for i in np.flatnonzero(graph.kind != LEAF).tolist():
@@ -37,13 +34,25 @@ def generalise(graph: Graph) -> GeneralisedGraph:
     return builder.freeze(node[graph.root])
 
 
-def _leaves(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock) -> list[int]:
+def _leaves(builder: GeneralisedBuilder, graph: Graph, block: Block) -> list[int]:
     """The nodes of the leaves of a block."""
-    if block.family.is_constant:
-        return [builder.parameter(x) for x in np.exp(block.params[:, 0]).tolist()]
-    if isinstance(block.family, NetworkOutput):
-        outputs = add_committee(builder, block.family.committee())
-        return [outputs[int(k)] for k in block.params[:, 0]]
+    if isinstance(block, ConstantBlock):
+        return [builder.parameter(x) for x in np.exp(block.log_value).tolist()]
+    if isinstance(block, NetworkBlock):
+        if not isinstance(block.network, Committee):
+            raise ValueError(
+                f"the circuit has a network of the kind {block.network.kind}, which cannot be written down as"
+                " plain layers"
+            )
+        outputs = add_committee(builder, block.network)
+        return [outputs[output] for output in block.output.tolist()]
+    if isinstance(block, JointBlock):
+        raise ValueError("a leaf over several columns is no sum of indicators")
+    if isinstance(block, GateBlock):
+        raise ValueError("a generalised circuit has no gates: condition the circuit on a row of inputs first")
+    if not isinstance(block, LeafBlock):
+        column = graph.schema[int(block.first_column(graph.schema)[0])]
+        raise ValueError(f"column '{column.name}' is {column.kind}: its leaves are no sums of indicators")
     if block.family.is_indicator:
         return [
             builder.indicator(c, int(s))
@@ -57,8 +66,7 @@ def _distribution(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock, l
     variable = graph.schema[column]
     if not variable.is_categorical:
         raise ValueError(f"column '{variable.name}' is {variable.kind}: its leaves are no sums of indicators")
-    states = np.arange(variable.cardinality, dtype=np.float64)[None]
-    shares = np.exp(block.family.log_prob(block.params[leaf : leaf + 1], states)[0])
+    shares = np.exp(block.select(slice(leaf, leaf + 1)).table(variable.cardinality)[0])
     return builder.sum(
         builder.product([builder.parameter(p), builder.indicator(column, s)])
         for s, p in enumerate(shares.tolist())

@@ -3,7 +3,7 @@
 Learners give a column leaves of the first family of the table that is declared as learned and accepts it.
 """
 
-from tractable.circuit.leaves.constant import Constant
+from tractable.circuit.leaves.factor import FACTORS, Factor
 from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.gaussian import Gaussian
 from tractable.circuit.leaves.histogram import Histogram
@@ -11,17 +11,15 @@ from tractable.circuit.leaves.indicator import Indicator
 from tractable.circuit.leaves.negative_binomial import NegativeBinomial
 from tractable.circuit.leaves.piece import Piece
 from tractable.circuit.leaves.poisson import Poisson
-from tractable.circuit.leaves.potential import Potential
 from tractable.circuit.leaves.rounded import Rounded
 from tractable.circuit.leaves.states import Bernoulli, Categorical, state_family
-from tractable.circuit.leaves.within import Within
 from tractable.data.schema import Variable
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         Indicator(), Bernoulli(), Categorical(), Rounded(Gaussian()), Gaussian(), NegativeBinomial(),
-        Poisson(), Histogram(), Rounded(Piece()), Piece(), Constant(), Potential(), Within(),
+        Poisson(), Histogram(), Rounded(Piece()), Piece(),
     )
 }  # fmt: skip
 
@@ -32,6 +30,6 @@ def leaf_family(variable: Variable) -> Family:
 
 
 __all__ = [
-    "FAMILIES", "Bernoulli", "Categorical", "Family", "Gaussian", "Indicator", "NegativeBinomial",
-    "Piece", "Poisson", "Rounded", "leaf_family", "state_family",
+    "FACTORS", "FAMILIES", "Bernoulli", "Categorical", "Factor", "Family", "Gaussian", "Indicator",
+    "NegativeBinomial", "Piece", "Poisson", "Rounded", "leaf_family", "state_family",
 ]  # fmt: skip

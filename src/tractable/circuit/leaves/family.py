@@ -12,19 +12,15 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.leaves.moments import LeafMoments
 from tractable.data.regions import Region
-from tractable.data.schema import Schema, Variable
+from tractable.data.schema import Variable
 
 
 class Family(ABC):
     """A kind of distribution over one column. Families hold no state: the parameters come with each call."""
 
     name: ClassVar[str]  # as files write it
-    is_constant: ClassVar[bool] = False  # whether a leaf is a number and stands over no column
     is_indicator: ClassVar[bool] = False  # whether a leaf is one at a single state, which is its parameter
     is_fixed: ClassVar[bool] = False  # whether a leaf has no parameter that data can change
-    has_scope: ClassVar[bool] = True  # whether a leaf stands over a random variable and is no mere factor
-    arrives_with_row: ClassVar[bool] = False  # whether a leaf's value is the cell itself
-    reads_row: ClassVar[bool] = False  # whether a leaf's value depends on several cells of a row
     over_states: ClassVar[bool] = False  # whether a leaf is a distribution of states that data can change
     is_learned: ClassVar[bool] = False  # whether learners may give its leaves to the columns that it accepts
     narrower: ClassVar["Family | None"] = None  # a special case of the family, which has the first parameters
@@ -46,10 +42,6 @@ class Family(ABC):
     @abstractmethod
     def check(self, params: Floats, variable: Variable) -> str | None:
         """What is wrong with a block's parameters, in words; None when nothing is."""
-
-    def check_schema(self, schema: Schema) -> str | None:
-        """What is wrong with the other columns that a leaf reads, in words; None when nothing is."""
-        return None
 
     @abstractmethod
     def fit(self, x: Floats, weight: Floats, variable: Variable, smoothing: float) -> Floats:

@@ -1,17 +1,15 @@
 """Multilayer perceptrons over columns of a table, as plain arrays: nothing but numpy evaluates them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
+from tractable.base.named_arrays import NamedArrays, require_array, require_names, split_below, with_prefix
 from tractable.data.schema import Schema
-
-if TYPE_CHECKING:
-    from tractable.base.progress import State
 
 OPERATORS = ("sigmoid", "exp", "softplus", "relu", "tanh", "log")
 BIASED_SIGMOID = "biased-sigmoid"
@@ -77,14 +75,36 @@ class Perceptron:
         """Where its columns are in a schema."""
         return np.array(schema.columns(self.columns), dtype=np.int64)
 
-    def layer_states(self) -> "list[State]":
-        """The layers as states of a checkpoint."""
-        return [[layer.weight, layer.bias, layer.operator] for layer in self.layers]
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Everything but the weights and biases, as plain values."""
+        operators = [layer.operator for layer in self.layers]
+        return {"columns": list(self.columns), "states": list(self.states), "operators": operators}
+
+    @property
+    def arrays(self) -> NamedArrays:
+        """The weights and biases by name."""
+        names = ("weight", "bias")
+        return {f"{k}.{name}": getattr(layer, name) for k, layer in enumerate(self.layers) for name in names}
 
     @classmethod
-    def from_states(cls, columns: Sequence[str], states: Sequence[int], layers: "Sequence[State]") -> Self:
-        """The perceptron over some columns whose layers `layer_states` has described."""
-        return cls(tuple(columns), tuple(states), tuple(Layer(*parts) for parts in layers))
+    def decode(cls, plain: Mapping[str, Any], arrays: NamedArrays) -> Self:
+        """The perceptron that `plain` and `arrays` have described.
+
+        Raises:
+            ValueError: naming the array that is wrong.
+        """
+        operators = plain["operators"]
+        require_names(arrays, {f"{k}.{name}" for k in range(len(operators)) for name in ("weight", "bias")})
+        layers = tuple(
+            Layer(
+                require_array(arrays, f"{k}.weight", np.float64, 2),
+                require_array(arrays, f"{k}.bias", np.float64, 1),
+                operator,
+            )
+            for k, operator in enumerate(operators)
+        )
+        return cls(tuple(plain["columns"]), tuple(plain["states"]), layers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +143,6 @@ class Committee:
         """The number of weights and biases."""
         return sum(member.parameters for member in self.members)
 
-    def places(self, schema: Schema) -> Ints:
-        """Where its columns are in a schema."""
-        return self.members[0].places(schema)
-
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of its columns. Shape (rows, outputs).
 
@@ -141,15 +157,23 @@ class Committee:
             raise ValueError(f"row {row}: output {output} of a network is negative or too large for a number")
         return mean
 
-    def state(self) -> "State":
-        """The committee as a state of a checkpoint."""
-        return [list(self.columns), list(self.states), [member.layer_states() for member in self.members]]
+    def encode(self) -> tuple[dict[str, Any], NamedArrays]:
+        """The committee as plain values and arrays."""
+        arrays: NamedArrays = {}
+        for number, member in enumerate(self.members):
+            arrays |= with_prefix(f"{number}.", member.arrays)
+        return self.members[0].plain | {"members": len(self.members)}, arrays
 
     @classmethod
-    def from_state(cls, state: "State") -> Self:
-        """The committee that `state` has described."""
-        columns, states, members = state
-        return cls(tuple(Perceptron.from_states(columns, states, layers) for layers in members))
+    def decode(cls, plain: Mapping[str, Any], arrays: NamedArrays) -> Self:
+        """The committee that `encode` has described.
+
+        Raises:
+            ValueError: naming the array that is wrong.
+        """
+        members, rest = split_below(arrays, [f"{number}." for number in range(plain["members"])])
+        require_names(rest, set())
+        return cls(tuple(Perceptron.decode(plain, inside) for inside in members))
 
 
 def one_hot(cells: Floats, states: Sequence[int]) -> Floats:

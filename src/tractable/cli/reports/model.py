@@ -6,8 +6,7 @@ from typing import Any
 
 from tractable.circuit import Graph, properties
 from tractable.circuit.features import FeatureTable
-from tractable.circuit.graph import block_name
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import FACTORS
 from tractable.data import Schema
 from tractable.model import Circuit
 
@@ -28,7 +27,7 @@ def leaf_counts(graph: Graph) -> dict[str, int]:
     """How many leaves there are of each family."""
     counts: Counter[str] = Counter()
     for block in graph.blocks:
-        counts[block_name(block)] += block.node.size
+        counts[block.name] += block.node.size
     return dict(counts)
 
 
@@ -54,5 +53,5 @@ def _condition(schema: Schema, table: FeatureTable, number: int) -> str:
     variable, equals = schema[int(table.column[number])], bool(table.equals[number])
     if variable.is_categorical or table.ends is None:
         return f"{variable.name}{'=' if equals else '!='}{variable.states[int(table.state[number])]}"
-    interval = FAMILIES["within"].describe(table.ends[number].tolist(), variable)
+    interval = FACTORS["within"].describe(table.ends[number].tolist(), variable)
     return interval if equals else f"not {interval}"

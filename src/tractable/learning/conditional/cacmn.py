@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.base.settings import Between, redeclare, setting
-from tractable.circuit import FeatureTable, Graph, LeafBlock
+from tractable.circuit import ConstantBlock, FeatureTable, Graph
 from tractable.circuit.states import graph_form
 from tractable.data import Table
 from tractable.learning.conditional.field.expectations import Sample
@@ -201,10 +201,8 @@ def _lack_cells(rows: tuple[Table, Table | None]) -> bool:
 
 def _are_parameters(graph: Graph, features: FeatureTable) -> bool:
     """Whether the constants of the circuit are the weights of its features, and there is nothing else."""
-    constants = [block for block in graph.leaves if block.family.is_constant]
-    indicators = all(block.family.is_indicator for block in graph.leaves if block not in constants)
     return bool(
-        indicators
+        all(block.name in ("constant", "indicator") for block in graph.blocks)
         and not graph.log_weight.any()
         and features.equals.all()
         and np.isfinite(features.log_weight).all()
@@ -217,11 +215,9 @@ def _with_weights(graph: Graph, features: FeatureTable, weights: Floats) -> Grap
     """The circuit with other weights of its features."""
     value = np.zeros(graph.nodes)
     value[features.node] = weights
-    leaves = tuple(
-        LeafBlock(block.family, block.node, block.column, value[block.node][:, None])
-        if block.family.is_constant
-        else block
-        for block in graph.leaves
+    blocks = tuple(
+        replace(block, log_value=value[block.node]) if isinstance(block, ConstantBlock) else block
+        for block in graph.blocks
     )
-    changed = graph.with_parameters(graph.log_weight, leaves)
+    changed = graph.with_parameters(graph.log_weight, blocks)
     return replace(changed, features=replace(features, log_weight=weights))

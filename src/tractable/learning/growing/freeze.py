@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.circuit import LEAF, PRODUCT, FeatureTable, Graph, LeafBlock
+from tractable.circuit import LEAF, PRODUCT, ConstantBlock, FeatureTable, Graph
 from tractable.circuit.assemble import Edges, assemble, state_leaves
 from tractable.data import Schema
 from tractable.learning.growing.circuit import GrowingCircuit
@@ -42,10 +42,12 @@ def freeze_circuit(
     return assemble(schema, kind, Edges(parent, child, np.zeros(parent.size)), blocks, root, features)
 
 
-def _feature_table(conditions: Sequence[tuple[tuple[int, int], ...]], constants: LeafBlock) -> FeatureTable:
+def _feature_table(
+    conditions: Sequence[tuple[tuple[int, int], ...]], constants: ConstantBlock
+) -> FeatureTable:
     """The features with their weights; the constant factor comes last, as a feature without conditions."""
     size = np.array([*(len(c) for c in conditions), 0])
     flat = np.array([pair for c in conditions for pair in c], dtype=np.int64).reshape(-1, 2)
     start = np.concatenate([[0], np.cumsum(size)])
     equals = np.ones(len(flat), dtype=np.bool_)
-    return FeatureTable(constants.node, constants.params[:, 0], start, flat[:, 0], flat[:, 1], equals)
+    return FeatureTable(constants.node, constants.log_value, start, flat[:, 0], flat[:, 1], equals)

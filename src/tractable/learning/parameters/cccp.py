@@ -12,10 +12,9 @@ from tractable.circuit import Graph, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
 from tractable.learning.parameters.entropy import spread_counts
-from tractable.learning.parameters.joint_updates import refit_joints
 from tractable.learning.parameters.method import Method, Step, WeightedRows
 from tractable.learning.parameters.softening import soften
-from tractable.learning.parameters.updates import refit_leaves, smoothed_weights, sum_edges
+from tractable.learning.parameters.updates import refit_blocks, smoothed_weights, sum_edges
 
 DRAWS = 4  # copies that are drawn of each softened row, once for all steps
 
@@ -84,8 +83,7 @@ class ExpectationMaximisation(Method):
             counts = spread_counts(graph, held, price, self.smoothing, self.leaf_smoothing)
             graph = graph.with_parameters(
                 log_weight=smoothed_weights(graph, counts, self.smoothing),
-                leaves=refit_leaves(graph, counts, rows.values, self.leaf_smoothing),
-                joints=refit_joints(graph, counts, rows.values, self.leaf_smoothing),
+                blocks=refit_blocks(graph, counts, rows.values, self.leaf_smoothing),
             )
 
 

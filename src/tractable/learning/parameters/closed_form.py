@@ -10,9 +10,8 @@ from tractable.base.settings import redeclare, setting
 from tractable.circuit import Graph, explain_deterministic, normalise
 from tractable.data import Table
 from tractable.engine.expectations import Expecter
-from tractable.learning.parameters.joint_updates import refit_joints
 from tractable.learning.parameters.method import Method, Step, WeightedRows
-from tractable.learning.parameters.updates import refit_leaves, smoothed_weights
+from tractable.learning.parameters.updates import refit_blocks, smoothed_weights
 
 
 @final
@@ -51,7 +50,6 @@ class ClosedForm(Method):
         yield Step(graph, rows.mean(expected.log_value))
         graph = graph.with_parameters(
             log_weight=smoothed_weights(graph, expected, self.smoothing),
-            leaves=refit_leaves(graph, expected, rows.values, self.leaf_smoothing),
-            joints=refit_joints(graph, expected, rows.values, self.leaf_smoothing),
+            blocks=refit_blocks(graph, expected, rows.values, self.leaf_smoothing),
         )
         yield Step(graph, rows.mean(expecter.log_values(graph, rows.values)))

@@ -12,8 +12,8 @@ import numpy as np
 from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.base.compiled import inner, kernel
 from tractable.circuit import SUM, Graph, LeafBlock
-from tractable.circuit.joint_evidence import joint_leaves
-from tractable.engine.expectations import Expectations, LeafCounts
+from tractable.circuit.blocks import LeafCounts
+from tractable.engine.expectations import Expectations
 from tractable.learning.parameters.updates import sum_edges
 
 _NEGLIGIBLE = 1e-12  # entropy whose weight is this part of a sum's count makes no difference
@@ -37,21 +37,19 @@ def spread_counts(
     visits = np.zeros(graph.nodes)
     _count_visits(graph.kind, graph.start, graph.child, np.exp(graph.log_weight), visits)
     below = np.zeros(graph.nodes)
-    leaves = []
-    for block, counts in zip(graph.leaves, expected.leaves, strict=True):
-        if block.family.is_fixed or not counts.states.size:
-            below[block.node] = block.family.entropy(block.params)
-            leaves.append(counts)
+    blocks = []
+    for block, counts in zip(graph.blocks, expected.blocks, strict=True):
+        if not isinstance(block, LeafBlock) or block.is_fixed or not counts.states.size:
+            below[block.node] = block.entropy(graph.schema)
+            blocks.append(counts)
         else:
             pull = entropy * visits[block.node]
             states, below[block.node] = _spread_leaves(graph, block, counts.states, pull, leaf_smoothing)
-            leaves.append(LeafCounts(states, counts.flows))
-    for joint in graph.joints:
-        below[joint.node] = [leaf.entropy for leaf in joint_leaves(graph, joint)]
+            blocks.append(LeafCounts(states, counts.flows))
     pseudo = np.where(sum_edges(graph), smoothing / np.diff(graph.start)[graph.parent], 0.0)
     edge = expected.edge + pseudo
     spread_sums(graph.kind, graph.start[:-1], graph.start[1:], graph.child, entropy * visits, edge, below)
-    return expected._replace(edge=np.where(sum_edges(graph), edge - pseudo, 0.0), leaves=tuple(leaves))
+    return expected._replace(edge=np.where(sum_edges(graph), edge - pseudo, 0.0), blocks=tuple(blocks))
 
 
 def _spread_leaves(

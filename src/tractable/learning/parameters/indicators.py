@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import LEAF, SUM, Graph, LeafBlock
+from tractable.circuit import LEAF, SUM, Block, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.leaves import Indicator, state_family
 
@@ -18,17 +18,17 @@ def expand_states(graph: Graph) -> Graph:
     old = edges_of(graph)
     kind = np.concatenate([np.full(shift, LEAF), graph.kind]).astype(np.int64)
     groups = [Edges(old.parent + shift, old.child + shift, old.log_weight)]
-    blocks = [block.renumber(block.node + shift) for block in graph.leaves if not block.family.over_states]
-    for block in graph.leaves:
-        if block.family.over_states:
+    blocks: list[Block] = []
+    for block in graph.blocks:
+        if isinstance(block, LeafBlock) and block.family.over_states:
             kind[block.node + shift] = SUM
             groups.append(_state_edges(block, block.node + shift, first, states))
+        else:
+            blocks.append(block.renumber(block.node + shift))
     column = np.repeat(np.arange(states.size), states)
     state = (np.arange(shift) - first[column]).astype(np.float64)
     blocks.append(LeafBlock(Indicator(), np.arange(shift), column, state[:, None]))
-    together = [joint.renumber(joint.node + shift) for joint in graph.joints]
-    gates = [gate.renumber(gate.node + shift) for gate in graph.gates]
-    return assemble(graph.schema, kind, concatenate_edges(groups), [*blocks, *together, *gates])
+    return assemble(graph.schema, kind, concatenate_edges(groups), blocks)
 
 
 def _state_edges(block: LeafBlock, node: Ints, first: Ints, states: Ints) -> Edges:
@@ -40,8 +40,7 @@ def _state_edges(block: LeafBlock, node: Ints, first: Ints, states: Ints) -> Edg
     for k in np.unique(size):
         some = np.flatnonzero(size == k)
         where = np.flatnonzero(np.repeat(size == k, size))
-        logs = block.family.log_prob(block.params[some], np.arange(k, dtype=np.float64)[None, :])
-        log_weight[where] = logs.ravel()
+        log_weight[where] = block.select(some).table(int(k)).ravel()
     return Edges(parent, np.repeat(first[block.column], size) + state, log_weight)
 
 
@@ -63,19 +62,19 @@ def contract_states(graph: Graph) -> Graph:
     kind = np.where(is_simple, LEAF, graph.kind).astype(np.int64)
     edges = edges_of(graph).select(~is_simple[graph.parent])
     table = _tables(graph, simple)
-    blocks = list(graph.leaves)
+    blocks = list(graph.blocks)
     for k in np.unique(graph.schema.cardinalities[simple.column]):
         some = np.flatnonzero(graph.schema.cardinalities[simple.column] == k)
         family = state_family(k)
         with np.errstate(invalid="ignore"):
             params = family.from_log_states(table[some, :k])
         blocks.append(LeafBlock(family, simple.node[some], simple.column[some], params))
-    return assemble(graph.schema, kind, edges, [*blocks, *graph.joints, *graph.gates])
+    return assemble(graph.schema, kind, edges, blocks)
 
 
 def _simple_sums(graph: Graph) -> _Simple:
     column = np.full(graph.nodes, -1, dtype=np.int64)
-    for block in graph.leaves:
+    for block in graph.blocks_of(LeafBlock):
         if block.family.is_indicator:
             column[block.node] = block.column
     below = column[graph.child]
@@ -90,7 +89,7 @@ def _simple_sums(graph: Graph) -> _Simple:
 def _tables(graph: Graph, simple: _Simple) -> Floats:
     """The log-probabilities of the states of each simple sum, -inf where it has none. (sums, most states)."""
     state = np.zeros(graph.nodes, dtype=np.int64)
-    for block in graph.leaves:
+    for block in graph.blocks_of(LeafBlock):
         if block.family.is_indicator:
             state[block.node] = block.params[:, 0].astype(np.int64)
     number = np.full(graph.nodes, -1, dtype=np.int64)

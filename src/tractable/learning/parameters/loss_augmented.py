@@ -10,10 +10,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit import LEAF, PRODUCT, SUM, Block, FactorBlock, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
-from tractable.circuit.graph import JointBlock
-from tractable.circuit.leaves import FAMILIES, Indicator
+from tractable.circuit.leaves import FACTORS, Indicator
 from tractable.data import Schema, Variable
 from tractable.engine import completions, log_values
 
@@ -81,24 +80,23 @@ def augment(graph: Graph, targets: Ints) -> LossAugmented:
         Edges(2 * many + np.tile(pairs, 2), np.arange(2 * many), np.zeros(2 * many)),
         Edges(parent + shift, child + shift, weight),
     ]
-    blocks: list[LeafBlock | JointBlock] = [
+    blocks: list[Block] = [
         LeafBlock(Indicator(), pairs, column, state[:, None].astype(np.float64)),
-        LeafBlock(FAMILIES["potential"], many + pairs, len(graph.schema) + pairs, np.zeros((many, 0))),
+        FactorBlock(FACTORS["potential"], many + pairs, len(graph.schema) + pairs, np.zeros((many, 0))),
     ]
-    for block in graph.leaves:
-        over = np.isin(block.column, targets) & block.family.has_scope
-        blocks.append(_some_leaves(block, np.flatnonzero(~over), shift))
-        edges.append(_state_edges(_some_leaves(block, np.flatnonzero(over), shift), graph.schema, place))
-        kind[block.node[over] + shift] = SUM
-    blocks += [joint.renumber(joint.node + shift) for joint in graph.joints]
+    for block in graph.blocks:
+        moved = block.renumber(block.node + shift)
+        if not isinstance(moved, LeafBlock):
+            blocks.append(moved)
+            continue
+        over = np.isin(moved.column, targets)
+        blocks.append(moved.select(np.flatnonzero(~over)))
+        edges.append(_state_edges(moved.select(np.flatnonzero(over)), graph.schema, place))
+        kind[moved.node[over]] = SUM
     factors = (Variable(f"loss of {i}", "real", role="potential") for i in range(many))
     schema = Schema((*graph.schema, *factors))
     joined = assemble(schema, kind, concatenate_edges(edges), blocks, shift + graph.root)
     return LossAugmented(joined, targets, states)
-
-
-def _some_leaves(block: LeafBlock, some: Ints, shift: int) -> LeafBlock:
-    return LeafBlock(block.family, block.node[some] + shift, block.column[some], block.params[some])
 
 
 def _state_edges(block: LeafBlock, schema: Schema, place: Ints) -> Edges:
@@ -109,8 +107,7 @@ def _state_edges(block: LeafBlock, schema: Schema, place: Ints) -> Edges:
     edges = [Edges(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))]
     for target in np.unique(block.column).tolist():
         mine = np.flatnonzero(block.column == target)
-        states = np.arange(schema[target].cardinality)
-        logs = block.family.log_prob(block.params[mine], states[None].astype(np.float64))
+        logs = block.select(mine).table(schema[target].cardinality)
         leaf, state = np.nonzero(logs > -np.inf)
         edges.append(Edges(block.node[mine][leaf], place[target, state], logs[leaf, state]))
     return concatenate_edges(edges)

@@ -1,23 +1,22 @@
 """Expectation maximisation on mini-batches."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
-from tractable.base.arrays import Floats
 from tractable.base.progress import State, Watch, generator_state, restore_generator
 from tractable.base.settings import redeclare, setting
-from tractable.circuit import Graph, LeafBlock, normalise
+from tractable.circuit import Graph, normalise
+from tractable.circuit.blocks import LeafCounts
 from tractable.data import Table
-from tractable.engine.expectations import Expectations, Expecter, LeafCounts
+from tractable.engine.expectations import Expectations, Expecter
 from tractable.learning.parameters.entropy import spread_counts
-from tractable.learning.parameters.joint_updates import refit_joints
 from tractable.learning.parameters.method import Method, Step, WeightedRows
 from tractable.learning.parameters.mini_batches import mini_batches
 from tractable.learning.parameters.softening import soften
-from tractable.learning.parameters.updates import refit_leaves, smoothed_weights
+from tractable.learning.parameters.updates import refit_blocks, smoothed_weights
 
 
 @final
@@ -107,8 +106,7 @@ class OnlineEM(Method):
                 counts = spread_counts(graph, running, price, self.smoothing, self.leaf_smoothing)
                 graph = graph.with_parameters(
                     log_weight=smoothed_weights(graph, counts, self.smoothing),
-                    leaves=self._leaves(graph, counts, values, pace),
-                    joints=refit_joints(graph, counts, values, self.leaf_smoothing, pace),
+                    blocks=refit_blocks(graph, counts, values, self.leaf_smoothing, pace),
                 )
             done += 1
             mean = score / sum(float(times.sum()) for _, times in parts)
@@ -118,24 +116,10 @@ class OnlineEM(Method):
         fall = 0.5 * (1 + np.cos(np.pi * min(1.0, way)))
         return float(self.last_step + (self.first_step - self.last_step) * fall)
 
-    def _leaves(
-        self, graph: Graph, expected: Expectations, values: Floats, pace: float
-    ) -> tuple[LeafBlock, ...]:
-        """The new leaves.
-
-        Those over categorical columns are fitted to the running counts; those over numeric columns move a
-        step towards the fit to the mini-batch.
-        """
-        fitted = refit_leaves(graph, expected, values, self.leaf_smoothing)
-        return tuple(
-            new if counts.states.size else replace(new, params=new.family.blend(old.params, new.params, pace))
-            for old, new, counts in zip(graph.leaves, fitted, expected.leaves, strict=True)
-        )
-
 
 def _memory(done: int, running: Expectations | None, rng: np.random.Generator) -> State:
     """What the next pass depends on beside the circuit; flows of single rows are never used again."""
-    counts = None if running is None else [running.edge, *(leaf.states for leaf in running.leaves)]
+    counts = None if running is None else [running.edge, *(counts.states for counts in running.blocks)]
     return {"done": done, "counts": counts, "rng": generator_state(rng)}
 
 
@@ -147,16 +131,15 @@ def _running_counts(memory: State) -> Expectations | None:
 
 
 def _scale(expected: Expectations, factor: float) -> Expectations:
-    leaves = tuple(LeafCounts(c.states * factor, c.flows * factor) for c in expected.leaves)
-    joints = tuple(flows * factor for flows in expected.joints)
-    return Expectations(expected.log_value, expected.edge * factor, leaves, joints)
+    blocks = tuple(LeafCounts(c.states * factor, c.flows * factor) for c in expected.blocks)
+    return Expectations(expected.log_value, expected.edge * factor, blocks)
 
 
 def _blend(running: Expectations, latest: Expectations, pace: float) -> Expectations:
     """The running counts moved a step towards the latest ones; flows of single rows are not averaged."""
-    leaves = tuple(
+    blocks = tuple(
         LeafCounts((1 - pace) * old.states + pace * new.states, new.flows)
-        for old, new in zip(running.leaves, latest.leaves, strict=True)
+        for old, new in zip(running.blocks, latest.blocks, strict=True)
     )
     edge = (1 - pace) * running.edge + pace * latest.edge
-    return Expectations(latest.log_value, edge, leaves, latest.joints)
+    return Expectations(latest.log_value, edge, blocks)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock
+from tractable.circuit import LEAF, PRODUCT, SUM, Block, ConstantBlock, Graph, LeafBlock
+from tractable.circuit.assemble import in_order
+from tractable.circuit.blocks import LeafCounts
 from tractable.circuit.leaves import Categorical
 from tractable.data import Schema, Variable
 from tractable.engine.expectations import Expectations, Expecter
@@ -27,8 +29,9 @@ class OpenCircuit:
     edge: Ints  # (edges of the template,) the circuit's edge, -1 where there is none
     single: Ints  # (single edges,) the edges of sums with one child
     place: Ints  # (new leaves,) where the leaf is: of each single edge, each constant, each sum that is zero
-    blocks: tuple[int, ...]  # the numbers of the circuit's leaf blocks that are no constants
-    constants: tuple[int, ...]  # the numbers of those that are
+    source: tuple[
+        int, ...
+    ]  # the number of the circuit's block behind each of the template; -1 for new leaves
 
     def expectations(self, graph: Graph, rows: Floats, weights: Floats) -> Expectations:
         """Expected counts by the edges and leaves of the circuit; constants count in their first state."""
@@ -36,17 +39,16 @@ class OpenCircuit:
         edge = np.zeros(graph.edges)
         known = self.edge >= 0
         edge[self.edge[known]] = found.edge[known]
-        counted = found.leaves[-1].states[self.place, 0] if self.place.size else np.zeros(0)
+        by_number = dict(zip(self.source, found.blocks, strict=True))
+        counted = by_number[-1].states[self.place, 0] if self.place.size else np.zeros(0)
         edge[self.single] = counted[: self.single.size]
-        leaves = [found.leaves[0]] * len(graph.leaves)
-        for place, number in enumerate(self.blocks):
-            leaves[number] = found.leaves[place]
         first = self.single.size
-        for number in self.constants:
-            last = first + graph.leaves[number].node.size
-            leaves[number] = found.leaves[-1]._replace(states=counted[first:last, None])
-            first = last
-        return found._replace(edge=edge, leaves=tuple(leaves))
+        for number, block in enumerate(graph.blocks):
+            if isinstance(block, ConstantBlock):
+                last = first + block.node.size
+                by_number[number] = LeafCounts(counted[first:last, None], np.zeros((block.node.size, 0)))
+                first = last
+        return found._replace(edge=edge, blocks=tuple(by_number[n] for n in range(len(graph.blocks))))
 
     def log_values(self, graph: Graph, rows: Floats) -> Floats:
         """The logarithm of the circuit's value for each row."""
@@ -55,19 +57,16 @@ class OpenCircuit:
     def _fill(self, graph: Graph) -> Graph:
         """The template with the parameters of a circuit."""
         weight = np.where(self.edge >= 0, graph.log_weight[np.maximum(self.edge, 0)], 0.0)
-        leaves = [
-            LeafBlock(block.family, block.node, block.column, graph.leaves[number].params)
-            for block, number in zip(self.template.leaves, self.blocks, strict=False)
-        ]
-        for block in self.template.leaves[len(leaves) :]:
-            numbers = [graph.log_weight[self.single]]
-            numbers += [graph.leaves[number].params[:, 0] for number in self.constants]
-            params = block.params.copy()
-            filled = np.concatenate(numbers)
-            params[self.place[: filled.size], 0] = filled
-            params[self.place[filled.size :], 0] = -np.inf  # sums without a child above zero
-            leaves.append(LeafBlock(block.family, block.node, block.column, params))
-        return self.template.with_parameters(weight, tuple(leaves))
+        numbers = [graph.log_weight[self.single], *(b.log_value for b in graph.blocks_of(ConstantBlock))]
+        filled = np.concatenate(numbers)
+        blocks = []
+        for block, number in zip(self.template.blocks, self.source, strict=True):
+            params = block.parameters.copy() if number < 0 else graph.blocks[number].parameters
+            if number < 0:
+                params[self.place[: filled.size], 0] = filled
+                params[self.place[filled.size :], 0] = -np.inf  # sums without a child above zero
+            blocks.append(block.with_parameters(params))
+        return self.template.with_parameters(weight, tuple(blocks))
 
 
 def open_circuit(graph: Graph) -> OpenCircuit:
@@ -90,27 +89,27 @@ def open_circuit(graph: Graph) -> OpenCircuit:
     origin = np.concatenate([np.where(is_single[graph.parent[kept]], -1, kept), np.full(shift, -1)])
     order = np.argsort(parent, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=kind.size))])
-    blocks = tuple(i for i, b in enumerate(graph.leaves) if not b.family.is_constant)
-    constants = tuple(i for i, b in enumerate(graph.leaves) if b.family.is_constant)
-    new = [np.arange(shift), *(graph.leaves[i].node + shift for i in constants), dead + shift]
-    leaves = [graph.leaves[i].renumber(graph.leaves[i].node + shift) for i in blocks]
-    node = np.concatenate(new).astype(np.int64)
-    if node.size:
-        leaves.append(_first_state_leaves(np.sort(node), len(graph.schema)))
+    constants = [block.node + shift for block in graph.blocks_of(ConstantBlock)]
+    node = np.concatenate([np.arange(shift), *constants, dead + shift]).astype(np.int64)
+    new: dict[int, Block] = {-1: _first_state_leaves(np.sort(node), len(graph.schema))} if node.size else {}
+    moved = {
+        n: b.renumber(b.node + shift) for n, b in enumerate(graph.blocks) if not isinstance(b, ConstantBlock)
+    }
+    blocks = in_order([*moved.values(), *new.values()])
+    numbers = {id(block): number for number, block in (moved | new).items()}
     template = Graph(
         Schema((*graph.schema, Variable(ALWAYS, states=(0, 1)))),
         kind.astype(np.uint8),
         start,
         child[order],
         np.zeros(child.size),
-        tuple(leaves),
-        joints=tuple(block.renumber(block.node + shift) for block in graph.joints),
-        gates=tuple(block.renumber(block.node + shift) for block in graph.gates),
+        blocks,
     )
     sources = origin[order]
     filled = np.where(sources >= 0, graph.log_weight[np.maximum(sources, 0)], 0.0)
     expecter = Expecter(template.with_parameters(filled))
-    return OpenCircuit(template, expecter, sources, single, np.argsort(np.argsort(node)), blocks, constants)
+    place = np.argsort(np.argsort(node))
+    return OpenCircuit(template, expecter, sources, single, place, tuple(numbers[id(b)] for b in blocks))
 
 
 def _first_state_leaves(node: Ints, column: int) -> LeafBlock:

@@ -16,5 +16,5 @@ def randomise(graph: Graph, rng: np.random.Generator) -> Graph:
     """
     local = normalise(graph).graph
     weight = rng.exponential(size=local.edges)  # normalised, these are uniform on the simplex
-    leaves = tuple(replace(b, params=b.family.randomise(b.params, rng)) for b in local.leaves)
-    return replace(local, log_weight=normalise_weights(local, weight), leaves=leaves)
+    blocks = tuple(block.randomise(rng) for block in local.blocks)
+    return replace(local, log_weight=normalise_weights(local, weight), blocks=blocks)

@@ -1,12 +1,10 @@
 """New parameters from expected counts: the M step of EM."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from tractable.base.arrays import Bools, Floats, Ints
-from tractable.circuit import SUM, Graph, LeafBlock, remember
-from tractable.engine.expectations import Expectations, LeafCounts
+from tractable.base.arrays import Bools, Floats
+from tractable.circuit import SUM, Block, Graph, remember
+from tractable.engine.expectations import Expectations
 
 LEAST_WEIGHT = 1e-12  # of an edge below a sum, so that no row becomes impossible by rounding
 
@@ -33,41 +31,14 @@ def smoothed_weights(graph: Graph, expected: Expectations, smoothing: float) -> 
     return normalise_weights(graph, np.where(sum_edges(graph), expected.edge + smoothing / degree, 0.0))
 
 
-def refit_leaves(
-    graph: Graph, expected: Expectations, values: Floats, smoothing: float
-) -> tuple[LeafBlock, ...]:
-    """Leaves of maximum likelihood for the expected counts; `values` are the rows that were counted."""
-    return tuple(
-        block
-        if block.family.is_fixed
-        else replace(block, params=_refit_block(graph, block, counts, values, smoothing))
-        for block, counts in zip(graph.leaves, expected.leaves, strict=True)
-    )
+def refit_blocks(
+    graph: Graph, expected: Expectations, values: Floats, smoothing: float, step: float = 1.0
+) -> tuple[Block, ...]:
+    """Leaves of maximum likelihood for the expected counts; `values` are the rows that were counted.
 
-
-def _refit_block(
-    graph: Graph, block: LeafBlock, counts: LeafCounts, values: Floats, smoothing: float
-) -> Floats:
-    params = block.params.copy()
-    for leaves, column in _alike(graph, block):
-        variable = graph.schema[column]
-        if variable.is_categorical:
-            x = np.arange(variable.cardinality, dtype=np.float64)
-            weight = counts.states[leaves, : variable.cardinality]
-        else:
-            seen = ~np.isnan(values[:, column])
-            x, weight = values[seen, column], counts.flows[np.ix_(leaves, seen)]
-        used = weight.sum(axis=1) > 0
-        chosen = leaves[used]
-        params[chosen] = block.family.refit(block.params[chosen], x, weight[used], variable, smoothing)
-    return params
-
-
-def _alike(graph: Graph, block: LeafBlock) -> list[tuple[Ints, int]]:
-    """Groups of the leaves of a block that can be fitted together, each with one of its columns.
-
-    Leaves over columns with equally many states form a group; each numeric column has a group of its own.
+    With a `step` below one, leaves over numeric columns move so far from what they are towards that.
     """
-    states = graph.schema.cardinalities[block.column]
-    key = np.where(states > 0, -states, block.column)
-    return [(leaves := np.flatnonzero(key == k), int(block.column[leaves[0]])) for k in np.unique(key)]
+    return tuple(
+        block.refit(counts, values, graph.schema, smoothing, step)
+        for block, counts in zip(graph.blocks, expected.blocks, strict=True)
+    )

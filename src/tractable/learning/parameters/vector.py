@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
-from tractable.circuit import SUM, FeatureTable, Graph, LeafBlock
+from tractable.circuit import SUM, Block, ConstantBlock, FeatureTable, Graph, LeafBlock
 from tractable.circuit.leaves import Categorical
 from tractable.engine.expectations import Expectations
 
@@ -29,9 +29,11 @@ class ParameterVector:
 
     def __init__(self, graph: Graph) -> None:
         self._parts = [_Part(-1, _free_weights(graph))]
-        for number, block in enumerate(graph.leaves):
-            if block.family.over_states or block.family.is_constant:
-                self._parts.append(_Part(number, np.isfinite(block.params)))
+        for number, block in enumerate(graph.blocks):
+            if isinstance(block, ConstantBlock) or (
+                isinstance(block, LeafBlock) and block.family.over_states
+            ):
+                self._parts.append(_Part(number, np.isfinite(block.parameters)))
 
     def __len__(self) -> int:
         return sum(int(part.free.sum()) for part in self._parts)
@@ -42,7 +44,7 @@ class ParameterVector:
 
     def put(self, graph: Graph, vector: Floats) -> Graph:
         """The circuit with other free parameters; features keep step with the constants that carry them."""
-        log_weight, leaves = graph.log_weight, list(graph.leaves)
+        log_weight, blocks = graph.log_weight, list(graph.blocks)
         first = 0
         for part in self._parts:
             array = _array(graph, part).copy()
@@ -51,8 +53,8 @@ class ParameterVector:
             if part.block < 0:
                 log_weight = array
             else:
-                leaves[part.block] = _normal_block(replace(leaves[part.block], params=array))
-        changed = graph.with_parameters(log_weight, tuple(leaves))
+                blocks[part.block] = _normal_block(blocks[part.block].with_parameters(array))
+        changed = graph.with_parameters(log_weight, tuple(blocks))
         if graph.features is not None:
             with np.errstate(invalid="ignore"):  # constants of zero stay
                 moved = np.nan_to_num(_constants(changed) - _constants(graph))
@@ -69,7 +71,7 @@ class ParameterVector:
             if part.block < 0:
                 slopes.append(expected.edge[part.free])
                 continue
-            block, counts = graph.leaves[part.block], expected.leaves[part.block].states
+            block, counts = graph.blocks[part.block], expected.blocks[part.block].states
             slopes.append(_slope(block, counts)[part.free])
         return np.concatenate(slopes)
 
@@ -84,21 +86,23 @@ class ParameterVector:
                 moved = _array(after, part)[part.free] - _array(before, part)[part.free]
                 total += float(counts.edge[part.free] @ moved)
                 continue
-            own = counts.leaves[part.block].states
-            old, new = (_state_logs(graph.leaves[part.block]) for graph in (before, after))
+            own = counts.blocks[part.block].states
+            old, new = (_state_logs(graph.blocks[part.block]) for graph in (before, after))
             own = own[:, : old.shape[1]]
             used = own != 0
             total += float(own[used] @ (new[:, : own.shape[1]][used] - old[:, : own.shape[1]][used]))
         return total
 
 
-def _state_logs(block: LeafBlock) -> Floats:
+def _state_logs(block: Block) -> Floats:
     """The logarithm of each state of leaves over states, or of constants. Shape (leaves, states)."""
-    return block.family.log_states(block.params) if isinstance(block.family, Categorical) else block.params
+    if isinstance(block, LeafBlock) and isinstance(block.family, Categorical):
+        return block.family.log_states(block.params)
+    return block.parameters
 
 
 def _array(graph: Graph, part: _Part) -> Floats:
-    return graph.log_weight if part.block < 0 else graph.leaves[part.block].params
+    return graph.log_weight if part.block < 0 else graph.blocks[part.block].parameters
 
 
 def _free_weights(graph: Graph) -> Bools:
@@ -109,24 +113,25 @@ def _free_weights(graph: Graph) -> Bools:
     return weighted[graph.parent] & np.isfinite(graph.log_weight)
 
 
-def _normal_block(block: LeafBlock) -> LeafBlock:
+def _normal_block(block: Block) -> Block:
     """The block with log-probabilities that add up to one, where they have to."""
-    if not isinstance(block.family, Categorical):
+    if not isinstance(block, LeafBlock) or not isinstance(block.family, Categorical):
         return block
     return replace(block, params=block.family.normalise(block.params))
 
 
-def _slope(block: LeafBlock, counts: Floats) -> Floats:
+def _slope(block: Block, counts: Floats) -> Floats:
     """The gradient of a block from its expected counts, which may be differences of counts."""
-    return block.family.slope(block.params, counts) if isinstance(block.family, Categorical) else counts
+    if isinstance(block, LeafBlock) and isinstance(block.family, Categorical):
+        return block.family.slope(block.params, counts)
+    return counts
 
 
 def _constants(graph: Graph) -> Floats:
     """The logarithms of the constants at their nodes, zero elsewhere. Shape (nodes,)."""
     value = np.zeros(graph.nodes)
-    for block in graph.leaves:
-        if block.family.is_constant:
-            value[block.node] = block.params[:, 0]
+    for block in graph.blocks_of(ConstantBlock):
+        value[block.node] = block.log_value
     return value
 
 

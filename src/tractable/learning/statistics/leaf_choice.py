@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import Builder, Graph, LeafBlock
+from tractable.circuit import Block, Builder, Graph, LeafBlock
 from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.leaves import Family, Gaussian, Poisson, Rounded, leaf_family, state_family
 from tractable.data import Schema, Table, Variable
@@ -70,20 +70,22 @@ def choose_leaves(
     are special cases stay as they are; so do leaves over columns that are not chosen.
     """
     families = {column: statistics_family(v) for column, v in enumerate(graph.schema) if chosen(v)}
-    if not any(block.family in families.values() for block in graph.leaves):
+    if not any(block.family in families.values() for block in graph.blocks_of(LeafBlock)):
         return graph
     expected = Expecter(graph).expectations(graph, table.values, table.row_weights)
-    blocks: list[LeafBlock] = []
-    for block, counts in zip(graph.leaves, expected.leaves, strict=True):
+    blocks: list[Block] = []
+    for block, counts in zip(graph.blocks, expected.blocks, strict=True):
+        if not isinstance(block, LeafBlock):
+            blocks.append(block)
+            continue
         kept, place = np.ones(block.node.size, dtype=np.bool_), len(blocks)
         for column in (c for c, family in families.items() if family == block.family):
             leaves, params = _chosen_params(block, column, counts.flows, table, smoothing)
             kept[leaves] = False
             over = np.full(leaves.size, column)
             blocks.append(LeafBlock(leaf_family(table.schema[column]), block.node[leaves], over, params))
-        rest = LeafBlock(block.family, block.node[kept], block.column[kept], block.params[kept])
-        blocks.insert(place, rest)
-    return assemble(graph.schema, graph.kind.astype(np.int64), edges_of(graph), [*blocks, *graph.joints])
+        blocks.insert(place, block.select(np.flatnonzero(kept)))
+    return assemble(graph.schema, graph.kind.astype(np.int64), edges_of(graph), blocks)
 
 
 def _chosen_params(

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import LEAF, SUM, Graph, LeafBlock
+from tractable.circuit import LEAF, SUM, Block, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.leaves import Piece, Rounded
 from tractable.data import Schema
@@ -45,7 +45,7 @@ class _Growth:
         self.nodes = 0
         self.kinds: list[Ints] = []
         self.edges: list[Edges] = []
-        self.blocks: list[LeafBlock] = []
+        self.blocks: list[Block] = []
 
     def piece_nodes(self, column: int, pieces: HasPieces) -> Ints:
         """A node for each piece: its leaf, or a sum over its leaf and tails."""
@@ -65,12 +65,13 @@ class _Growth:
         kind = graph.kind.astype(np.int64)
         own = self._new(kind)
         place = own.copy()  # where each node is found: that of an indicator is its piece
-        for block in graph.leaves:
-            rest = ~np.isin(block.column, list(states))
-            self.blocks.append(
-                LeafBlock(block.family, own[block.node[rest]], block.column[rest], block.params[rest])
-            )
-            for column in np.unique(block.column[~rest]).tolist():
+        for block in graph.blocks:
+            if not isinstance(block, LeafBlock):
+                self.blocks.append(block.renumber(own[block.node]))
+                continue
+            rest = block.select(np.flatnonzero(~np.isin(block.column, list(states))))
+            self.blocks.append(rest.renumber(own[rest.node]))
+            for column in sorted(set(block.column.tolist()) & set(states)):
                 here = block.column == column
                 node, params, piece = block.node[here], block.params[here], states[column]
                 if block.family.is_indicator:

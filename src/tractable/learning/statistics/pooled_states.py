@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import Graph, LeafBlock
+from tractable.circuit import Block, Graph, LeafBlock
 from tractable.circuit.assemble import assemble, edges_of
-from tractable.circuit.graph import Block
 from tractable.circuit.leaves import Categorical
 from tractable.data import Schema, Table, Variable
 from tractable.data.caution import caution
@@ -56,13 +55,14 @@ class StatePools:
         Features of a Markov network, which speak of codes, are left out.
         """
         blocks: list[LeafBlock] = []
-        for block in graph.leaves:
+        for block in graph.blocks_of(LeafBlock):
             own = np.isin(block.column, list(self.pools))
-            blocks.append(_select(block, np.flatnonzero(~own)))
+            blocks.append(block.select(np.flatnonzero(~own)))
             for column in np.unique(block.column[own]).tolist():
-                some = _select(block, np.flatnonzero(block.column == column))
+                some = block.select(np.flatnonzero(block.column == column))
                 blocks += _decoded(some, self.pools[column])
-        whole: list[Block] = [*(b for b in blocks if b.node.size), *graph.joints, *graph.gates]
+        others = (block for block in graph.blocks if not isinstance(block, LeafBlock))
+        whole: list[Block] = [*(b for b in blocks if b.node.size), *others]
         decoded = assemble(self.schema, graph.kind.astype(np.int64), edges_of(graph), whole)
         return replace(decoded, mixture=graph.mixture)
 
@@ -116,10 +116,6 @@ def _coded(variable: Variable, pool: Pool) -> Variable:
     )
 
 
-def _select(block: LeafBlock, which: Ints) -> LeafBlock:
-    return LeafBlock(block.family, block.node[which], block.column[which], block.params[which])
-
-
 def _decoded(block: LeafBlock, pool: Pool) -> list[LeafBlock]:
     """Leaves over the codes of one column as leaves over its states.
 
@@ -128,15 +124,14 @@ def _decoded(block: LeafBlock, pool: Pool) -> list[LeafBlock]:
     if block.family.is_indicator:
         code = block.params[:, 0].astype(np.int64)
         single = np.flatnonzero(code < pool.kept.size)
-        one = _select(block, single)
+        one = block.select(single)
         alone = LeafBlock(
             block.family, one.node, one.column, pool.kept[code[single], None].astype(np.float64)
         )
-        return [alone, _categorical(_select(block, np.flatnonzero(code == pool.kept.size)), pool)]
+        return [alone, _categorical(block.select(np.flatnonzero(code == pool.kept.size)), pool)]
     return [_categorical(block, pool)]
 
 
 def _categorical(block: LeafBlock, pool: Pool) -> LeafBlock:
-    log_prob = block.family.log_prob(block.params, np.arange(pool.states, dtype=np.float64)[None, :])
-    params = log_prob[:, pool.code] + pool.log_share
+    params = block.table(pool.states)[:, pool.code] + pool.log_share
     return LeafBlock(Categorical(), block.node, block.column, params)

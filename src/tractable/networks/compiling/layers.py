@@ -82,14 +82,13 @@ class CircuitLayers:
         child = number[child[kept]]
         log_weight = np.zeros(kept.size)
         log_weight[np.repeat(kind == SUM, degree)] = np.concatenate([np.zeros(0), *self._log_weight])
-        leaves, _, _ = renumbered_blocks(self._leaves, number)
         return Graph(
             self.schema,
             kind[keep],
             np.concatenate([[0], np.cumsum(degree[keep])]),
             child,
             log_weight[kept],
-            leaves,
+            renumbered_blocks(self._leaves, number),
             None if features is None else renumbered_features(features, number),
         )
 

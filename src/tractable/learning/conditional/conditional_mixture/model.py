@@ -13,10 +13,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.progress import Form, State
-from tractable.circuit import PRODUCT, SUM, GateBlock, Graph, LeafBlock
+from tractable.circuit import PRODUCT, SUM, Block, ConstantBlock, GateBlock, Graph
 from tractable.circuit.assemble import assemble
-from tractable.circuit.graph import Block
-from tractable.circuit.leaves import FAMILIES
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.data import Schema
 from tractable.learning.conditional.field.freeze import (
@@ -135,7 +133,7 @@ def freeze_mixture(
     regression = SoftmaxRegressions(features, (mixture.gate[1:] - mixture.gate[0])[None])
     blocks: list[Block] = [
         *indicator_blocks(schema, columns, states, [np.zeros(0)] * targets + list(cuts)),
-        LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]),
+        ConstantBlock(constants, weights),
         GateBlock(regression, gates, np.zeros(many, dtype=np.int64), np.arange(many)),
     ]
     return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root)

@@ -8,11 +8,11 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.base.progress import Watch
-from tractable.circuit import PRODUCT, SUM, Builder, Graph, LeafBlock
+from tractable.circuit import PRODUCT, SUM, Block, Builder, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble
+from tractable.circuit.blocks import network_block
 from tractable.circuit.graph import LEAF
 from tractable.circuit.leaves import Gaussian, Indicator
-from tractable.circuit.leaves.output import NetworkOutput
 from tractable.circuit.leaves.perceptron import COS, Layer
 from tractable.circuit.states import graph_form
 from tractable.data import Schema, Table
@@ -171,9 +171,8 @@ def freeze_classes(network: FeatureCircuits, schema: Schema) -> Graph:
     parent = np.concatenate([products, products, np.full(classes, root)])
     child = np.concatenate([indicators, outputs, products])
     states = number.astype(np.float64)[:, None]
-    first = np.full(classes, schema.column(network.columns[0]))
-    blocks = [
+    blocks: list[Block] = [
         LeafBlock(Indicator(), indicators, np.full(classes, target), states),
-        LeafBlock(NetworkOutput(network), outputs, first, states),
+        network_block(network, schema, outputs, number),
     ]
     return assemble(schema, kind, Edges(parent, child, np.zeros(parent.size)), blocks)

@@ -6,11 +6,21 @@ from dataclasses import replace
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import LEAF, PRODUCT, SUM, FeatureTable, Graph, LeafBlock
+from tractable.circuit import (
+    LEAF,
+    PRODUCT,
+    SUM,
+    Block,
+    ConstantBlock,
+    FactorBlock,
+    FeatureTable,
+    Graph,
+    LeafBlock,
+)
 from tractable.circuit.assemble import Edges, assemble
-from tractable.circuit.leaves import FAMILIES
-from tractable.circuit.leaves.output import Network, NetworkOutput
-from tractable.circuit.leaves.within import FARTHEST
+from tractable.circuit.blocks import Network, network_block
+from tractable.circuit.leaves import FACTORS, FAMILIES
+from tractable.circuit.leaves.factor import FARTHEST
 from tractable.data import Schema
 from tractable.learning.conditional.field.structure import ConditionalStructure
 
@@ -53,11 +63,17 @@ def freeze_conditional(
     root = field_node(structure, weights, nodes, indicators)
     constants = indicators + np.arange(weights.size)
     blocks = indicator_blocks(schema, columns, states, [np.zeros(0)] * structure.targets + list(cuts))
-    blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
     features = feature_table(structure, weights, constants, columns)
-    intervals = {column: b.params for column, b in zip(columns.tolist(), blocks, strict=False)}
+    intervals = {column: b.params for column, b in zip(columns.tolist(), blocks, strict=True)}
     features = _with_ends(features, schema, intervals)
-    return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root, features)
+    return assemble(
+        schema,
+        np.array(nodes.kind),
+        nodes.edges,
+        [*blocks, ConstantBlock(constants, weights)],
+        root,
+        features,
+    )
 
 
 def field_node(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> int:
@@ -67,16 +83,19 @@ def field_node(structure: ConditionalStructure, weights: Floats, nodes: NodeList
     return target_circuit(structure, nodes, potential, int(states.sum()))
 
 
-def indicator_blocks(schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]) -> list[LeafBlock]:
+def indicator_blocks(
+    schema: Schema, columns: Ints, states: Ints, cuts: Sequence[Floats]
+) -> list[LeafBlock | FactorBlock]:
     """A leaf for each state of each column, in their order: an indicator, or an interval of a number."""
-    blocks = []
+    blocks: list[LeafBlock | FactorBlock] = []
     first = np.cumsum(states) - states
     for at, column, many, cut in zip(first.tolist(), columns.tolist(), states.tolist(), cuts, strict=True):
-        numeric = schema[column].is_numeric
-        ends = np.concatenate([[-FARTHEST], cut, [FARTHEST]])
-        params = np.stack([ends[:-1], ends[1:]], axis=1) if numeric else np.arange(float(many))[:, None]
-        family = FAMILIES["within" if numeric else "indicator"]
-        blocks.append(LeafBlock(family, at + np.arange(many), np.full(many, column), params))
+        node, of = at + np.arange(many), np.full(many, column)
+        if schema[column].is_numeric:
+            ends = np.concatenate([[-FARTHEST], cut, [FARTHEST]])
+            blocks.append(FactorBlock(FACTORS["within"], node, of, np.stack([ends[:-1], ends[1:]], axis=1)))
+        else:
+            blocks.append(LeafBlock(FAMILIES["indicator"], node, of, np.arange(float(many))[:, None]))
     return blocks
 
 
@@ -153,9 +172,10 @@ def freeze_generalised(
     for state in range(indicators):
         potential[state] = nodes.add(PRODUCT, [int(outputs[state]), int(constants[state])])
     root = target_circuit(structure, nodes, potential, indicators)
-    blocks = indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * structure.targets)
-    first = np.full(indicators, schema.column(network.columns[0]))
-    blocks.append(LeafBlock(NetworkOutput(network), outputs, first, np.arange(float(indicators))[:, None]))
-    blocks.append(LeafBlock(FAMILIES["constant"], constants, np.full(weights.size, -1), weights[:, None]))
+    blocks: list[Block] = [
+        *indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * structure.targets),
+        network_block(network, schema, outputs, np.arange(indicators)),
+        ConstantBlock(constants, weights),
+    ]
     features = feature_table(structure, weights, constants, schema.targets)
     return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root, features)

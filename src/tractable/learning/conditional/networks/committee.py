@@ -13,7 +13,7 @@ import torch
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Form, Watch
-from tractable.circuit.leaves.output import Network
+from tractable.circuit.blocks import Network
 from tractable.circuit.leaves.perceptron import Committee, layers_of
 from tractable.data import Table
 from tractable.learning.conditional.field.rows import ConditionalRows, one_hot_targets

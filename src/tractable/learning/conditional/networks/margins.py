@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from tractable.base.arrays import Floats, Ints
-from tractable.circuit import Graph, LeafBlock
+from tractable.circuit import FactorBlock, Graph
 from tractable.circuit.assemble import assemble
-from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves import FACTORS
 from tractable.data import Schema, Variable
 from tractable.engine import completions, log_values
 from tractable.learning.conditional.field.freeze import NodeList, indicator_blocks, target_circuit
@@ -89,7 +89,9 @@ def potential_graph(structure: ConditionalStructure) -> Graph:
     schema = Schema((*targets, *factors))
     nodes = NodeList(many + params)
     root = target_circuit(structure, nodes, list(range(many, many + params)), many)
-    blocks = indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * len(targets))
     column = len(targets) + np.arange(params)
-    blocks.append(LeafBlock(FAMILIES["potential"], many + np.arange(params), column, np.zeros((params, 0))))
+    blocks = [
+        *indicator_blocks(schema, schema.targets, states, [np.zeros(0)] * len(targets)),
+        FactorBlock(FACTORS["potential"], many + np.arange(params), column, np.zeros((params, 0))),
+    ]
     return assemble(schema, np.array(nodes.kind), nodes.edges, blocks, root)

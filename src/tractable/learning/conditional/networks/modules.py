@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import State
+from tractable.base.named_arrays import NamedArrays
 from tractable.circuit.leaves.perceptron import BIAS
-from tractable.data import Schema
 from tractable.learning.conditional.inputs import InputScale
 
 MakeNetwork = Callable[[int, int], nn.Module]  # from numbers of inputs and outputs
@@ -102,10 +101,6 @@ class ModuleCommittee:
         """The number of their parameters."""
         return sum(p.numel() for module in self.modules for p in module.parameters())
 
-    def places(self, schema: Schema) -> Ints:
-        """Where their columns are in a schema."""
-        return np.array(schema.columns(self.columns), dtype=np.int64)
-
     def log_outputs(self, cells: Floats) -> Floats:
         """The logarithms of the outputs for the cells of their columns. Shape (rows, outputs)."""
         shown = torch.from_numpy(self.scale.show_cells(cells)).float()
@@ -113,7 +108,7 @@ class ModuleCommittee:
             logs = [log_potentials(module.eval(), shown).double().numpy() for module in self.modules]
         return np.asarray(np.mean(logs, axis=0))
 
-    def state(self) -> State:
+    def encode(self) -> tuple[dict[str, Any], NamedArrays]:
         """Never there: nobody knows what the networks are made of.
 
         Raises:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tractable.base.arrays import Ints
-from tractable.circuit import Graph, LeafBlock
+from tractable.circuit import Block, Graph, LeafBlock
 from tractable.data import Schema, Table
 
 
@@ -33,8 +33,8 @@ class StateOrder:
         """A circuit over the states in the new order as one over those that users know."""
         if not self.orders:
             return graph
-        leaves = tuple(self._decode_block(block) for block in graph.leaves)
-        return replace(graph, schema=self.schema, leaves=leaves)
+        blocks = tuple(self._decode_block(block) for block in graph.blocks)
+        return replace(graph, schema=self.schema, blocks=blocks)
 
     def _coded_schema(self) -> Schema:
         return Schema(
@@ -46,7 +46,9 @@ class StateOrder:
             )
         )
 
-    def _decode_block(self, block: LeafBlock) -> LeafBlock:
+    def _decode_block(self, block: Block) -> Block:
+        if not isinstance(block, LeafBlock):
+            return block
         params = block.params.copy()
         order = np.argsort(block.column, kind="stable")
         columns, first = np.unique(block.column[order], return_index=True)

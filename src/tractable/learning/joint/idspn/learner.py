@@ -217,7 +217,6 @@ def _reorder_columns(graph: Graph, table: Table) -> Graph:
     """The same circuit with its columns in the order of a table."""
     if graph.schema == table.schema:
         return graph
-    place = np.array([*table.schema.columns(graph.schema.names), -1])
-    leaves = tuple(replace(block, column=place[block.column]) for block in graph.leaves)
-    joints = tuple(replace(block, columns=place[block.columns]) for block in graph.joints)
-    return replace(graph, schema=table.schema, leaves=leaves, features=None, joints=joints)
+    place = np.array(table.schema.columns(graph.schema.names))
+    blocks = tuple(block.over(place) for block in graph.blocks)
+    return replace(graph, schema=table.schema, blocks=blocks, features=None)

@@ -1,50 +1,48 @@
-"""Mixtures whose components have one shape, and mixtures of such circuits, in .tract files.
+"""Mixtures whose components have one shape, as arrays: the shape of the components is stored once.
 
-The shape of the components is stored once: the arrays of a template (see `circuit/shapes.py`), the
-log-weights of its sums with a column for each component, and the log-weights of the mixture. The members of a
-mixture of several circuits are stored like circuits of their own: the tensors of member 0 have names that
-begin with `member.0.`, and the header has under `members` what it has for a circuit of its own.
+There are the arrays of a template (see `circuit/shapes.py`), the log-weights of its sums with a column for
+each component, and the log-weights of the mixture.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Floats, Ints
+from tractable.base.named_arrays import NamedArrays, require_array, require_names
+from tractable.circuit.blocks import Layout, leaf_block
 from tractable.circuit.check import is_partition
-from tractable.circuit.graph import SUM, Graph, LeafBlock, Shape
-from tractable.circuit.leaves.family import Family
+from tractable.circuit.graph import SUM, Graph, Shape
 from tractable.circuit.shapes import Template, root_weights, template
 from tractable.data.schema import Schema
-from tractable.formats.sealed import Tensors
 
-WEIGHTS = "members.log_weight"
-SHAPE: dict[str, tuple[Any, int]] = {  # types and dimensions of the arrays
+SHAPE: Layout = {
     "first": (np.int64, 1), "step": (np.int64, 1), "kind": (np.uint8, 1), "start": (np.int64, 1),
     "child": (np.int64, 1), "block": (np.int64, 1), "column": (np.int64, 1),
     "weight": (np.float64, 2), "root": (np.float64, 1),
 }  # fmt: skip
 
 
-def shape_tensors(graph: Graph, shape: Shape) -> Tensors:
+def shape_arrays(graph: Graph, shape: Shape) -> NamedArrays:
     """The arrays of a mixture whose components have one shape."""
     one = template(graph, shape)
     weight = graph.log_weight[one.edges(graph.start)[one.kind[one.parent] == SUM]]
-    tensors: dict[str, AnyArray] = {f"shape.{name}": getattr(one, name) for name in one._fields[1:]}
-    tensors |= {"shape.first": shape.first, "shape.step": shape.step}
-    tensors |= {"shape.weight": weight, "shape.root": root_weights(graph)}
-    return tensors | {f"leaf.{i}.params": block.params for i, block in enumerate(graph.leaves)}
+    arrays: NamedArrays = {f"shape.{name}": getattr(one, name) for name in one._fields[1:]}
+    arrays |= {"shape.first": shape.first, "shape.step": shape.step}
+    arrays |= {"shape.weight": weight, "shape.root": root_weights(graph)}
+    return arrays | {f"leaf.{i}.params": block.arrays["params"] for i, block in enumerate(graph.blocks)}
 
 
-def graph_from_shape(
-    arrays: dict[str, AnyArray], schema: Schema, leaves: Sequence[tuple[Family, Floats]]
-) -> Graph:
-    """The circuit whose arrays were stored, with families and parameters of its blocks of leaves.
+def decode_shape(families: list[Any], stored: NamedArrays, schema: Schema) -> Graph:
+    """The circuit whose arrays were stored, with the names of its blocks of leaves.
 
     Raises:
         ValueError: naming what is wrong.
     """
+    names = [f"leaf.{number}.params" for number in range(len(families))]
+    require_names(stored, {*(f"shape.{name}" for name in SHAPE), *names})
+    arrays = {name: require_array(stored, f"shape.{name}", *kind) for name, kind in SHAPE.items()}
+    params = [require_array(stored, name, np.float64, 2) for name in names]
     node, size = _nodes(arrays["first"], arrays["step"], arrays["root"].size)
     one = Template(node, *(arrays[name] for name in Template._fields[1:]))
     weighted = _check_template(one, arrays["weight"])
@@ -60,11 +58,9 @@ def graph_from_shape(
     edges = one.edges(start)
     child[edges], weight[edges[weighted]] = node[one.child], arrays["weight"]
     child[start[-2] :], weight[start[-2] :] = node[-1], arrays["root"]
-    places = [np.flatnonzero(block == number) for number in range(len(leaves))]
-    blocks = [
-        LeafBlock(family, where, column[where], params)
-        for where, (family, params) in zip(places, leaves, strict=True)
-    ]
+    places = [np.flatnonzero(block == number) for number in range(len(families))]
+    lines = zip(families, places, params, strict=True)
+    blocks = [leaf_block(name, where, column[where], values) for name, where, values in lines]
     shape = Shape(arrays["first"], arrays["step"])
     return Graph(schema, kind.astype(np.uint8), start, child, weight, tuple(blocks), mixture=shape)
 
