@@ -55,9 +55,10 @@ def test_a_stack_answers_like_its_leaves(
     stack = GaussianStack.of(leaves)
     expected = [leaf.log_value(x, free)[0] for leaf in leaves]
     np.testing.assert_allclose(stack.log_values(x), expected, rtol=1e-9, atol=1e-9)
+    used = rng.random((len(leaves), rows)) < 0.8
     moments = [np.stack(each) for each in zip(*(leaf.moments(x, free) for leaf in leaves), strict=True)]
-    for several, slow in zip(stack.moments(x), moments, strict=True):
-        np.testing.assert_allclose(several, slow, rtol=1e-8, atol=1e-9)
+    for several, slow in zip(stack.moments(x, used), moments, strict=True):
+        np.testing.assert_allclose(several[used], slow[used], rtol=1e-8, atol=1e-9)
 
 
 @settings(max_examples=300, deadline=None)

@@ -192,8 +192,8 @@ def _mix_numbers(question: Question, shares: Shares, flows: Floats, rows: Floats
     parts = {c: [_single_components(question, shares, flows, c)] for c in columns.tolist()}
     for block, line in joint:
         flow = flows[line]
-        for leaf, column, mean, sd in block.row_moments(rows, flow > 0, schema, question.regions):
-            parts[column].append(_Components(flow[leaf][None], mean[None], sd[None]))
+        for leaves, column, mean, sd in block.row_moments(rows, flow > 0, schema, question.regions):
+            parts[column].append(_Components(flow[leaves], mean, sd))
     for c, several in parts.items():
         mean, sd = _Components(*(np.concatenate(each) for each in zip(*several, strict=True))).moments()
         missing = np.isnan(rows[:, c]) & ~np.isnan(out[:, shares.first[c]])

@@ -38,6 +38,10 @@ class MissingCells:
     best: frozenset[int] = frozenset()
     errors: dict[tuple[int, ...], float] = field(default_factory=dict)  # of numerical integration, by columns
 
+    def concerns(self, columns: Ints) -> bool:
+        """Whether some of these columns lie in regions or are at their best."""
+        return any(c in self.regions or c in self.best for c in columns.tolist())
+
 
 class Block(ABC):
     """Leaves of one kind. Blocks are frozen dataclasses, and nothing is changed in place."""

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from warnings import warn
 
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Bools, Floats, Ints
 from tractable.circuit.blocks.block import Block, Layout, LeafCounts, LeafNumbers, MissingCells, check_lines
-from tractable.circuit.leaves.multivariate import Box, GaussianLeaf, MultivariateGaussian
+from tractable.circuit.leaves.multivariate import Box, GaussianLeaf, GaussianStack, MultivariateGaussian
 from tractable.data.regions import Interval, Region
 from tractable.data.schema import Schema
 
@@ -18,6 +18,14 @@ TELL = 1e-9  # a relative error of numerical integration from which on it is tol
 
 class IntegrationWarning(UserWarning):
     """A probability that was integrated numerically, and is exact but for a small error."""
+
+
+class Stacked(NamedTuple):
+    """The leaves of a block that are over the same columns."""
+
+    leaves: Ints
+    columns: Ints
+    stack: GaussianStack
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +42,11 @@ class JointBlock(Block):
     columns: Ints  # (leaves, columns) the columns it is over, in the order of its parameters
     params: Floats  # (leaves, width)
     _leaves: dict[bytes, list[GaussianLeaf]] = field(default_factory=dict, init=False, repr=False)
+    _stacks: dict[bytes, list[Stacked]] = field(default_factory=dict, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled or copied: everything but the distributions, which can be made again."""
-        return {**self.__dict__, "_leaves": {}}
+        return {**self.__dict__, "_leaves": {}, "_stacks": {}}
 
     @property
     def name(self) -> str:
@@ -66,6 +75,18 @@ class JointBlock(Block):
             lines = zip(self.params, whole, strict=True)
             self._leaves[key] = [self.family.leaf(params, columns) for params, columns in lines]
         return self._leaves[key]
+
+    def stacks(self, schema: Schema) -> list[Stacked]:
+        """The distributions of leaves over the same columns side by side, made once."""
+        leaves, key = self.leaves(schema), schema.is_whole[self.columns].tobytes()
+        if key not in self._stacks:
+            columns, group = np.unique(self.columns, axis=0, return_inverse=True)
+            places = [np.flatnonzero(group.ravel() == number) for number in range(len(columns))]
+            self._stacks[key] = [
+                Stacked(here, over, GaussianStack.of([leaves[i] for i in here]))
+                for over, here in zip(columns, places, strict=True)
+            ]
+        return self._stacks[key]
 
     def over(self, place: Ints) -> Self:
         """The block where column j is called `place[j]`."""
@@ -97,13 +118,23 @@ class JointBlock(Block):
 
     def write_log_values(self, rows: Floats, schema: Schema, missing: MissingCells, out: Floats) -> None:
         """Write log-densities, missing cells summed out or at their best; errors of integrals are noted."""
-        for i, (columns, leaf) in enumerate(zip(self.columns, self.leaves(schema), strict=True)):
-            x, box = rows[:, columns], region_box(missing.regions, columns)
-            best = np.isin(columns, list(missing.best))
-            if best.any():
-                x = leaf.complete(x, box, best)
-            out[i], error = leaf.log_value(x, box)
-            key = tuple(columns.tolist())
+        for here, columns, stack in self.stacks(schema):
+            if missing.concerns(columns):
+                self._write_one_by_one(here, rows[:, columns], schema, missing, out)
+            else:
+                out[here] = stack.log_values(rows[:, columns])
+
+    def _write_one_by_one(
+        self, here: Ints, x: Floats, schema: Schema, missing: MissingCells, out: Floats
+    ) -> None:
+        """Write log-densities of leaves over the same columns, some of them in intervals or at their best."""
+        columns = self.columns[here[0]]
+        box, best = region_box(missing.regions, columns), np.isin(columns, list(missing.best))
+        key = tuple(columns.tolist())
+        for i in here.tolist():
+            leaf = self.leaves(schema)[i]
+            filled = leaf.complete(x, box, best) if best.any() else x
+            out[i], error = leaf.log_value(filled, box)
             missing.errors[key] = max(missing.errors.get(key, 0.0), error)
 
     def observe(
@@ -172,17 +203,32 @@ class JointBlock(Block):
 
     def row_moments(
         self, rows: Floats, used: Bools, schema: Schema, regions: Mapping[int, Region]
-    ) -> Iterator[tuple[int, int, Floats, Floats]]:
-        """Each leaf and each of its columns, with mean and deviation of the cell given each row.
+    ) -> Iterator[tuple[Ints, int, Floats, Floats]]:
+        """Leaves over the same columns and each column, with mean and deviation of its cell given the row.
 
-        `used`, (leaves, rows), says which are asked for; all others are zero.
+        `used`, (leaves, rows), says which are asked for; those of missing cells are zero for others. Means and
+        deviations are (leaves, rows).
         """
-        for i, (columns, leaf) in enumerate(zip(self.columns, self.leaves(schema), strict=True)):
-            here = np.flatnonzero(used[i])
-            mean, sd = np.zeros((2, len(rows), columns.size))
-            mean[here], sd[here] = leaf.moments(rows[np.ix_(here, columns)], region_box(regions, columns))
+        for here, columns, stack in self.stacks(schema):
+            if not used[here].any():
+                continue
+            if MissingCells(regions).concerns(columns):
+                mean, sd = self._moments_one_by_one(here, rows[:, columns], used, schema, regions)
+            else:
+                mean, sd = stack.moments(rows[:, columns], used[here])
             for place, column in enumerate(columns.tolist()):
-                yield i, column, mean[:, place], sd[:, place]
+                yield here, column, mean[..., place], sd[..., place]
+
+    def _moments_one_by_one(
+        self, here: Ints, x: Floats, used: Bools, schema: Schema, regions: Mapping[int, Region]
+    ) -> tuple[Floats, Floats]:
+        """Means and deviations of leaves over the same columns, of which some lie in intervals."""
+        mean, sd = np.zeros((2, here.size, *x.shape))
+        box = region_box(regions, self.columns[here[0]])
+        for place, i in enumerate(here.tolist()):
+            rows = np.flatnonzero(used[i])
+            mean[place, rows], sd[place, rows] = self.leaves(schema)[i].moments(x[rows], box)
+        return mean, sd
 
     # ---- parameters
 

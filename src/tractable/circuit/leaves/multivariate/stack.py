@@ -80,28 +80,30 @@ class GaussianStack:
             answer[leaves, groups.row] = value + log_lengths
         return answer
 
-    def moments(self, x: Floats) -> tuple[Floats, Floats]:
+    def moments(self, x: Floats, used: Bools) -> tuple[Floats, Floats]:
         """Mean and standard deviation of every cell given its row; that of a cell that is seen is zero.
 
-        Shapes (leaves, rows, columns).
+        Shapes (leaves, rows, columns). Only leaves and rows in `used`, (leaves, rows), count: what is missing
+        is zero for others.
 
         Raises:
             ValueError: if a cell is so far out that the mean of another is no number.
         """
         groups = self._group(x)
-        mean = np.broadcast_to(x, (len(self.mean), *x.shape)).copy()
-        spread = np.zeros(mean.shape)
+        mean, spread = np.zeros((2, len(self.mean), *x.shape))
+        mean[:] = np.where(np.isnan(x), 0.0, x)
         for leaves, maps in self._parts(len(x)):
             centre, sd = self._given(x, groups, leaves, maps)
+            wanted = used[leaves][:, groups.row]
             for column in range(self.whole.size):
-                missing = np.flatnonzero(groups.missing[:, column])
-                if not missing.size:
+                leaf, row = np.nonzero(wanted & groups.missing[:, column])
+                if not leaf.size:
                     continue
-                m, s = centre[:, column, missing], sd[:, column, missing]
-                free = np.full(m.shape, np.inf)
-                rows = groups.row[missing]
-                mean[leaves, rows, column], spread[leaves, rows, column] = self.map.moments(
-                    maps[:, None, column], m, s, -free, free
+                params = maps[0 if len(maps) == 1 else leaf, column]
+                free = np.full(leaf.size, np.inf)
+                place = (np.arange(len(mean))[leaves][leaf], groups.row[row], column)
+                mean[place], spread[place] = self.map.moments(
+                    params, centre[leaf, column, row], sd[leaf, column, row], -free, free
                 )
         return mean, spread
 
