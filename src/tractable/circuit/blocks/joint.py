@@ -206,7 +206,7 @@ class JointBlock(Block):
     ) -> Iterator[tuple[Ints, int, Floats, Floats]]:
         """Leaves over the same columns and each column, with mean and deviation of its cell given the row.
 
-        `used`, (leaves, rows), says which are asked for; those of missing cells are zero for others. Means and
+        `used`, (leaves, rows), says which are asked for; missing cells of others have zeros. Means and
         deviations are (leaves, rows).
         """
         for here, columns, stack in self.stacks(schema):
