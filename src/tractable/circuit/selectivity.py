@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tractable.base.arrays import Ints, Words
-from tractable.circuit.blocks import JointBlock, LeafBlock
+from tractable.circuit.blocks import LeafBlock
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import differ_words, overlap_words, union_words
 from tractable.circuit.scopes import leaf_columns
@@ -31,10 +31,11 @@ def irregular_sum(graph: Graph) -> int | None:
         OverlapError: if the leaves over some column overlap.
     """
     sums = np.flatnonzero((graph.kind == SUM) & (np.diff(graph.start) > 1))
-    for block in graph.blocks_of(JointBlock):
-        if sums.size:
-            raise OverlapError(int(block.columns[0, 0]))
-        return None
+    for block in graph.blocks:
+        if block.scope.size and not isinstance(block, LeafBlock):
+            if sums.size:
+                raise OverlapError(int(block.scope[0, 0]))
+            return None
     decided = np.zeros(sums.size, dtype=np.int64)  # by how many columns the children of each sum differ
     wrong = np.zeros(sums.size, dtype=np.bool_)
     differs, meets = np.zeros((2, sums.size), dtype=np.bool_)

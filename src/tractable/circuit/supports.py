@@ -93,8 +93,7 @@ def code_supports(graph: Graph, column: int, blocks: Sequence[LeafBlock | Factor
     states = graph.schema[column].cardinality
     if states:
         return [block.table(states) > -np.inf for block in blocks if isinstance(block, LeafBlock)]
-    kinds = ((b.family if isinstance(b, LeafBlock) else b.factor, b.params) for b in blocks)
-    ends = [kind.support(params) for kind, params in kinds]
+    ends = [block.family.support(block.params) for block in blocks]
     cuts = np.unique(np.concatenate([np.concatenate(pair) for pair in ends]))[:-1]  # where parts begin
     return [(cuts >= low[:, None]) & (cuts < high[:, None]) for low, high in ends]
 

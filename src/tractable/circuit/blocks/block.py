@@ -160,11 +160,12 @@ class Block(ABC):
     @property
     def parameters(self) -> Floats:
         """The parameters that learning can change, in one array."""
-        return np.zeros((self.node.size, 0))
+        found: Floats = getattr(self, "params", np.zeros((self.node.size, 0)))
+        return found
 
     def with_parameters(self, parameters: Floats) -> Self:
         """The block with other parameters."""
-        return self
+        return replace(self, params=parameters) if "params" in self.per_leaf else self  # type: ignore[type-var]
 
     @property
     def parameter_count(self) -> int:

@@ -232,15 +232,6 @@ class JointBlock(Block):
 
     # ---- parameters
 
-    @property
-    def parameters(self) -> Floats:
-        """The parameters of all leaves."""
-        return self.params
-
-    def with_parameters(self, parameters: Floats) -> Self:
-        """The block with other parameters."""
-        return replace(self, params=parameters)
-
     def refit(
         self, counts: LeafCounts, values: Floats, schema: Schema, smoothing: float, step: float = 1.0
     ) -> Self:

@@ -1,6 +1,6 @@
 """Leaves over one column each: distributions of a family."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from tractable.base.arrays import AnyArray, Bools, Floats, Ints
 from tractable.circuit.blocks.block import Block, Layout, LeafCounts, LeafNumbers, MissingCells, check_lines
+from tractable.circuit.leaves.factor import Factor
 from tractable.circuit.leaves.family import Family
 from tractable.data.regions import Region
 from tractable.data.schema import Schema
@@ -16,24 +17,15 @@ MANY_CELLS = 10_000  # of the leaves over one column, from which it pays to look
 LEAF_LAYOUT: Layout = {"node": (np.int64, 1), "column": (np.int64, 1), "params": (np.float64, 2)}
 
 
-def by_column(column: Ints) -> Iterator[tuple[int, Ints]]:
-    """Each column that leaves are over, ascending, with the places of its leaves."""
-    order = np.argsort(column, kind="stable")
-    columns, first = np.unique(column[order], return_index=True)
-    return zip(columns.tolist(), np.split(order, first)[1:], strict=True)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LeafBlock(Block):
-    """All leaves of one family and width, each over one column."""
+class ColumnBlock(Block):
+    """Leaves of one family and width, each of which depends on one column."""
 
     section: ClassVar[str] = "leaf"
     layout: ClassVar[Layout] = LEAF_LAYOUT
     per_leaf: ClassVar[tuple[str, ...]] = ("node", "column", "params")
 
-    family: Family
-    node: Ints  # (leaves,) the node that each leaf is, ascending
-    column: Ints  # (leaves,) the column it is over
+    family: Family | Factor
+    column: Ints  # (leaves,) the column that each leaf depends on
     params: Floats  # (leaves, width)
 
     @property
@@ -46,29 +38,24 @@ class LeafBlock(Block):
         """The family and the number of parameters of a leaf."""
         return self.family.name, self.params.shape[1]
 
-    @property
-    def is_fixed(self) -> bool:  # type: ignore[override]
-        """Whether the family has no parameter that data can change."""
-        return self.family.is_fixed
-
-    @property
-    def scope(self) -> Ints:
-        """The column of each leaf. Shape (leaves, 1)."""
-        return self.column[:, None]
-
     def first_column(self, schema: Schema) -> Ints:
         """The column of each leaf."""
         return self.column
 
     def over(self, place: Ints) -> Self:
         """The block where column j is called `place[j]`."""
-        return replace(self, column=place[self.column])
+        return replace(self, column=place[self.column])  # type: ignore[type-var]
 
     def check(self, schema: Schema) -> None:
         """Refuse leaves over columns of another kind, and wrong parameters."""
         check_lines(self)
-        check_columns(self, schema)
-        for column, here in by_column(self.column):
+        outside = np.flatnonzero((self.column < 0) | (self.column >= len(schema)))
+        if outside.size:
+            node, column = int(self.node[outside[0]]), int(self.column[outside[0]])
+            raise ValueError(f"leaf {node} is over column {column}, out of range")
+        order = np.argsort(self.column, kind="stable")
+        columns, first = np.unique(self.column[order], return_index=True)
+        for column, here in zip(columns.tolist(), np.split(order, first)[1:], strict=True):
             variable = schema[column]
             if not self.family.accepts(variable):
                 raise ValueError(
@@ -83,6 +70,26 @@ class LeafBlock(Block):
         """Each leaf in the words of its family."""
         lines = zip(self.column.tolist(), self.params.tolist(), strict=True)
         return [self.family.describe(params, schema[column]) for column, params in lines]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafBlock(ColumnBlock):
+    """All distributions of one family and width, each over one column."""
+
+    family: Family
+    node: Ints  # (leaves,) the node that each leaf is, ascending
+    column: Ints  # (leaves,) the column it is over
+    params: Floats  # (leaves, width)
+
+    @property
+    def is_fixed(self) -> bool:  # type: ignore[override]
+        """Whether the family has no parameter that data can change."""
+        return self.family.is_fixed
+
+    @property
+    def scope(self) -> Ints:
+        """The column of each leaf. Shape (leaves, 1)."""
+        return self.column[:, None]
 
     # ---- values
 
@@ -204,15 +211,6 @@ class LeafBlock(Block):
     # ---- parameters
 
     @property
-    def parameters(self) -> Floats:
-        """The parameters of all leaves."""
-        return self.params
-
-    def with_parameters(self, parameters: Floats) -> Self:
-        """The block with other parameters."""
-        return replace(self, params=parameters)
-
-    @property
     def parameter_count(self) -> int:
         """The number of parameters; an indicator has none."""
         return 0 if self.family.is_indicator else self.params.size
@@ -258,20 +256,6 @@ class LeafBlock(Block):
     def entropy(self, schema: Schema) -> Floats:
         """The entropy of each leaf."""
         return self.family.entropy(self.params)
-
-
-def check_columns(block: Block, schema: Schema) -> None:
-    """Refuse leaves over a column that there is not, of blocks that name one for each leaf.
-
-    Raises:
-        ValueError: naming the leaf and the column.
-    """
-    column = block.first_column(schema)
-    outside = np.flatnonzero((column < 0) | (column >= len(schema)))
-    if outside.size:
-        raise ValueError(
-            f"leaf {int(block.node[outside[0]])} is over column {int(column[outside[0]])}, out of range"
-        )
 
 
 def _as_slice(places: Ints) -> Ints | slice:

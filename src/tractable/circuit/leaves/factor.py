@@ -28,7 +28,7 @@ class Factor(ABC):
         """Whether factors of this kind can read such a column."""
 
     @abstractmethod
-    def check(self, params: Floats) -> str | None:
+    def check(self, params: Floats, variable: Variable) -> str | None:
         """What is wrong with a block's parameters, in words; None when nothing is."""
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Potential(Factor):
         """Whether the column holds potentials."""
         return variable.role == "potential"
 
-    def check(self, params: Floats) -> str | None:
+    def check(self, params: Floats, variable: Variable) -> str | None:
         """A complaint if there are parameters."""
         return "a potential has no parameters" if params.shape[1] else None
 
@@ -89,7 +89,7 @@ class Within(Factor):
         """Whether the column is a numeric input, of which a model has no distribution."""
         return variable.is_numeric and variable.role == "input"
 
-    def check(self, params: Floats) -> str | None:
+    def check(self, params: Floats, variable: Variable) -> str | None:
         """A complaint unless each interval has finite ends in their order."""
         if params.shape[1] != 2:
             return f"{params.shape[1]} parameters, not the ends of an interval"
