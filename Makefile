@@ -19,10 +19,10 @@ demo: $(STAMPS)/plot  ## learn on a built-in table, answer three questions, draw
 	@$(BIN)/tractable demo
 
 test: check  ## everything: lint, types and tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: $(STAMPS)/test  ## the tests that take two minutes; FILES='tests/data -k dates' chooses some of them
-	$(BIN)/python -m pytest -n 2 --quick $(FILES)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --quick $(FILES)
 
 check: $(STAMPS)/test  ## lint and types
 	$(BIN)/ruff check

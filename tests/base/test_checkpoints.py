@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from small_settings import SMALL
 from small_tables import categorical_table, is_normalised, mixed_table
 
 from tractable.base.compiled import Trial
@@ -35,9 +36,6 @@ from tractable.learning.networks import NETWORK_LEARNERS
 from tractable.networks import Network
 
 QUICK = {"independent", "chow-liu"}  # learners that go through the rows once and need no checkpoints
-SMALLER: dict[str, dict[str, Any]] = {  # settings of learners that would take long
-    "gaclearn": {"members": 2, "epochs": 15, "learning_rate": 0.02, "hidden": 10}
-}
 MOST_RUNS = 40  # that a learner may need that was killed about eight times
 STOP_SECONDS = 3.0  # of the process's own time, from Ctrl-C to the model
 every_learner = pytest.mark.parametrize("name", [*LEARNERS, *CONDITIONAL, *NETWORK_LEARNERS])
@@ -94,7 +92,7 @@ def test_a_generator_goes_on_where_another_one_was(seed: int, drawn: int) -> Non
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_circuit_is_read_as_it_was_written(name: str) -> None:
-    graph = LEARNERS[name]().learn(mixed_table(60), np.random.default_rng(0))
+    graph = LEARNERS[name](**SMALL.get(name, {})).learn(mixed_table(60), np.random.default_rng(0))
     state = state_from_bytes(state_to_bytes(graph_state(graph)))
     assert same_model(graph_from_state(state, graph.schema), graph)
 
@@ -215,6 +213,7 @@ def conditional_table(name: str, rows: int, seed: int = 0) -> Table:
 
 def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph | Network:
     rng = np.random.default_rng(7)
+    choices = {**SMALL.get(name, {}), **choices}
     if name in NETWORK_LEARNERS:
         held_out = categorical_table(100, seed=5) if valid else None
         return NETWORK_LEARNERS[name](**choices).learn(
@@ -222,7 +221,6 @@ def learn(name: str, watch: Watch | None, valid: bool, **choices: Any) -> Graph 
         )
     if name in CONDITIONAL:
         held_out = conditional_table(name, 60, seed=5) if valid else None
-        choices = {**SMALLER.get(name, {}), **choices}
         table = conditional_table(name, 200)
         return CONDITIONAL[name](**choices).learn(table, rng, valid=held_out, watch=watch)
     held_out = mixed_table(40, seed=5) if valid else None
@@ -247,7 +245,7 @@ def test_a_learner_that_was_killed_goes_on_to_the_same_model(name: str, valid: b
     assert same_model(learn(name, memory.watch(), valid), whole)
     writes = memory.writes
     assert (writes > 0) == (name not in QUICK), "it has checkpoints, unless it is quick"
-    for parts in (3, 8) if writes else ():
+    for parts in ((3, 8) if valid else (5,)) if writes else ():
         killed = resumed(lambda watch: learn(name, watch, valid), Memory(), 1 + writes // parts)
         assert same_model(killed, whole)
 
@@ -333,7 +331,7 @@ def _compiles(work: Callable[[], object]) -> bool:
 
 
 @every_learner
-@pytest.mark.parametrize("seconds", [0.05, 1.0])
+@pytest.mark.parametrize("seconds", [0.05, 0.5])
 def test_ctrl_c_stops_every_learner_soon_with_a_model(
     name: str, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

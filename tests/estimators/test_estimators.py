@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
+from small_settings import small_estimator
 
 import tractable as tr
 from tractable.base.progress import Progress, Watch
@@ -33,7 +34,7 @@ NOT_CHECKED = {
 every_check = [
     pytest.param(instance, check, id=f"{type(instance).__name__} {getattr(check, 'func', check).__name__}")
     for made in (*ESTIMATORS, tr.MarkovNetwork)
-    for instance, check in estimator_checks_generator(made(), legacy=True)
+    for instance, check in estimator_checks_generator(small_estimator(made), legacy=True)
     if made not in NOT_CHECKED.get(getattr(check, "func", check).__name__, ())
 ]
 
@@ -76,7 +77,7 @@ def test_every_learner_has_an_estimator() -> None:
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_frames_of_any_kind_are_fitted_and_drawn(estimator: type[TableEstimator], kind: str) -> None:
     frame = to_frame(clinic(200, missing=0.1), like=kind)
-    model = estimator(random_state=0).fit(frame)
+    model = small_estimator(estimator, random_state=0).fit(frame)
     drawn = model.sample(5, random_state=1)
     assert type(drawn) is type(frame)
     assert model.feature_names_in_.tolist() == list(clinic(1).schema.names)
@@ -95,16 +96,16 @@ def test_other_named_tables_are_fitted_and_scored(estimator: type[TableEstimator
         "lazy": pl.DataFrame(columns).lazy(),
         "table": table,
     }
-    model = estimator(random_state=0).fit(made[form])
+    model = small_estimator(estimator, random_state=0).fit(made[form])
     assert model.feature_names_in_.tolist() == list(table.schema.names)
-    expected = estimator(random_state=0).fit(to_frame(table, like="pandas"))
+    expected = small_estimator(estimator, random_state=0).fit(to_frame(table, like="pandas"))
     assert model.score(made[form]) == pytest.approx(expected.score(to_frame(table, like="pandas")))
 
 
 @every_estimator
 def test_text_numbers_and_missing_cells_may_be_mixed(estimator: type[TableEstimator]) -> None:
     frame = small_frame()
-    model = estimator(random_state=0).fit(frame)
+    model = small_estimator(estimator, random_state=0).fit(frame)
     assert [v.kind for v in model.schema_] == ["categorical", "real", "integer", "categorical"]
     assert np.isfinite(model.score_samples(frame)).all()
     assert isinstance(model.circuit_, tr.Circuit)
@@ -114,19 +115,19 @@ def test_text_numbers_and_missing_cells_may_be_mixed(estimator: type[TableEstima
 def test_validation_rows_are_coded_by_the_training_schema(estimator: type[TableEstimator]) -> None:
     frame = small_frame()
     no_fever = frame[frame["fièvre"] == "none"]
-    model = estimator(random_state=0).fit(frame, valid=no_fever)
+    model = small_estimator(estimator, random_state=0).fit(frame, valid=no_fever)
     assert np.isfinite(model.score(no_fever))
     strange = frame.assign(**{"fièvre": "low"})
     with pytest.warns(tr.TableWarning, match="120 rows have states that the training rows did not have"):
         model.fit(frame, valid=strange)
     with pytest.raises(ValueError, match=r"row 0: column 'fièvre' has no state 'low'"):
-        estimator(unseen="error").fit(frame, valid=strange)
+        small_estimator(estimator, unseen="error").fit(frame, valid=strange)
 
 
 @every_estimator
 def test_a_state_that_was_never_seen_is_named_if_that_is_asked_for(estimator: type[TableEstimator]) -> None:
     frame = small_frame()
-    model = estimator(unseen="error").fit(frame)
+    model = small_estimator(estimator, unseen="error").fit(frame)
     with pytest.raises(ValueError, match=r"row 3: column 'fièvre' has no state 'low'"):
         model.score(frame.assign(**{"fièvre": np.array(["none", "high", None, "low"] * 30, dtype=object)}))
 
@@ -134,7 +135,7 @@ def test_a_state_that_was_never_seen_is_named_if_that_is_asked_for(estimator: ty
 @every_estimator
 def test_a_given_schema_may_have_more_states_than_the_rows(estimator: type[TableEstimator]) -> None:
     schema = Schema((Variable("a", "categorical", ("x", "y", "z")), Variable("b", "real")))
-    model = estimator().fit(pd.DataFrame({"a": ["x", "y"], "b": [0.0, 1.0]}), schema=schema)
+    model = small_estimator(estimator).fit(pd.DataFrame({"a": ["x", "y"], "b": [0.0, 1.0]}), schema=schema)
     assert np.isfinite(model.score(pd.DataFrame({"a": ["z"], "b": [0.5]})))
 
 
@@ -142,8 +143,8 @@ def test_a_given_schema_may_have_more_states_than_the_rows(estimator: type[Table
 def test_weights_stand_for_repeated_rows(estimator: type[TableEstimator]) -> None:
     table = clinic(150)
     times = np.random.default_rng(0).integers(1, 4, 150)
-    weighted = estimator(random_state=0).fit(table, sample_weight=times)
-    repeated = estimator(random_state=0).fit(table.take(np.repeat(np.arange(150), times)))
+    weighted = small_estimator(estimator, random_state=0).fit(table, sample_weight=times)
+    repeated = small_estimator(estimator, random_state=0).fit(table.take(np.repeat(np.arange(150), times)))
     np.testing.assert_allclose(weighted.score_samples(table), repeated.score_samples(table), rtol=1e-6)
 
 
@@ -159,7 +160,7 @@ def test_the_score_of_a_weighted_table_is_weighted() -> None:
 @every_estimator
 def test_the_same_random_state_gives_the_same_model(estimator: type[TableEstimator]) -> None:
     table = clinic(200)
-    scores = [estimator(random_state=3).fit(table).score_samples(table) for _ in range(2)]
+    scores = [small_estimator(estimator, random_state=3).fit(table).score_samples(table) for _ in range(2)]
     np.testing.assert_array_equal(scores[0], scores[1])
 
 
@@ -182,7 +183,7 @@ def test_an_estimator_ends_a_pipeline() -> None:
 
 @every_estimator
 def test_a_clone_has_the_settings_and_not_the_model(estimator: type[TableEstimator]) -> None:
-    model = estimator(smoothing=0.25).fit(clinic(50))
+    model = small_estimator(estimator, smoothing=0.25).fit(clinic(50))
     copy = clone(model)
     assert copy.smoothing == 0.25
     assert not hasattr(copy, "circuit_")

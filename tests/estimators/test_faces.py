@@ -62,8 +62,17 @@ def features() -> pd.DataFrame:
     return birds().drop(columns="species")
 
 
+@pytest.fixture
+def small_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few sizes of the learners that `fast` compares."""
+    for table in (choice.FAST, choice.CLASS_FAST):
+        monkeypatch.setitem(table, "naive-bayes", {"components": (1, 2), "restarts": 1, "steps": 20})
+    monkeypatch.setitem(choice.FAST, "gaussian-mixture", {"components": (1, 2, 3)})
+
+
 @pytest.mark.parametrize(("instance", "check"), every_check)
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("small_candidates")
 def test_scikit_learn_finds_no_fault(instance: Any, check: Any) -> None:
     check(instance)
 
@@ -351,7 +360,8 @@ def test_tables_without_a_frame_are_filled_too() -> None:
 def test_an_imputer_stands_before_another_estimator() -> None:
     X, y = load_iris(return_X_y=True)
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
-    pipeline = make_pipeline(tr.TractableImputer(random_state=0), LogisticRegression(max_iter=1000))
+    imputer = tr.TractableImputer("chow-liu", random_state=0)
+    pipeline = make_pipeline(imputer, LogisticRegression(max_iter=1000))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.8
 
 

@@ -5,7 +5,6 @@ import shutil
 import signal
 import tempfile
 import threading
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -43,17 +42,6 @@ class Tally:
         told = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(self.outcomes.items()))
         total = sum(self.outcomes.values()) + len(self.failures)
         return f"{self.kind}: {total:,} cases, {len(self.failures)} failed ({told})"
-
-
-def run_for(seconds: float, kind: str, run: Run, seed: int, keep: Path) -> Tally:
-    """Run cases of a kind, at least one, until the time is over; those that fail are kept in a folder."""
-    tally = Tally(kind)
-    end = time.monotonic() + seconds
-    number = 0
-    while number == 0 or time.monotonic() < end:
-        run_one(run, tally, seed, number, keep)
-        number += 1
-    return tally
 
 
 def run_one(run: Run, tally: Tally, seed: int, number: int, keep: Path) -> None:

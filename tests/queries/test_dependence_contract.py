@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_settings import SMALL
 
 from tractable.base.arrays import Floats
 from tractable.data import Schema, Table, Variable
@@ -35,7 +36,7 @@ def dependent_table(first: str, second: str, shape: str = "normal") -> Table:
 
 def dependence(name: str, table: Table) -> float:
     """The mean over rows of log P(x, y) - log P(x) - log P(y): zero for independence."""
-    graph = LEARNERS[name]().learn(table, np.random.default_rng(0))
+    graph = LEARNERS[name](**SMALL.get(name, {})).learn(table, np.random.default_rng(0))
     alone = []
     for column in range(2):
         rows = table.values.copy()

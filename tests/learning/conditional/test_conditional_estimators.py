@@ -40,7 +40,7 @@ NOT_CHECKED = {
 }
 # Networks of their usual size take seconds for each of the many tables below.
 QUICK: dict[str, dict[str, Any]] = {
-    "GACLearn": {"members": 2, "epochs": 40, "learning_rate": 0.02, "hidden": 20, "dropout": (0.0,)}
+    "GACLearn": {"members": 1, "epochs": 40, "learning_rate": 0.02, "hidden": 20, "dropout": (0.0,)}
 }
 
 

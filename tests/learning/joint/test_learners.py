@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pytest
+from small_settings import SMALL
 from small_tables import MIXED, assert_same, categorical_table, every_row, is_normalised, mixed_table
 
 from tractable.base.arrays import Floats
@@ -24,7 +25,8 @@ dependent_learner = pytest.mark.parametrize("name", [n for n in LEARNERS if n !=
 def learned(
     name: str, table: Table, seed: int = 7, valid: Table | None = None, watch: Watch | None = None
 ) -> Graph:
-    return LEARNERS[name]().learn(table, np.random.default_rng(seed), valid=valid, watch=watch)
+    learner = LEARNERS[name](**SMALL.get(name, {}))
+    return learner.learn(table, np.random.default_rng(seed), valid=valid, watch=watch)
 
 
 def assert_close(one: Graph, other: Graph, rows: Floats) -> None:

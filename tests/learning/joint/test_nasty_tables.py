@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # learners say what they leav
 
 QUICK: dict[str, dict[str, Any]] = {  # settings with which they take a fraction of a second
     "auto": {"budget": "0.3s"},
+    "bayesian-network": {"limit": 20_000},
     "continuous-mixture": {"components": 4, "networks": 1, "points": 4, "patience": 1},
     "gaclearn": {"members": 1, "epochs": 3, "hidden": 5, "dropout": 0.0},
     "hidden-chow-liu": {"trees": 1, "states": (3,), "epochs": 2, "steps": 2},

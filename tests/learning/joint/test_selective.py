@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -245,7 +246,7 @@ def test_every_small_tree_can_be_reached_from_every_other(states: list[int], is_
     for form, next_forms in after.items():
         for number in range(len(list(twin.moves(twin.tree_of(form, states))))):
             tree = twin.tree_of(form, states)
-            twin.make_move(tree, list(twin.moves(tree))[number])
+            twin.make_move(tree, next(islice(twin.moves(tree), number, None)))
             found = chosen[twin.form_of(view(tree))]
             next_forms.add(found)
             before[found].add(form)
