@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import tractable as tr
 from tractable.base.arrays import AnyArray
 from tractable.circuit import Graph, properties
 from tractable.circuit.check import check_graph
+from tractable.circuit.facts import remembered
 from tractable.engine import log_values, posteriors
 
 
@@ -52,6 +54,23 @@ def test_copies_share_no_facts_with_the_original(used: Graph) -> None:
         assert twin.facts == {}
         twin.facts["new"] = True
         assert "new" not in used.facts
+
+
+def test_a_fact_is_computed_once_for_each_function_and_choice_of_arguments(used: Graph) -> None:
+    computed: list[object] = []
+
+    def fact_of(label: str) -> Callable[[Graph, int], tuple[str, int]]:
+        @remembered
+        def fact(graph: Graph, number: int) -> tuple[str, int]:
+            computed.append((label, number))
+            return label, number
+
+        return fact
+
+    one, other = fact_of("one"), fact_of("other")  # functions of the same name
+    for _ in range(2):
+        assert [one(used, 1), one(used, 2), other(used, 1)] == [("one", 1), ("one", 2), ("other", 1)]
+    assert computed == [("one", 1), ("one", 2), ("other", 1)]
 
 
 def test_other_parameters_change_nothing_else(used: Graph) -> None:

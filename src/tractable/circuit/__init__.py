@@ -5,7 +5,7 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.combine import mixture, product
 from tractable.circuit.condition import condition, marginalise
 from tractable.circuit.convert import to_ac
-from tractable.circuit.facts import attach, remember
+from tractable.circuit.facts import attach, remembered
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.normalise import cardinality, normalise
@@ -61,7 +61,7 @@ __all__ = [
     "parameter_count",
     "product",
     "properties",
-    "remember",
+    "remembered",
     "smooth",
     "to_ac",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges, edges_of
 from tractable.circuit.blocks import Block
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.fold import constants, log_root
 from tractable.circuit.graph import PRODUCT, SUM, Graph
 from tractable.circuit.properties import explain_decomposable, explain_smooth
@@ -58,12 +58,13 @@ def product(graphs: Sequence[Graph]) -> Graph:
     return _join(schema, graphs, PRODUCT, np.zeros(len(graphs)))
 
 
+@remembered
 def _log_scale(graph: Graph) -> float:
     """The log partition function of a circuit by constant folding, without a sweep of the engine."""
     fault = explain_smooth(graph) or explain_decomposable(graph)
     if fault is not None:
         raise ValueError(f"the circuit cannot be summed out: {fault}")
-    return remember(graph, "log scale", lambda g: log_root(g, constants(g).log_value, g.log_weight))
+    return log_root(graph, constants(graph).log_value, graph.log_weight)
 
 
 def _check_weights(graphs: Sequence[Graph], share: Floats) -> None:

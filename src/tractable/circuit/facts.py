@@ -1,20 +1,32 @@
 """Facts that are computed once for a graph, or known when it is made, and kept with it."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from tractable.circuit.graph import Graph
 
+P = ParamSpec("P")
 T = TypeVar("T")
 NETWORK = "network"  # the name of the fact from which Bayesian or Markov network a circuit was compiled
 
 
-def remember(graph: Graph, name: str, compute: Callable[[Graph], T]) -> T:
-    """The fact called `name`, computed when it is first asked for and then kept with the graph."""
-    if name not in graph.facts:
-        graph.facts[name] = compute(graph)
-    fact: T = graph.facts[name]
-    return fact
+def remembered(compute: Callable[Concatenate[Graph, P], T]) -> Callable[Concatenate[Graph, P], T]:
+    """A function of a graph that is computed when first called and whose result is kept with the graph.
+
+    The result may depend on nothing but the graph and on further arguments, which must be hashable: there is
+    one result for each choice of these.
+    """
+
+    @wraps(compute)
+    def look_up(graph: Graph, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = (compute, args, tuple(kwargs.items()))
+        if key not in graph.facts:
+            graph.facts[key] = compute(graph, *args, **kwargs)
+        fact: T = graph.facts[key]
+        return fact
+
+    return look_up
 
 
 def attach(graph: Graph, name: str, fact: object) -> None:

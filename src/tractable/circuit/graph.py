@@ -51,7 +51,7 @@ class Graph:
     blocks: tuple[Block, ...]  # the leaves, block by block
     features: FeatureTable | None = None  # the Markov network that the circuit was learned as
     mixture: Shape | Members | None = None  # what its builder knows to be mixed below the root
-    facts: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # see `remember`
+    facts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # see `remembered`
 
     def __post_init__(self) -> None:
         from tractable.circuit.check import check_graph

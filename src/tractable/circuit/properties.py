@@ -7,7 +7,7 @@ import numpy as np
 
 from tractable.circuit.blocks import ConstantBlock, GateBlock
 from tractable.circuit.determinism import Meeting, first_meeting
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import heights
 from tractable.circuit.scopes import Window, bits, root_columns, windows
@@ -94,15 +94,16 @@ def explain_decomposable(graph: Graph) -> str | None:
 def explain_validity(graph: Graph, columns: Iterable[int]) -> str | None:
     """What keeps the circuit from being smooth and decomposable over some columns; None when nothing does."""
     chosen = tuple(sorted({int(c) for c in columns}))
-    both = remember(graph, f"scopes over {chosen}", lambda g: _scope_culprits(g, chosen))
+    both = _scope_culprits(graph, chosen)
     return both[0] or both[1]
 
 
 def _scope_explanations(graph: Graph) -> tuple[str | None, str | None]:
-    return remember(graph, "scopes", lambda g: _scope_culprits(g, range(len(g.schema))))
+    return _scope_culprits(graph, tuple(range(len(graph.schema))))
 
 
-def _scope_culprits(graph: Graph, columns: Iterable[int]) -> tuple[str | None, str | None]:
+@remembered
+def _scope_culprits(graph: Graph, columns: tuple[int, ...]) -> tuple[str | None, str | None]:
     """The first sum that is not smooth and the first product that is not decomposable, in words."""
     unsmooth, shared = graph.nodes, graph.nodes
     words: list[str | None] = [None, None]
@@ -150,9 +151,10 @@ def is_deterministic(graph: Graph) -> bool:
     return explain_deterministic(graph) is None
 
 
+@remembered
 def explain_deterministic(graph: Graph) -> str | None:
     """A sum with two children that may both be above zero, in words; None when there is none."""
-    return remember(graph, "deterministic", lambda g: _meeting_words(first_meeting(g)))
+    return _meeting_words(first_meeting(graph))
 
 
 def _meeting_words(meeting: Meeting | None) -> str | None:
@@ -168,12 +170,9 @@ def is_regular_selective(graph: Graph) -> bool:
     return explain_regular_selective(graph) is None
 
 
+@remembered
 def explain_regular_selective(graph: Graph) -> str | None:
     """What keeps the circuit from being regular selective, in words; None when nothing does."""
-    return remember(graph, "regular selective", _irregular_words)
-
-
-def _irregular_words(graph: Graph) -> str | None:
     fault = explain_smooth(graph) or explain_decomposable(graph)
     if fault is not None:
         return fault
@@ -191,12 +190,9 @@ def _irregular_words(graph: Graph) -> str | None:
 # ---- size ---------------------------------------------------------------------------------------------
 
 
+@remembered
 def depth(graph: Graph) -> int:
     """The number of edges on the longest way down from the root."""
-    return remember(graph, "depth", _depth)
-
-
-def _depth(graph: Graph) -> int:
     height = np.zeros(graph.nodes, dtype=np.int64)
     heights(graph.start, graph.child, height)
     return int(height[-1])

@@ -12,7 +12,7 @@ import numpy as np
 
 from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.circuit.blocks import ConstantBlock, FactorBlock, GateBlock, LeafBlock
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import LEAF, SUM, Graph, Members, Shape
 from tractable.circuit.reach import reachable
 
@@ -172,12 +172,9 @@ def root_weights(graph: Graph) -> Floats:
     return graph.log_weight[graph.start[graph.root] :]
 
 
+@remembered
 def members_of(graph: Graph) -> tuple[Graph, ...]:
     """The circuits that a mixture is declared to be of; none if it is no mixture of circuits."""
-    return remember(graph, "members", _take_all)
-
-
-def _take_all(graph: Graph) -> tuple[Graph, ...]:
     if not isinstance(graph.mixture, Members):
         return ()
     ends = graph.mixture.end.tolist()

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints, UInt32s
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
+from tractable.engine.compile import compile_graph
 from tractable.engine.program import PLAIN, Program, ValuePlaces, own_places
 from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
@@ -47,9 +48,10 @@ class Backward(NamedTuple):
     pair: Bools  # (ops,) the sums whose value is not kept; see lean.py
 
 
-def backward(graph: Graph, program: Program) -> Backward:
-    """The edges of the program of a circuit by their lower ends, made when first needed."""
-    return remember(graph, "program, backward", lambda _: reverse_edges(program))
+@remembered
+def backward(graph: Graph) -> Backward:
+    """The edges of the program of a circuit by their lower ends."""
+    return reverse_edges(compile_graph(graph).program)
 
 
 def reverse_edges(program: Program) -> Backward:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tractable.base.arrays import Bools, Bytes, Floats, Ints, UInt32s
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import SUM, Graph
 from tractable.engine import schedule
 from tractable.engine.blocks import LEAST, matrix_heads
@@ -30,9 +30,10 @@ def compile_graph(graph: Graph, merge: bool = True) -> CompiledGraph:
 
     With `merge` sums over leaves of one column become leaves; without it every sum of the circuit stays.
     """
-    return remember(graph, f"program, merge={merge}", lambda g: _compile(g, merge))
+    return _compile(graph, merge)
 
 
+@remembered
 def _compile(graph: Graph, merge: bool) -> CompiledGraph:
     bottom = read_leaves(graph, merge)
     ops, leaves = simplify(graph, bottom, merge)

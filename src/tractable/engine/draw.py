@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.base.arrays import AnyArray, Bools, Floats, Ints, UInt32s, Words
 from tractable.circuit.blocks import MissingCells
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import Graph
 from tractable.circuit.leaves.random_bits import as_uniform, mix_bits
 from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
@@ -57,7 +57,7 @@ def samples(
     places, tile = own_places(program), new_tile(ops, SMALL_TILE)
     root = sweep_up(program, places, inputs, tile, Span(0, SMALL_TILE, 0, ops), False)[0, 0]
     lines = None if program.is_plain else tile.lines
-    leaves = _remembered_leaves(question)
+    leaves = _leaves(question) if regions else _usual_leaves(graph)
 
     def run(words: Words) -> Floats:
         size = min(DRAWS_TILE, max(1, -(-words.size // SET)) * SET)
@@ -87,11 +87,10 @@ def completions(
     question = ask(graph, regions, best=every_column(graph) if seed is None else frozenset())
     if question.code.constant or not len(rows):
         return rows.copy()
-    program = question.code.program
-    back = backward(graph, program)
+    back = backward(graph)
     widest = STRETCH_TILE if back.cuts.size > 2 and len(rows) >= 2 * STRETCH_TILE else TILE
     width = wide_tile_width(back.places, len(rows), widest)
-    leaves = _remembered_leaves(question)
+    leaves = _leaves(question) if regions else _usual_leaves(graph)
     words = np.zeros(len(rows), np.uint64) if seed is None else _words(seed, len(rows))
 
     def run(part: slice) -> Floats:
@@ -145,10 +144,9 @@ def _empty_draws(words: Words, columns: int, size: int, lane: UInt32s, best: boo
     return Draws(lane, np.full(shape, np.nan), np.full(shape, -1), words.copy(), best)
 
 
-def _remembered_leaves(question: Question) -> LeafWeights:
-    if question.regions:
-        return _leaves(question)
-    return remember(question.graph, "leaves to draw from", lambda _: _leaves(question))
+@remembered
+def _usual_leaves(graph: Graph) -> LeafWeights:
+    return _leaves(ask(graph))
 
 
 def _leaves(question: Question) -> LeafWeights:

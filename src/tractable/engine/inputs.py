@@ -8,7 +8,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.base.compiled import kernel
 from tractable.circuit.blocks import Block, ConstantBlock, MissingCells, tell_error
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import Graph
 from tractable.data.regions import Region, States
 from tractable.engine.compile import compile_graph
@@ -48,12 +48,14 @@ def ask(
     The preparation is kept with the circuit if there are no regions and either all columns or none are
     `best`.
     """
-    code = compile_graph(graph, merge)
     if regions or best not in (frozenset(), every_column(graph)):
-        return prepare(graph, code, regions or {}, best)
-    return remember(
-        graph, f"question, best={bool(best)}, merge={merge}", lambda g: prepare(g, code, {}, best)
-    )
+        return prepare(graph, compile_graph(graph, merge), regions or {}, best)
+    return _usual_question(graph, best, merge)
+
+
+@remembered
+def _usual_question(graph: Graph, best: frozenset[int], merge: bool) -> Question:
+    return prepare(graph, compile_graph(graph, merge), {}, best)
 
 
 def every_column(graph: Graph) -> frozenset[int]:

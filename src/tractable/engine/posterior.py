@@ -6,12 +6,12 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.blocks import JointBlock, LeafBlock
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.leaves.moments import quadratic_mean, weighted_spread
 from tractable.data.schema import Schema
 from tractable.engine.backward import STRETCH_TILE, Backward, backward, sweep_stretches, sweep_tiles
-from tractable.engine.down import Collected, Shares, collect_statistics, downward, fill_known
+from tractable.engine.down import Collected, Downward, Shares, collect_statistics, downward, fill_known
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
@@ -46,13 +46,11 @@ def posteriors(
     """
     question = ask(graph, regions)
     code = question.code
-    first = remember(graph, "first statistics", lambda g: first_statistics(g.schema))
+    first = _first_statistics(graph)
     if code.constant or not len(rows):
         return np.full((len(rows), first[-1]), 0.0 if code.log_factor > -np.inf else np.nan)
-    shares = (
-        _shares(question, first) if regions else remember(graph, "shares", lambda _: _shares(question, first))
-    )
-    back = backward(graph, code.program)
+    shares = _shares(question) if regions else _usual_shares(graph)
+    back = backward(graph)
     widest = STRETCH_TILE if back.cuts.size > 2 and len(rows) >= 2 * STRETCH_TILE else TILE
     width = wide_tile_width(back.places, len(rows), widest)
 
@@ -77,7 +75,7 @@ def _fill_statistics(
     """Fill in the statistics of the rows of a batch, tile after tile. `out` is (rows, statistics)."""
     program, width = question.code.program, tile.value.shape[1]
     lines = None if program.is_plain else tile.lines
-    down = remember(question.graph, "program, downward", lambda _: downward(question, back))
+    down = _downward(question.graph)
     flows = new_flows(back, width)
     collected = Collected(
         np.asarray(np.isnan(rows).any(axis=0)),
@@ -104,7 +102,22 @@ def _write_tile(part: Floats, root: Floats, out: Floats) -> None:
         out[impossible] = np.nan
 
 
-def _shares(question: Question, first: Ints) -> Shares:
+@remembered
+def _first_statistics(graph: Graph) -> Ints:
+    return first_statistics(graph.schema)
+
+
+@remembered
+def _downward(graph: Graph) -> Downward:
+    return downward(ask(graph), backward(graph))
+
+
+@remembered
+def _usual_shares(graph: Graph) -> Shares:
+    return _shares(ask(graph))
+
+
+def _shares(question: Question) -> Shares:
     tables = question.code.tables
     with np.errstate(invalid="ignore"):
         allowed = allowed_log_values(tables, question.regions) - np.repeat(
@@ -115,6 +128,7 @@ def _shares(question: Question, first: Ints) -> Shares:
     lookup = np.zeros(question.lookup.size)
     lookup[entry] = share
     number = question.graph.schema.cardinalities == 0
+    first = _first_statistics(question.graph)
     return Shares(first, number, _edge_shares(question, lookup), lookup, _moments(question))
 
 

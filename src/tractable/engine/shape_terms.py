@@ -14,7 +14,7 @@ import numpy as np
 from tractable.base.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit import shapes
 from tractable.circuit.blocks import LeafBlock
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph, Shape
 
 LANES = 64  # components of a block
@@ -52,12 +52,9 @@ class ShapeProgram:
     usual_sum: Floats  # (components, padded) the sum of the usual terms
 
 
+@remembered
 def shape_program(graph: Graph) -> ShapeProgram | None:
     """The program of a circuit that is a mixture of components of one shape; None for others."""
-    return remember(graph, "shape program", _compile)
-
-
-def _compile(graph: Graph) -> ShapeProgram | None:
     if not isinstance(graph.mixture, Shape) or any(b.reads.size for b in graph.blocks):
         return None
     template, lines, numbers = _lines(graph, shapes.template(graph, graph.mixture))

@@ -11,7 +11,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.threads import default_threads
-from tractable.circuit.facts import remember
+from tractable.circuit.facts import remembered
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
 from tractable.engine.lines import NO_LINE, new_lines
@@ -81,6 +81,7 @@ def question_log_values(question: Question, rows: Floats, *, maximise: bool, thr
     return joined(in_parts(run, question, len(rows), width, threads)) + code.log_factor
 
 
+@remembered
 def log_partition_function(graph: Graph) -> float:
     """log Z: the logarithm of a circuit's sum (or integral) over all rows; a potential counts as one.
 
@@ -88,7 +89,7 @@ def log_partition_function(graph: Graph) -> float:
     number is computed once and kept with the circuit.
     """
     missing = np.full((1, len(graph.schema)), np.nan)
-    return remember(graph, "log partition function", lambda g: float(log_values(g, missing)[0]))
+    return float(log_values(graph, missing)[0])
 
 
 def tile_width(slots: int, rows: int, widest: int = TILE) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tractable.base.arrays import Floats
-from tractable.circuit import FactorBlock, Graph, remember
+from tractable.circuit import FactorBlock, Graph, remembered
 from tractable.engine.expectations import Expecter
 from tractable.model import Circuit
 
@@ -26,6 +26,11 @@ def log_values(circuit: Circuit, rows: Tensor) -> Tensor:
     return found
 
 
+@remembered
+def _expecter(graph: Graph) -> Expecter:
+    return Expecter(graph)
+
+
 class _LogValues(torch.autograd.Function):  # type: ignore[misc]
     """One sweep up and down: the value, and its derivatives for the cells of potentials."""
 
@@ -33,7 +38,7 @@ class _LogValues(torch.autograd.Function):  # type: ignore[misc]
     def forward(ctx: Any, rows: Tensor, graph: Graph) -> Tensor:
         """The values of rows."""
         cells = rows.detach().double().cpu().numpy()
-        expecter = remember(graph, "expecter of torch", Expecter)
+        expecter = _expecter(graph)
         counts = expecter.expectations(graph, cells, np.ones(len(cells)))
         slope: Floats = np.zeros(cells.shape)
         for block, found in zip(graph.blocks, counts.blocks, strict=True):

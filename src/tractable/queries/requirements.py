@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remember
+from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remembered
 from tractable.circuit.check import LARGEST_LOG, explain_too_large
 from tractable.circuit.scopes import root_columns
 from tractable.engine import log_partition_function
@@ -22,12 +22,12 @@ def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
         ValueError: naming the first node, or the column, that is at fault.
     """
     if columns is None:
-        fault = remember(graph, "validity", _fault)
+        fault = _fault(graph)
     else:
         if graph.schema.inputs.size:
             columns = list(columns)
             require_inputs(graph, columns)
-        fault = remember(graph, "validity", _fault) and _partial_fault(graph, {int(c) for c in columns})
+        fault = _fault(graph) and _partial_fault(graph, {int(c) for c in columns})
     if fault is not None:
         raise ValueError(fault)
 
@@ -101,6 +101,7 @@ def require_known(method: str, methods: Any) -> None:
         raise ValueError(f"there is no method {method!r} (methods: {', '.join(map(repr, known))})")
 
 
+@remembered
 def _fault(graph: Graph) -> str | None:
     """Why not all columns can be summed out, in words; None where they can."""
     faults = {"decomposable": explain_decomposable(graph), "smooth": explain_smooth(graph)}
@@ -113,9 +114,14 @@ def _fault(graph: Graph) -> str | None:
 def _partial_fault(graph: Graph, columns: set[int]) -> str | None:
     """Why some columns cannot be summed out, in words."""
     targets = graph.schema.targets.tolist()
-    if remember(graph, "validity of targets", lambda g: _summing_fault(g, targets)) is None:
+    if _fault_of_targets(graph) is None:
         return None  # looked at once, not anew for each choice of columns
     return _summing_fault(graph, sorted(columns & set(targets)))
+
+
+@remembered
+def _fault_of_targets(graph: Graph) -> str | None:
+    return _summing_fault(graph, graph.schema.targets.tolist())
 
 
 def _summing_fault(graph: Graph, columns: list[int]) -> str | None:

@@ -3,15 +3,16 @@
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats
-from tractable.circuit import SUM, Block, Graph, remember
+from tractable.circuit import SUM, Block, Graph, remembered
 from tractable.engine.expectations import Expectations
 
 LEAST_WEIGHT = 1e-12  # of an edge below a sum, so that no row becomes impossible by rounding
 
 
+@remembered
 def sum_edges(graph: Graph) -> Bools:
     """Which edges leave a sum. Shape (edges,)."""
-    return remember(graph, "sum edges", lambda g: g.kind[g.parent] == SUM)
+    return np.asarray(graph.kind[graph.parent] == SUM)
 
 
 def normalise_weights(graph: Graph, weight: Floats) -> Floats:

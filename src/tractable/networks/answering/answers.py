@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.circuit.facts import NETWORK, remember
+from tractable.circuit.facts import NETWORK, remembered
 from tractable.circuit.graph import Graph
 from tractable.data.regions import Region, States
 from tractable.networks.answering.tables import Tables, flat_tables
@@ -92,12 +92,9 @@ class NetworkAnswers:
         return known._replace(limited=limited, possible=possible)
 
 
+@remembered
 def network_answers(graph: Graph) -> NetworkAnswers | None:
     """What answers in the place of a circuit; None unless it was compiled from a Bayesian network."""
-    return remember(graph, "network answers", _network_answers)
-
-
-def _network_answers(graph: Graph) -> NetworkAnswers | None:
     source = graph.facts.get(NETWORK)
     tables = None if source is None else flat_tables(source)
     return None if tables is None else NetworkAnswers(tables)
