@@ -46,26 +46,15 @@ def test_an_inner_watch_stops_with_the_outer_one_and_not_the_other_way_round() -
     assert other.should_stop()
 
 
-def test_a_part_may_have_a_reason_of_its_own_to_stop() -> None:
-    class Impatient:
-        lost = False
-
-        def note_score(self, score: float) -> None:
-            self.lost = score < 0
-
-        def gives_up(self) -> bool:
-            return self.lost
-
+def test_the_goal_of_a_part_is_that_of_the_parts_within_it() -> None:
     outer = Watch()
-    inner = InnerWatch(outer, judge=Impatient())
-    below = InnerWatch(inner)
-    below.note_score(1.0)
-    assert not below.should_stop()
-    below.note_score(-1.0)
-    assert inner.should_stop()
-    assert below.should_stop()
-    assert not below.interrupted  # nobody did that
-    assert not outer.should_stop()
+    inner = InnerWatch(outer, goal=-1.0)
+    assert (outer.goal, inner.goal, InnerWatch(inner).goal, InnerWatch(inner, goal=-2.0).goal) == (
+        -inf,
+        -1,
+        -1,
+        -2,
+    )
 
 
 def test_the_time_of_a_part_is_what_is_left_or_its_own() -> None:

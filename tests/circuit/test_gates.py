@@ -12,6 +12,7 @@ from strategies import conditional_circuits, regressions
 
 from tractable import Circuit, load, queries
 from tractable.base.arrays import Floats
+from tractable.base.progress import decode, encode
 from tractable.circuit import Builder, Graph, condition, is_deterministic
 from tractable.circuit.blocks import GateBlock, LeafBlock
 from tractable.circuit.combine import product
@@ -23,7 +24,7 @@ from tractable.circuit.leaves.logistic import (
     input_features,
     log_softmax,
 )
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Interval, Schema, Variable
 from tractable.formats import Document, read_circuit, write_circuit
 
@@ -122,8 +123,8 @@ def test_inputs_become_known_one_by_one(some: list[str]) -> None:
 def test_circuits_made_of_circuits_keep_their_gates(graph: Graph) -> None:
     rows = np.array(oracle.all_rows(graph.schema), dtype=np.float64)
     expected = oracle.log_values(graph, rows)
-    form = graph_form(graph.schema)
-    others = [product([graph]), form.from_state(form.to_state(graph))]
+    forms = graph_forms(graph.schema)
+    others = [product([graph]), decode(Graph, encode(graph, forms), forms)]
     if graph.blocks_of(LeafBlock):
         others.append(to_ac(graph))
     for other in others:

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from small_tables import every_row
 from strategies import circuits
 
-from tractable.base.progress.states import state_from_bytes, state_to_bytes
+from tractable.base.progress.codec import state_from_bytes, state_to_bytes
 from tractable.circuit import (
     Builder,
     Graph,

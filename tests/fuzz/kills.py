@@ -15,7 +15,7 @@ from tractable.model import load
 
 # Checkpoints every moment, so that kills meet them.
 START = (
-    "import sys, tractable.base.progress.watch as watch; watch.CHECKPOINT_SECONDS = 0.05;"
+    "import sys, tractable.base.progress.checkpoints as store; store.CHECKPOINT_SECONDS = 0.05;"
     "from tractable.__main__ import main; main()"
 )
 CALLS = {

@@ -1,22 +1,19 @@
 """Circuits as states of a checkpoint, and back; every digit is kept."""
 
-from tractable.base.progress import Form, State
+from tractable.base.progress import Form, Forms, State
 from tractable.circuit.codec import decode_graph, encode_graph
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema
 
 
-def graph_form(schema: Schema) -> Form[Graph]:
+def graph_forms(schema: Schema) -> Forms:
     """How circuits over these columns are saved."""
-    return Form(graph_state, lambda state: graph_from_state(state, schema))
+    return {Graph: Form(graph_state, lambda state: graph_from_state(state, schema))}
 
 
-def scored_form(schema: Schema) -> Form[tuple[Graph, float]]:
-    """How circuits over these columns are saved with a score."""
-    return Form(
-        lambda found: [graph_state(found[0]), found[1]],
-        lambda state: (graph_from_state(state[0], schema), state[1]),
-    )
+def parameter_forms(structure: Graph) -> Forms:
+    """How circuits that have the structure of another one are saved."""
+    return {Graph: Form(parameter_state, lambda state: with_parameter_state(structure, state))}
 
 
 def graph_state(graph: Graph) -> State:

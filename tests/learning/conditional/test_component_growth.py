@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tractable.base.progress import PLAIN, Watch
+from tractable.base.progress import Key, Watch
 from tractable.learning.conditional.parts.growth import (
     Scored,
     Stopping,
@@ -61,7 +61,9 @@ def test_components_are_added_while_they_pay_and_up_to_a_limit() -> None:
     def enlarge(model: str, _: Watch) -> str | None:
         return model + "x" if len(model) < 4 else None
 
+    key: Key[str | None] = Key(__name__, "larger", str | None)
+
     def grown(most: int, limit: int) -> str:
-        return add_components("x", most, enlarge, lambda larger, _: len(larger) <= limit, "x", PLAIN, Watch())
+        return add_components("x", most, enlarge, lambda larger, _: len(larger) <= limit, Watch(), key)
 
     assert [grown(3, 9), grown(9, 2), grown(9, 9), grown(1, 9)] == ["xxx", "xx", "xxxx", "x"]

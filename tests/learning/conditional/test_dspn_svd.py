@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 import tractable as tr
 from tractable.base.arrays import Floats
 from tractable.base.progress import Progress, Watch
-from tractable.base.progress.states import state_from_bytes, state_to_bytes
+from tractable.base.progress.codec import state_from_bytes, state_to_bytes
 from tractable.circuit import Builder, Graph, is_deterministic, is_valid_over
 from tractable.circuit.leaves.perceptron import Layer, Perceptron, evaluate_layers
 from tractable.circuit.states import graph_from_state, graph_state

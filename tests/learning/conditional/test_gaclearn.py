@@ -13,7 +13,7 @@ from network_circuits import SCHEMA, STATES, committee, every_target, grown, net
 
 import tractable as tr
 from tractable.base.arrays import Floats
-from tractable.base.progress.states import state_from_bytes, state_to_bytes
+from tractable.base.progress.codec import state_from_bytes, state_to_bytes
 from tractable.circuit import is_deterministic, is_valid_over
 from tractable.circuit.blocks import NetworkBlock
 from tractable.circuit.leaves.perceptron import Committee, Layer, evaluate_layers

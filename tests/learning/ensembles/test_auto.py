@@ -17,7 +17,7 @@ from small_tables import assert_same, categorical_table, mixed_table
 
 import tractable as tr
 from tractable.base.arrays import Floats
-from tractable.base.progress import InnerWatch, MemoryCheckpoints, Progress, Watch
+from tractable.base.progress import InnerWatch, Key, MemoryCheckpoints, Progress, Watch
 from tractable.cli.app import run
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
@@ -172,17 +172,18 @@ class Fake(Learner):
     name: ClassVar[str] = "fake"
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        step = watch.checkpoint() or 0
+        step = watch.checkpoint(STEP) or 0
         while step < STEPS and not watch.should_stop():
             time.sleep(0.01)
             step += 1
-            watch.save_checkpoint(partial(int, step))
+            watch.save_checkpoint(STEP, partial(int, step))
             DONE.append(step)
         name = "chow-liu" if step == STEPS else "independent"
         return Learned(LEARNERS[name]().learn(table, rng))
 
 
 STEPS = 30
+STEP = Key(__name__, "step", int)
 DONE: list[int] = []
 
 

@@ -1,7 +1,6 @@
 """The search for splits: it knows objectives only by their interface, stops early, and keeps checkpoints."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from tractable.learning.growing import (
     SplitCosts,
     SplitSearch,
 )
+from tractable.learning.growing.search import FAIR_CHANCE, Race
 from tractable.learning.joint.bayesian.acbn import TreeLikelihood, TreeStructure
 from tractable.learning.joint.bayesian.search import TreeSearch
 
@@ -209,19 +209,6 @@ class _Memory:
             raise InterruptedError
 
 
-@dataclass
-class _NotedScores:
-    """A judge that keeps all scores."""
-
-    scores: list[float]
-
-    def note_score(self, score: float) -> None:
-        self.scores.append(score)
-
-    def gives_up(self) -> bool:
-        return False
-
-
 def joint_search(watch: Watch) -> SplitSearch:
     train, valid = dependent_table(), dependent_table(100, 1)
     structure = FeatureStructure(train.schema.cardinalities)
@@ -242,18 +229,14 @@ def test_a_search_that_was_broken_off_continues_from_its_checkpoint(
 ) -> None:
     memory = _Memory()
     told: list[Progress] = []
-    judge = _NotedScores([])
 
     def next_run() -> SplitSearch:
         told.clear()
-        judge.scores.clear()
-        outer = Watch(told.append, checkpoints=StoredCheckpoints(memory, 0.0))
-        return new_search(InnerWatch(outer, judge=judge))
+        return new_search(Watch(told.append, checkpoints=StoredCheckpoints(memory, 0.0)))
 
-    whole = new_search(InnerWatch(Watch(told.append), judge=judge))
+    whole = new_search(Watch(told.append))
     whole.run(5)
-    all_told, all_scores = list(told), list(judge.scores)
-    assert len(all_scores) == sum(report.score is not None for report in all_told)
+    all_told = list(told)
     for splits in range(1, 5):  # each run gets one split further
         search = next_run()
         with pytest.raises(InterruptedError):
@@ -264,9 +247,29 @@ def test_a_search_that_was_broken_off_continues_from_its_checkpoint(
     last.run(5)
     np.testing.assert_array_equal(last.structure.history, whole.structure.history)
     np.testing.assert_array_equal(last.objective.weights, whole.objective.weights)
-    assert judge.scores == all_scores  # also those of the earlier runs
+    assert last._scores == whole._scores  # also those of the earlier runs, by which it may be given up
     assert 0 < len(told) < len(all_told)
     assert told == all_told[-len(told) :]
+
+
+@pytest.mark.parametrize("goal", [-9.5, -9.0, -8.5, -np.inf])
+def test_a_race_is_lost_when_too_little_is_gained_to_catch_up(goal: float) -> None:
+    """Scores rise from -10, slower and slower, to -9 after 400 splits."""
+    race, splits = Race(goal), 0
+    while splits < 400 and not race.is_lost:
+        splits += 1
+        race.note_score(-10 + np.sqrt(splits / 400))
+    assert splits == 400 if goal <= -9 else FAIR_CHANCE < splits < 400
+
+
+def test_a_search_ends_when_it_will_not_reach_its_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tractable.learning.growing.search.FAIR_CHANCE", 3)
+    outer = Watch()
+    lost, whole = joint_search(InnerWatch(outer, goal=1e9).part("search")), joint_search(outer)
+    for search in (lost, whole):
+        search.run(5)
+    assert lost.splits <= 3 < whole.splits
+    assert not lost.watch.should_stop()  # the work around it goes on
 
 
 def test_the_score_of_trees_is_what_the_validation_rows_gain() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tractable.base.arrays import AnyArray, Floats
 from tractable.base.processes import side_by_side
-from tractable.base.progress import InnerWatch, MemoryCheckpoints, Watch
+from tractable.base.progress import InnerWatch, Key, MemoryCheckpoints, Watch, codec
 from tractable.base.threads import use_threads
 from tractable.circuit.graph import Shape
 from tractable.data import Schema, Table, Variable, discrete_schema
@@ -23,7 +23,7 @@ from tractable.learning.joint.continuous.circuit import mixture_circuit
 from tractable.learning.joint.continuous.components import Components
 from tractable.learning.joint.continuous.course import Course, Schedule
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder
-from tractable.learning.joint.continuous.joint_training import FOUND_FORM, PACES, ComponentTrainer, Found
+from tractable.learning.joint.continuous.joint_training import PACES, ComponentTrainer, Found
 from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner
 from tractable.learning.joint.continuous.likelihood import mean_score, row_logs
 from tractable.learning.joint.continuous.members import best_members, mixed_trees, train_members
@@ -196,7 +196,7 @@ def test_components_that_had_to_hurry_go_on_when_there_is_more_time() -> None:
 
     def found(seconds: float | None) -> Found:
         watch = InnerWatch(Watch(), seconds=seconds, checkpoints=memory)
-        return watch.remember("components", work, FOUND_FORM)
+        return watch.remember(Key(__name__, "components", Found), work)
 
     short, whole = found(0.1), found(None)
     assert short.score < whole.score + 0.1  # it came to its end within 0.1 seconds, or was broken off
@@ -234,7 +234,7 @@ def test_training_is_too_fast_when_scores_stop_rising_before_its_steps_are_over(
         course.record(scores[-1], how)
         assert course.fall_begin >= 0
         assert course.too_fast == too_fast
-        assert Course.from_state(course.state()).too_fast == too_fast
+        assert codec.decode(Course, codec.encode(course)).too_fast == too_fast
 
 
 def test_members_are_trained_apart_and_held_out_rows_tell_their_weights() -> None:
@@ -347,7 +347,7 @@ def test_points_are_spread_like_a_normal_distribution() -> None:
 
 def test_adam_climbs_to_the_top_of_a_parabola() -> None:
     x = [np.array([3.0, -2.0])]
-    adam = Adam(x)
+    adam = Adam.begin(x)
     for _ in range(2000):
         adam.climb(x, [-2 * (x[0] - 1.0)], [0.01])
     np.testing.assert_allclose(x[0], 1.0, atol=1e-2)

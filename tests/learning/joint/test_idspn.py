@@ -13,14 +13,13 @@ import pytest
 from joblib import parallel_config
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import InnerWatch, Progress, Watch
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import PRODUCT, Graph, is_decomposable, is_smooth
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS, Learned, Learner
 from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSettings
 from tractable.learning.joint.idspn.learner import ANCHORS, IDSPNLearner
-from tractable.learning.joint.idspn.race import FAIR_CHANCE, Race
 from tractable.learning.joint.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learning.joint.independent import IndependentLearner
 from tractable.learning.joint.markov.acmn import ACMNLearner
@@ -211,37 +210,6 @@ def test_leaves_divide_the_rows_and_are_learned_by_their_part_of_the_cells() -> 
     assert sorted(np.concatenate([one.rows for one in several])) == sorted(whole.rows)
     assert shares[-1] == pytest.approx(1.0)  # the whole comes last
     assert sum(shares[:-1]) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("goal", [-9.5, -9.0, -8.5, -np.inf])
-def test_a_circuit_is_given_up_when_it_gains_too_little_to_catch_up(goal: float) -> None:
-    """Scores rise from -10, slower and slower, to -9 after 400 splits."""
-    watch, splits = InnerWatch(Watch(), judge=Race(goal)), 0
-    while splits < 400 and not watch.should_stop():
-        splits += 1
-        watch.note_score(-10 + np.sqrt(splits / 400))
-    assert splits == 400 if goal <= -9 else FAIR_CHANCE < splits < 400
-
-
-def test_a_circuit_that_is_given_up_leaves_the_watch_of_the_whole_alone() -> None:
-    outer = Watch()
-    watch = InnerWatch(outer, judge=Race(0.0))
-    for _ in range(2 * FAIR_CHANCE):
-        watch.part("search").note_score(-10.0)
-    assert watch.should_stop()
-    assert not outer.should_stop()
-    outer.interrupted = True
-    other = InnerWatch(outer, judge=Race())
-    assert other.should_stop()
-
-
-def test_progress_reports_do_not_decide_a_race() -> None:
-    race, reports = Race(0.0), list[Progress]()
-    watch = InnerWatch(Watch(reports.append), label="circuit 1", judge=race)
-    for splits in range(2 * FAIR_CHANCE):
-        watch.report("splits", splits, None, -10.0)
-    assert not watch.should_stop()
-    assert reports[-1] == Progress("circuit 1: splits", 2 * FAIR_CHANCE - 1)
 
 
 def test_what_was_divided_counts_for_a_few_rows_in_each_part() -> None:

@@ -6,14 +6,23 @@ from tractable.base.progress.checkpoints import (
     MemoryCheckpoints,
     StoredCheckpoints,
 )
-from tractable.base.progress.duration import seconds_in
-from tractable.base.progress.inner import InnerWatch
+from tractable.base.progress.codec import (
+    NO_FORMS,
+    Form,
+    Forms,
+    Key,
+    State,
+    decode,
+    encode,
+    generator_state,
+    restore_generator,
+)
 from tractable.base.progress.remote import SharedWatch, share
-from tractable.base.progress.states import State, generator_state, restore_generator
-from tractable.base.progress.watch import PLAIN, Form, Progress, Stopped, Watch
+from tractable.base.progress.watch import InnerWatch, Progress, Stopped, Watch
+from tractable.base.progress.wish import seconds_in
 
 __all__ = [
-    "PLAIN", "CheckpointStore", "Checkpoints", "Form", "InnerWatch", "MemoryCheckpoints", "Progress",
-    "SharedWatch", "State", "Stopped", "StoredCheckpoints", "Watch", "generator_state",
-    "restore_generator", "seconds_in", "share",
+    "NO_FORMS", "CheckpointStore", "Checkpoints", "Form", "Forms", "InnerWatch", "Key", "MemoryCheckpoints",
+    "Progress", "SharedWatch", "State", "Stopped", "StoredCheckpoints", "Watch", "decode", "encode",
+    "generator_state", "restore_generator", "seconds_in", "share",
 ]  # fmt: skip

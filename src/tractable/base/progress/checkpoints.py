@@ -4,9 +4,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from tractable.base.progress.states import State, copy_state, state_from_bytes, state_to_bytes
+from tractable.base.progress.codec import Key, State, state_from_bytes, state_to_bytes
 
 CHECKPOINT_SECONDS = 20.0  # that pass between two states of a part, and between two writes, at least
 MOST_SECONDS = 30.0  # that pass at most where saving takes long ...
@@ -46,11 +46,11 @@ class Checkpoints(ABC):
 
     def state(self, path: str) -> State | None:
         """The last state of an unfinished part; None if there is none."""
-        return copy_state(self._saved.states.get(path))
+        return self._saved.states.get(path)
 
     def result(self, path: str) -> State | None:
         """The result of a finished part; None if it is not finished."""
-        return copy_state(self._saved.results.get(path))
+        return self._saved.results.get(path)
 
     def below(self, path: str) -> Saved:
         """What was saved of a part and of the parts within it."""
@@ -72,7 +72,7 @@ class Checkpoints(ABC):
                 for some in self._saved:
                     for old in [p for p in some if _is_below(p, path)]:
                         del some[old]
-            (self._saved.results if finished else self._saved.states)[path] = copy_state(state)
+            (self._saved.results if finished else self._saved.states)[path] = state
             self._changed(path, state, finished)
         self.write_if_due()
 
@@ -126,6 +126,50 @@ class StoredCheckpoints(Checkpoints):
                 self._written_at = time.monotonic()
                 self._pause = max(self._least, min(MOST_SECONDS, (self._written_at - begin) / SHARE))
                 self._pause = self._pause if self._least else 0.0
+
+
+class Place(NamedTuple):
+    """Where the checkpoints of a part of some work are; nowhere without any."""
+
+    checkpoints: Checkpoints | None
+    path: str = ""
+
+    def part(self, name: str) -> "Place":
+        """The place of a part within this one."""
+        return self._replace(path=join_path(self.path, name))
+
+    @property
+    def saved(self) -> Saved | None:
+        """What was saved of this part; None without checkpoints."""
+        return None if self.checkpoints is None else self.checkpoints.below(self.path)
+
+    def state(self, key: Key[Any]) -> State | None:
+        """The last state under a key; None if there is none."""
+        return None if self.checkpoints is None else self.checkpoints.state(self.part(key.path).path)
+
+    def result(self, key: Key[Any]) -> State | None:
+        """The result under a key; None if that work is not finished."""
+        return None if self.checkpoints is None else self.checkpoints.result(self.part(key.path).path)
+
+    def save_state(self, key: Key[Any], make: Callable[[], State]) -> None:
+        """Save the state that `make` returns under a key, if the last one is old enough."""
+        if self.checkpoints is not None:
+            self.checkpoints.save_state(self.part(key.path).path, make)
+
+    def put_result(self, key: Key[Any], state: State) -> None:
+        """Save the result of finished work under a key."""
+        if self.checkpoints is not None:
+            self.checkpoints.put(self.part(key.path).path, state, finished=True)
+
+    def write_if_due(self) -> None:
+        """Write what was saved, if anything was and the last write is old enough."""
+        if self.checkpoints is not None:
+            self.checkpoints.write_if_due()
+
+
+def join_path(path: str, name: str) -> str:
+    """The path of a part within another."""
+    return f"{path}/{name}" if path else name
 
 
 def _is_below(path: str, part: str) -> bool:

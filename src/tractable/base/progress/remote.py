@@ -20,11 +20,11 @@ from math import inf
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 
-from tractable.base.progress.checkpoints import Checkpoints, Saved
-from tractable.base.progress.inner import InnerWatch
-from tractable.base.progress.states import State
+from tractable.base.progress.checkpoints import Checkpoints, Place, Saved, join_path
+from tractable.base.progress.codec import State
 from tractable.base.progress.switchboard import INTERRUPT, Address, SavedPart, Switchboard
-from tractable.base.progress.watch import Progress, Watch, join_path
+from tractable.base.progress.watch import InnerWatch, Progress, Watch
+from tractable.base.progress.wish import StopWish
 
 REPORT_SECONDS = 0.1  # that pass between two reports of a process, at least
 LISTEN_SECONDS = 0.05  # that pass between two looks at what the parent says
@@ -153,11 +153,7 @@ class _LineWatch(Watch):
     """The watch of a process that works for another one."""
 
     def __init__(self, line: _Line, seconds: float | None, shared: SharedWatch) -> None:
+        super().__init__(line.report)
+        self._wish = StopWish(seconds, listen=line.is_interrupted)
         checkpoints = None if shared.saved is None else _LineCheckpoints(line, shared.saved)
-        super().__init__(line.report, seconds=seconds, checkpoints=checkpoints)
-        self._line = line
-        self._path = shared.path
-
-    def is_interrupted_elsewhere(self) -> bool:
-        """Whether the work was interrupted in the process that it is for."""
-        return self._line.is_interrupted()
+        self._place = Place(checkpoints, shared.path)

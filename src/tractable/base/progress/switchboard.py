@@ -10,7 +10,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from tractable.base.progress.states import State
+from tractable.base.progress.codec import State
 from tractable.base.progress.watch import Watch
 
 Address: TypeAlias = str | tuple[str, int]

@@ -1,18 +1,25 @@
-"""The progress of long work, the time that it may take, and the wish that it stops."""
+"""What carries reports out of long work, and the wish to stop and earlier results into it."""
 
 import threading
-import time
 from collections.abc import Callable
+from math import inf
 from types import FrameType, TracebackType
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from tractable.base.interrupts import begin_handling, end_handling
-from tractable.base.progress.checkpoints import Checkpoints, CheckpointStore, Saved, StoredCheckpoints
-from tractable.base.progress.states import State, generator_state, restore_generator
-
-GRACE_SECONDS = 1.0  # that work may go on, after it was told to stop, to round its model off
+from tractable.base.progress.checkpoints import Checkpoints, CheckpointStore, Place, Saved, StoredCheckpoints
+from tractable.base.progress.codec import (
+    NO_FORMS,
+    Forms,
+    Key,
+    decode,
+    encode,
+    generator_state,
+    restore_generator,
+)
+from tractable.base.progress.wish import StopWish
 
 T = TypeVar("T")
 
@@ -30,14 +37,18 @@ class Stopped(Exception):  # noqa: N818 - it is no error
     """Breaks work off in the middle of a step when it should stop; what came before the step counts."""
 
 
-class Form(NamedTuple, Generic[T]):
-    """How results of one type are saved."""
+class Reporter:
+    """Passes reports on to a function, which one thread at a time calls."""
 
-    to_state: Callable[[T], State]
-    from_state: Callable[[State], T]
+    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
+        self._on_progress = on_progress
+        self._lock = threading.RLock()
 
-
-PLAIN: Form[Any] = Form(lambda result: result, lambda state: state)  # of results that are states themselves
+    def report(self, progress: Progress) -> None:
+        """Pass on how far the work has come."""
+        if self._on_progress is not None:
+            with self._lock:
+                self._on_progress(progress)
 
 
 class Watch:
@@ -52,6 +63,8 @@ class Watch:
     Several threads may report to one watch: `on_progress` is called by one of them at a time.
     """
 
+    goal = -inf  # a model whose score will stay below this is of no use
+
     def __init__(
         self,
         on_progress: Callable[[Progress], None] | None = None,
@@ -59,132 +72,122 @@ class Watch:
         seconds: float | None = None,
         checkpoints: CheckpointStore | Checkpoints | None = None,
     ) -> None:
-        self._on_progress = on_progress
-        self._reporting = threading.RLock()
-        self._path = ""  # of the part of the work that this is the watch of
         if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
             checkpoints = StoredCheckpoints(checkpoints)
-        self._checkpoints = checkpoints
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._reporter = Reporter(on_progress)
+        self._wish = StopWish(seconds)
+        self._place = Place(checkpoints)
         self._entered = 0
         self._handles_interrupts = False
-        self._interrupted = False
-        self._hurried = False
-        self._told_at: float | None = None  # when it was noticed that the work was told to stop
 
     def report(self, stage: str, done: int, total: int | None = None, score: float | None = None) -> None:
         """Pass on how far the work has come."""
-        if self._on_progress is None:
-            return
         try:
-            with self._reporting:
-                self._on_progress(Progress(stage, done, total, score))
+            self._reporter.report(Progress(stage, done, total, score))
         except KeyboardInterrupt:
             self.interrupted = True
 
-    def note_score(self, score: float) -> None:
-        """Take note of the score of the model so far, by which a judge may give the work up."""
-
     def part(self, name: str) -> "Watch":
         """The watch of a part of the work, whose checkpoints are kept apart from those of other parts."""
-        from tractable.base.progress.inner import InnerWatch
+        return self if self._place.checkpoints is None else InnerWatch(self, part=name)
 
-        return self if self._checkpoints is None else InnerWatch(self, part=name)
-
-    def checkpoint(self) -> State | None:
+    def checkpoint(self, key: Key[T], forms: Forms = NO_FORMS) -> T | None:
         """The state in which an earlier run left this part of the work; None if there is none."""
-        return None if self._checkpoints is None else self._checkpoints.state(self._path)
+        state = self._place.state(key)
+        value: T | None = None if state is None else decode(key.kind, state, forms)
+        return value
 
-    def save_checkpoint(self, make: Callable[[], State]) -> None:
+    def save_checkpoint(self, key: Key[T], make: Callable[[], T], forms: Forms = NO_FORMS) -> None:
         """Save the state that `make` returns, if there are checkpoints and the last one is old enough.
 
         A run that goes on from the state must find what this run would have found. Work that was told to
         stop would have found something else, so that it saves nothing any more.
         """
-        if self._checkpoints is not None and not self.should_stop():
-            self._checkpoints.save_state(self._path, make)
+        if self._place.checkpoints is not None and not self.should_stop():
+            self._place.save_state(key, lambda: encode(make(), forms))
 
     def remember(
-        self, name: str, work: Callable[["Watch"], T], form: Form[T], rng: np.random.Generator | None = None
+        self,
+        key: Key[T],
+        work: Callable[["Watch"], T],
+        rng: np.random.Generator | None = None,
+        forms: Forms = NO_FORMS,
     ) -> T:
         """The result of a part of the work: that of an earlier run, if it has finished the part.
 
         `work` is given the watch of the part. If it draws from `rng`, that is left as after the work. A part
-        that was told to stop, or that had to hurry, is not finished.
+        that was told to stop, or that had to hurry, is not finished. `forms` are those of classes whose
+        states are not simply their fields.
         """
-        if self._checkpoints is None:
+        if self._place.checkpoints is None:
             return work(self)
-        path = join_path(self._path, name)
-        saved = self._checkpoints.result(path)
+        saved = self._place.result(key)
         if saved is not None:
+            result: T = decode(key.kind, saved["result"], forms)
             if rng is not None:
                 restore_generator(rng, saved["rng"])
-            return form.from_state(saved["result"])
-        part = self.part(name)
+            return result
+        part = self.part(key.path)
         result = work(part)
         if not (part.should_stop() or part.hurried):  # which it does with this one
-            state = {"result": form.to_state(result), "rng": None if rng is None else generator_state(rng)}
-            self._checkpoints.put(path, state, finished=True)
+            state = {"result": encode(result, forms), "rng": None if rng is None else generator_state(rng)}
+            self._place.put_result(key, state)
         return result
 
     @property
     def path(self) -> str:
         """The path of the part of the work that this is the watch of."""
-        return self._path
+        return self._place.path
 
     @property
     def saved(self) -> Saved | None:
         """What was saved of this part of the work; None if there are no checkpoints."""
-        return None if self._checkpoints is None else self._checkpoints.below(self._path)
+        return self._place.saved
 
-    def take_saved(self, path: str, state: State, finished: bool) -> None:
+    def take_saved(self, path: str, state: object, finished: bool) -> None:
         """Save a state or a result that another process has made."""
-        if self._checkpoints is not None:
-            self._checkpoints.put(path, state, finished=finished)
+        if self._place.checkpoints is not None:
+            self._place.checkpoints.put(path, state, finished=finished)
 
     def note_hurry(self) -> None:
         """Take note that the work ends earlier than it would without a time budget, which is not used up."""
-        self._hurried = True
+        self._wish.note_hurry()
 
     @property
     def hurried(self) -> bool:
         """Whether the work has ended for want of time before its time was over."""
-        return self._hurried
-
-    def out_of_time(self) -> bool:
-        """Whether the time budget is used up."""
-        return self._deadline is not None and time.monotonic() >= self._deadline
+        return self._wish.hurried
 
     @property
     def left(self) -> float | None:
         """The seconds of the time budget that are left; None without a budget."""
-        return None if self._deadline is None else self._deadline - time.monotonic()
+        return self._wish.left
 
     @property
     def interrupted(self) -> bool:
         """Whether somebody has interrupted the work; may be set."""
-        return self._interrupted or self.is_interrupted_elsewhere()
+        return self._wish.interrupted
 
     @interrupted.setter
     def interrupted(self, value: bool) -> None:
-        self._interrupted = value
-
-    def is_interrupted_elsewhere(self) -> bool:
-        """Whether an interrupt comes from where this watch comes from; a watch of its own says no."""
-        return False
-
-    def gives_up(self) -> bool:
-        """Whether the work has a reason of its own to stop, such as that it cannot win any more."""
-        return False
+        self._wish.was_interrupted = value
 
     def should_stop(self) -> bool:
-        """Whether the work should end with its best model so far.
+        """Whether the work should end with its best model so far: it was interrupted, or its time is over.
 
         Work asks often, and what is due to be written to the checkpoints is written on this occasion.
         """
-        if self._checkpoints is not None:
-            self._checkpoints.write_if_due()
-        return self.was_told_to_stop() or self.gives_up()
+        self._place.write_if_due()
+        return self._wish.is_there()
+
+    def must_stop(self) -> bool:
+        """Whether the work was told to stop some time ago, so that its model is no longer rounded off."""
+        self._place.write_if_due()
+        return self._wish.is_urgent()
+
+    def out_of_time(self) -> bool:
+        """Whether the time budget is used up."""
+        return self._wish.out_of_time()
 
     def break_off(self) -> None:
         """Break off a step that takes long, if the work should stop.
@@ -194,27 +197,6 @@ class Watch:
         """
         if self.should_stop():
             raise Stopped
-
-    def must_stop(self) -> bool:
-        """Whether the work was told to stop some time ago, so that its model is no longer rounded off.
-
-        Work that gives up by itself may take its time, as its result must not depend on that.
-        """
-        if self._checkpoints is not None:
-            self._checkpoints.write_if_due()
-        return self.was_told_to_stop() and time.monotonic() - self.told_at() >= GRACE_SECONDS
-
-    def was_told_to_stop(self) -> bool:
-        """Whether the work was interrupted, or its time is over."""
-        if not (self.interrupted or self.out_of_time()):
-            return False
-        if self._told_at is None:
-            self._told_at = time.monotonic()
-        return True
-
-    def told_at(self) -> float:
-        """When it was noticed that the work was told to stop, by the monotonic clock."""
-        return time.monotonic() if self._told_at is None else self._told_at
 
     def __enter__(self) -> Self:
         """Handle Ctrl-C, unless somebody else does, or this watch does already, or in a side thread.
@@ -236,11 +218,48 @@ class Watch:
             end_handling(self._interrupt)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._interrupted:  # by Ctrl-C: the same one may come by other ways, too
+        if self._wish.was_interrupted:  # by Ctrl-C: the same one may come by other ways, too
             raise KeyboardInterrupt
         self.interrupted = True
 
 
-def join_path(path: str, name: str) -> str:
-    """The path of a part within another."""
-    return f"{path}/{name}" if path else name
+class InnerWatch(Watch):
+    """A watch within another: it stops when the outer one is told to, and may stop earlier by itself.
+
+    `seconds` is a time budget in place of what is left of the outer one; `inf` means as long as it takes.
+    A `goal` is one for the models of this part alone. Reports go to `on_progress`, or, where that is not
+    given, to the outer watch: as they are or, with a `label`, under that name and without scores, as these
+    are not those of the whole. Ctrl-C is left to the outer watch. Checkpoints are those of the outer watch,
+    unless there are others in `checkpoints`, or of a part of them that `part` names.
+    """
+
+    def __init__(
+        self,
+        outer: Watch,
+        on_progress: Callable[[Progress], None] | None = None,
+        *,
+        label: str = "",
+        goal: float | None = None,
+        seconds: float | None = None,
+        part: str = "",
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
+        budget = outer.left if seconds is None else seconds
+        self._reporter = Reporter(on_progress or self._pass_on)
+        self._wish = StopWish(None if budget == inf else budget, outer._wish)
+        place = outer._place if checkpoints is None else outer._place._replace(checkpoints=checkpoints)
+        self._place = place.part(part) if part else place
+        self._outer = outer
+        self._label = label
+        self.goal = outer.goal if goal is None else goal
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def _pass_on(self, progress: Progress) -> None:
+        if self._label:
+            progress = Progress(f"{self._label}: {progress.stage}", progress.done, progress.total)
+        self._outer.report(*progress)

@@ -7,10 +7,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import ConstantBlock, FeatureTable, Graph
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.conditional.field.expectations import Sample
 from tractable.learning.conditional.field.network import ConditionalNetwork, conditional_network
@@ -23,6 +23,8 @@ from tractable.learning.joint.markov.eacmn import EACMNLearner
 from tractable.learning.learner import Learned
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.discriminative import Discriminative
+
+JOINT = Key(__name__, "joint", Graph)
 
 
 @final
@@ -68,7 +70,7 @@ class CACMNLearner(ConditionalLearner):
             held_out = None if valid is None else as_joint_table(valid)
             return self.structure_learner().learn(as_joint_table(table), rng, valid=held_out, watch=part)
 
-        joint = watch.remember("joint", learn_joint, graph_form(as_joint_table(table).schema), rng)
+        joint = watch.remember(JOINT, learn_joint, rng, graph_forms(as_joint_table(table).schema))
         return Learned(self.fit_weights(joint, table, rng, valid, watch))
 
     def structure_learner(self) -> EACMNLearner:

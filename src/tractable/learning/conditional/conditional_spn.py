@@ -7,14 +7,13 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.data import Table
 from tractable.learning.conditional.learner import CompleteTargetsLearner
 from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping, divide_rows
 from tractable.learning.conditional.parts.network import (
-    PART,
     GatedSum,
     Leaf,
     Part,
@@ -35,6 +34,9 @@ from tractable.learning.conditional.parts.tree import (
 )
 from tractable.learning.learner import Learned
 
+TREE = Key(__name__, "tree", Leaf)
+SUM: Key[GatedSum | None] = Key(__name__, "sum", GatedSum | None)
+
 LEAST_SHARE = 1e-3  # of a row that is looked at in a part
 PATIENCE = 3  # iterations of expectation maximisation without progress
 LEAST_PROGRESS = 5e-5  # nats a row
@@ -47,7 +49,7 @@ def grow(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: W
         return leaf
     found: GatedSum | None = None
     if sample.rows.total >= settings.min_rows:
-        found = watch.remember("sum", lambda part: _divided(leaf, sample, settings, part), PART)
+        found = watch.remember(SUM, lambda part: _divided(leaf, sample, settings, part))
     if found is None:
         return _factors(leaf, sample, settings, watch)
     shares = [found.responsibilities(some) for some in sample.tables]
@@ -206,7 +208,7 @@ class ConditionalSPNLearner(CompleteTargetsLearner):
 
     def _grow(self, sample: Sample, watch: Watch) -> Part:
         """The network: the first tree, its parts, and all of them fitted together."""
-        leaf = watch.remember("tree", lambda part: self._first_tree(sample, part), PART)
+        leaf = watch.remember(TREE, lambda part: self._first_tree(sample, part))
         grown = grow(leaf, sample, self, watch.part("parts")) if sample.rows.total else leaf
         if isinstance(grown, Leaf):
             return grown

@@ -7,14 +7,13 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.data import Table
 from tractable.learning.conditional.learner import CompleteTargetsLearner
 from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping, add_components, divide_rows
 from tractable.learning.conditional.parts.network import (
-    PART,
     Leaf,
     Mixture,
     P,
@@ -34,6 +33,9 @@ from tractable.learning.conditional.parts.tree import (
     zero_prior,
 )
 from tractable.learning.learner import Learned
+
+TREE = Key(__name__, "tree", Mixture)
+LARGER: Key[Mixture | None] = Key(__name__, "larger", Mixture | None)
 
 PATIENCE = 2  # iterations of expectation maximisation without progress
 LEAST_PROGRESS = 1e-4  # nats a row
@@ -92,7 +94,7 @@ class MCTBNLearner(CompleteTargetsLearner):
 
     def _grow(self, sample: Sample, watch: Watch) -> Mixture:
         """The mixture with as many trees as pay."""
-        first: Mixture = watch.remember("tree 1", lambda part: self._first_tree(sample, part), PART)
+        first = watch.remember(TREE, lambda part: self._first_tree(sample, part))
         if not sample.rows.total or (sample.rows.states < 2).all():
             return first
 
@@ -102,7 +104,7 @@ class MCTBNLearner(CompleteTargetsLearner):
         def pays(larger: Mixture, smaller: Mixture) -> bool:
             return is_worth(larger, smaller, sample)
 
-        return add_components(first, self.components, enlarge, pays, "tree", PART, watch)
+        return add_components(first, self.components, enlarge, pays, watch, LARGER)
 
     def _first_tree(self, sample: Sample, watch: Watch) -> Mixture:
         """The best tree by itself, with its prior."""

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tractable.base.progress import InnerWatch, Watch
+from tractable.base.progress import InnerWatch, Key, Watch
 from tractable.base.settings import setting
 from tractable.circuit import Graph, mixture
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.learner import Learned, Learner
 from tractable.learning.statistics.held_out import draw_rows
+
+MEMBER = Key(__name__, "member", Graph)
 
 MEMBERS = "members"  # the setting that asks for it
 
@@ -84,7 +86,7 @@ def _learn_members(
         left = None if watch.left is None else watch.left / (how.members - member)
         work = partial(_learn_member, learner, table, seed, valid, how.resampled and how.members > 1)
         inner = InnerWatch(watch, seconds=left)
-        graphs.append(inner.remember(f"member {member + 1}", work, graph_form(table.schema)))
+        graphs.append(inner.remember(MEMBER.at(member + 1), work, forms=graph_forms(table.schema)))
         watch.report("members", member + 1, how.members)
     return graphs[0] if len(graphs) == 1 else mixture(graphs)
 

@@ -6,7 +6,6 @@ what splits would gain. `SplitSearch` knows only these two interfaces, and makes
 objective is one file with a class derived from `Objective`.
 """
 
-from tractable.learning.growing.best_first import BestFirst, SplitCosts
 from tractable.learning.growing.candidates import CandidateTable
 from tractable.learning.growing.circuit import GrowingCircuit
 from tractable.learning.growing.evaluator import Evaluator, FeatureExpectations
@@ -14,11 +13,10 @@ from tractable.learning.growing.gains import Priors
 from tractable.learning.growing.joint_likelihood import JointLikelihood
 from tractable.learning.growing.objective import Objective, Snapshot
 from tractable.learning.growing.quasi_newton import FitEffort
-from tractable.learning.growing.search import SplitSearch, search_splits
+from tractable.learning.growing.search import SplitCosts, SplitSearch, search_splits
 from tractable.learning.growing.structure import Conditions, FeatureStructure, Structure
 
 __all__ = [
-    "BestFirst",
     "CandidateTable",
     "Conditions",
     "Evaluator",

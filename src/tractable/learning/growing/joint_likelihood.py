@@ -127,14 +127,14 @@ class JointLikelihood(Objective):
     def memory(self) -> State:
         """The frequencies, as they were found, and what the fit remembers."""
         held_out = None if self._valid is None else self._valid.values
-        return {"frequencies": [self.frequencies.values, held_out], "fit": self._fitter.memory()}
+        return {"frequencies": [self.frequencies.values, held_out], "fit": self._fitter.method.memory}
 
     def recall(self, memory: State) -> None:
         """Take frequencies and what the fit remembers."""
         self.frequencies.values, held_out = memory["frequencies"]
         if self._valid is not None:
             self._valid.values = held_out
-        self._fitter.restore(memory["fit"])
+        self._fitter.method.memory = memory["fit"]
         self.state = self._fitter.evaluate(self.weights, self._target)
 
     def restore(self, weights: Floats) -> None:

@@ -7,12 +7,12 @@ variance of each feature.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import State, Watch
+from tractable.base.progress import Key, Watch
 
 MEMORY = 8  # steps that are remembered
 SHRINK = 0.5  # the factor by which a step that went too far is shortened
@@ -59,20 +59,25 @@ class L1Prior(NamedTuple):
     price: float | Floats  # of all weights, or of each
 
 
+Memory: TypeAlias = tuple[list[Floats], list[Floats]]  # steps, and the change of the gradient in each
+
+
+class Reached(NamedTuple):
+    """How far a fit has come."""
+
+    step: int
+    weight: Floats
+    memory: Memory
+
+
+REACHED = Key(__name__, "reached", Reached)
+
+
 class QuasiNewton:
     """Moves weights step by step, and remembers the curvature of the loss while weights are added."""
 
     def __init__(self) -> None:
-        self._steps: list[Floats] = []
-        self._turns: list[Floats] = []  # the change of the gradient in each step
-
-    def memory(self) -> State:
-        """The curvature that is remembered."""
-        return [self._steps, self._turns]
-
-    def restore(self, memory: State) -> None:
-        """Remember the curvature that was remembered when this was the memory."""
-        self._steps, self._turns = memory
+        self.memory: Memory = ([], [])
 
     def descend(
         self, point: P, evaluate: Callable[[Floats], P], prior: L1Prior, effort: FitEffort, watch: Watch
@@ -81,11 +86,11 @@ class QuasiNewton:
 
         Each step may be a checkpoint.
         """
-        saved = watch.checkpoint()
+        saved = watch.checkpoint(REACHED)
         if saved is not None:
-            self.restore(saved["memory"])
-            point = evaluate(saved["weight"])
-        for step in range(0 if saved is None else saved["step"], effort.steps):
+            self.memory = saved.memory
+            point = evaluate(saved.weight)
+        for step in range(0 if saved is None else saved.step, effort.steps):
             if watch.must_stop():
                 break
             after = self._step(point, evaluate, prior)
@@ -94,11 +99,8 @@ class QuasiNewton:
             gained, point = point.loss - after.loss, after
             if gained < effort.tolerance * abs(point.loss):
                 break
-            watch.save_checkpoint(partial(self._state, step + 1, point.weight))
+            watch.save_checkpoint(REACHED, partial(Reached, step + 1, point.weight, self.memory))
         return point
-
-    def _state(self, step: int, weight: Floats) -> State:
-        return {"step": step, "weight": weight, "memory": self.memory()}
 
     def _step(self, point: P, evaluate: Callable[[Floats], P], prior: L1Prior) -> P | None:
         """The point after one step; None if no step lowers the loss enough."""
@@ -118,14 +120,12 @@ class QuasiNewton:
                 self._remember(moved - away, after.slope - point.slope)
                 return after
             length *= SHRINK
-        self._steps.clear()
-        self._turns.clear()
+        self.memory = ([], [])
         return None
 
     def _direction(self, downhill: Floats, curvature: Floats) -> Floats:
         """The two-loop recursion of L-BFGS; weights that were added after a step did not move in it."""
-        steps = [_pad_with_zeros(step, downhill.size) for step in self._steps]
-        turns = [_pad_with_zeros(turn, downhill.size) for turn in self._turns]
+        steps, turns = ([_pad_with_zeros(v, downhill.size) for v in vectors] for vectors in self.memory)
         shares = []
         answer = downhill.copy()
         for step, turn in zip(reversed(steps), reversed(turns), strict=True):
@@ -141,8 +141,8 @@ class QuasiNewton:
 
     def _remember(self, step: Floats, turn: Floats) -> None:
         if step @ turn > LEAST_CURVATURE:
-            self._steps = [*self._steps, step][-MEMORY:]
-            self._turns = [*self._turns, turn][-MEMORY:]
+            steps, turns = self.memory
+            self.memory = [*steps, step][-MEMORY:], [*turns, turn][-MEMORY:]
 
 
 def _pad_with_zeros(vector: Floats, size: int) -> Floats:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import State, Watch
+from tractable.base.progress import Watch
 from tractable.learning.growing.evaluator import FeatureExpectations
 from tractable.learning.growing.gains import Priors
 from tractable.learning.growing.quasi_newton import FitEffort, L1Prior, QuasiNewton
@@ -37,7 +37,7 @@ class WeightFitter:
         self._expectations = expectations
         self._total = total
         self._priors = priors
-        self._method = QuasiNewton()
+        self.method = QuasiNewton()
 
     def evaluate(self, weight: Floats, target: FitTarget) -> WeightState:
         """The state of the model under weights."""
@@ -46,14 +46,6 @@ class WeightFitter:
         slope = self._total * (found.expected - target.frequency) + away / priors.variance
         curvature = self._total * found.expected * (1 - found.expected) + 1 / priors.variance
         return WeightState(weight, found, fit + priors.cost(away), slope, curvature)
-
-    def memory(self) -> State:
-        """The curvature that is remembered."""
-        return self._method.memory()
-
-    def restore(self, memory: State) -> None:
-        """Remember the curvature that a fitter remembered when this was its memory."""
-        self._method.restore(memory)
 
     def fit(
         self, state: WeightState, target: FitTarget, effort: FitEffort, watch: Watch | None = None
@@ -64,4 +56,4 @@ class WeightFitter:
         """
         evaluate = partial(self.evaluate, target=target)
         prior = L1Prior(target.prior_mean, self._priors.l1)
-        return self._method.descend(state, evaluate, prior, effort, watch or Watch())
+        return self.method.descend(state, evaluate, prior, effort, watch or Watch())

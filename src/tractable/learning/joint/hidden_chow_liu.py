@@ -11,11 +11,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Schema, Table
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.parameters import Method, fit
@@ -29,6 +29,10 @@ from tractable.learning.statistics.leaf_choice import choose_leaves, is_replaced
 from tractable.learning.statistics.pieces import view_pieces
 from tractable.learning.statistics.product_mixtures import initial_sums
 from tractable.learning.statistics.scores import mean_log_prob
+
+TREE = Key(__name__, "tree", Graph)
+FIRST_TREE = Key(__name__, "first tree", Graph)  # of a number of states
+FITTED = Key(__name__, "fitted", Graph)
 
 
 @final
@@ -109,7 +113,7 @@ class HiddenChowLiuLearner(PoolingLearner):
             if watch.should_stop():
                 break
             work = partial(self._tree, table, states, seed, valid)
-            grown.append(watch.remember(f"tree {number}", work, graph_form(table.schema)))
+            grown.append(watch.remember(TREE.at(number), work, forms=graph_forms(table.schema)))
         return Learned(grown[0] if len(grown) == 1 else mixture(grown))
 
     def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:
@@ -117,7 +121,7 @@ class HiddenChowLiuLearner(PoolingLearner):
         best: tuple[float, int, Graph] | None = None
         for states in self.states if valid is not None else self.states[:1]:
             work = partial(self._tree, table, states, seed, valid)
-            graph = watch.remember(f"{states} states", work, graph_form(table.schema))
+            graph = watch.remember(FIRST_TREE.at(states), work, forms=graph_forms(table.schema))
             score = 0.0 if valid is None else mean_log_prob(graph, valid)
             if best is None or score > best[0]:
                 best = (score, states, graph)
@@ -141,7 +145,7 @@ class HiddenChowLiuLearner(PoolingLearner):
             if how.name == "cccp" and (not self.steps or watch.should_stop()):
                 break
             work = partial(_fit, graph, sample, how, rng, valid)
-            graph = watch.remember(how.name, work, graph_form(table.schema), rng)
+            graph = watch.remember(FITTED.at(how.name), work, rng, graph_forms(table.schema))
         return choose_leaves(graph, encoding.table, smoothing)
 
     def _smoothing(self, schema: Schema) -> float:

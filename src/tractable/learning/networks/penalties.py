@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tractable.base.progress import PLAIN, Watch
+from tractable.base.progress import Key, Watch
 from tractable.data import Table
 
 T = TypeVar("T")
+FITTED = Key[Any](__name__, "fitted with penalty", Any)
 
 
 def penalty_path(penalties: Sequence[float], valid: Table | None) -> list[float]:
@@ -34,7 +35,7 @@ def choose_penalty(
     """
     best, best_score, model = None, -np.inf, start
     for done, penalty in enumerate(path, start=1):
-        model = watch.remember(f"penalty {penalty:g}", partial(fit, penalty, model), PLAIN)
+        model = watch.remember(FITTED.at(penalty), partial(fit, penalty, model))
         if best is not None and watch.should_stop():
             break
         model_score = 0.0 if score is None else score(model)

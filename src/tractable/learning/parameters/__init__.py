@@ -4,7 +4,6 @@ To add a method: a file with a class, and a line in the table below.
 """
 
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -13,8 +12,9 @@ from tractable.base.progress import Stopped, Watch
 from tractable.base.settings import Home, Registry
 from tractable.circuit import Graph
 from tractable.circuit.check import check_graph
+from tractable.circuit.states import parameter_forms
 from tractable.data import Table, collapse, useful_validation
-from tractable.learning.parameters.method import Course, Fitted, Method, WeightedRows, is_over
+from tractable.learning.parameters.method import COURSE, Course, Fitted, Method, WeightedRows, is_over
 from tractable.learning.parameters.start import randomise
 
 METHODS: Registry[Method] = Registry(
@@ -69,9 +69,9 @@ def _follow(
     watch: Watch,
 ) -> Course:
     """The steps of a method until they are over, from those on that an earlier run has made."""
-    course, last, saved = Course(), None, watch.checkpoint()
-    if saved is not None:
-        course, last = Course.from_state(saved, start)
+    forms = parameter_forms(start)
+    course = watch.checkpoint(COURSE, forms) or Course()
+    last = course.last
     with suppress(Stopped):
         for step in islice(how.run(start, rows, rng, watch, last), 0 if last is None else 1, None):
             score = None if held_out is None else how.score(step.graph, held_out)
@@ -79,7 +79,7 @@ def _follow(
             watch.report(how.title, course.done, how.iterations, step.train if score is None else score)
             if course.done >= how.iterations or is_over(course, how, watch):
                 break
-            watch.save_checkpoint(partial(course.state, step))
+            watch.save_checkpoint(COURSE, lambda: course, forms)
     return course
 
 

@@ -9,10 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import State, Watch
+from tractable.base.progress import Key, State, Watch
 from tractable.base.settings import Configurable, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import parameter_state, with_parameter_state
 from tractable.data import Table
 from tractable.engine import log_values
 
@@ -121,38 +120,23 @@ class Method(Configurable, ABC):
 
 @dataclass
 class Course:
-    """The scores of a run so far, and its best circuit."""
+    """The scores of a run so far, its best circuit and its last step."""
 
     train: list[float] = field(default_factory=list)
     valid: list[float] = field(default_factory=list)
     best: Graph | None = None
     best_score: float = -np.inf
     since_best: int = 0
+    last: Step | None = None
 
     @property
     def done(self) -> int:
         """The number of the last step; the first one is step 0."""
         return len(self.train) - 1
 
-    def state(self, last: Step) -> State:
-        """The run so far, with its last step."""
-        assert self.best is not None
-        return {
-            "scores": [self.train, self.valid],
-            "best": [parameter_state(self.best), self.best_score, self.since_best],
-            "last": [parameter_state(last.graph), last.train, last.memory],
-        }
-
-    @classmethod
-    def from_state(cls, state: State, start: Graph) -> tuple["Course", Step]:
-        """The run that a state describes, on the structure of `start`, and its last step."""
-        (train, valid), (best, best_score, since_best) = state["scores"], state["best"]
-        last, score, memory = state["last"]
-        course = cls(train, valid, with_parameter_state(start, best), best_score, since_best)
-        return course, Step(with_parameter_state(start, last), score, memory)
-
     def record(self, step: Step, valid: float | None) -> None:
         """Take in the scores of a step; without validation rows the last step is the best."""
+        self.last = step
         self.train.append(step.train)
         if valid is not None:
             self.valid.append(valid)
@@ -161,6 +145,9 @@ class Course:
             self.best, self.best_score, self.since_best = step.graph, score, 0
         else:
             self.since_best += 1
+
+
+COURSE = Key(__name__, "course", Course)
 
 
 def is_over(course: Course, how: Method, watch: Watch) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Form, State, Stopped, Watch, generator_state, restore_generator
+from tractable.base.progress import Key, State, Stopped, Watch, generator_state, restore_generator
 from tractable.circuit import Builder
 from tractable.learning.statistics.encoding import Encoding, Matrix
 from tractable.learning.statistics.estimates import (
@@ -55,7 +55,15 @@ class Mixture(NamedTuple):
         return log_shares(self.sums)
 
 
-MIXTURE_FORM = Form[Mixture](list, lambda state: Mixture(*state))
+class MixtureState(NamedTuple):
+    """How far EM has come."""
+
+    step: int
+    mixture: Mixture
+    rng: State  # of the random numbers that follow
+
+
+REACHED, START = Key(__name__, "reached", MixtureState), Key(__name__, "start", Mixture)
 
 
 def fit_mixture(
@@ -64,10 +72,10 @@ def fit_mixture(
     """The best of several mixtures fitted from random rows; distinct rows limit the components."""
     watch = watch or Watch()
     size = max(1, min(components, len(encoding.weights)))
-    saved = watch.checkpoint()
+    saved = watch.checkpoint(REACHED)
     if saved is not None:
-        restore_generator(rng, saved["rng"])
-        return _converge(encoding, Mixture(*saved["mixture"]), rng, how, watch, saved["step"])
+        restore_generator(rng, saved.rng)
+        return _converge(encoding, saved.mixture, rng, how, watch, saved.step)
     best = _best_start(encoding, size, rng, how, watch)
     return best if size == 1 else _converge(encoding, best, rng, how, watch)
 
@@ -93,12 +101,8 @@ def _converge(
             watch.report(f"{size} components", step, how.steps, best.log_likelihood / encoding.rows)
             if gained < how.tolerance * encoding.total or watch.should_stop():
                 break
-            watch.save_checkpoint(partial(_state, step, mixture, rng))
+            watch.save_checkpoint(REACHED, partial(MixtureState, step, mixture, generator_state(rng)))
     return best
-
-
-def _state(step: int, mixture: Mixture, rng: np.random.Generator) -> State:
-    return {"step": step, "mixture": list(mixture), "rng": generator_state(rng)}
 
 
 def _best_start(
@@ -109,7 +113,7 @@ def _best_start(
     begun: list[Mixture] = []
     for number in range(max(1, how.restarts) if size > 1 else 1):
         work = partial(_start, encoding, initial_sums(encoding, size, rng), how, steps)
-        begun.append(watch.remember(f"start {number}", work, MIXTURE_FORM))
+        begun.append(watch.remember(START.at(number), work))
         if watch.should_stop():
             break
     return max(begun, key=lambda mixture: mixture.objective)

@@ -19,11 +19,12 @@ from tractable.learning.conditional.conditional_mixture.likelihood import (
     gated_rows,
 )
 from tractable.learning.conditional.conditional_mixture.model import (
+    LARGER,
     Component,
     FieldMixture,
     MixturePriors,
     freeze_mixture,
-    mixture_form,
+    structure_forms,
 )
 from tractable.learning.conditional.field.learner import FieldLearner
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
@@ -47,7 +48,6 @@ class Growth(NamedTuple):
 
 def grow_mixture(mixture: FieldMixture, sample: Sample, growth: Growth, watch: Watch) -> FieldMixture:
     """The mixture with as many components as pay."""
-    form = mixture_form(mixture.components[0].structure)
 
     def enlarge(smaller: FieldMixture, part: Watch) -> FieldMixture | None:
         return _with_one_more(smaller, sample, growth, part)
@@ -55,7 +55,9 @@ def grow_mixture(mixture: FieldMixture, sample: Sample, growth: Growth, watch: W
     def is_worth(larger: FieldMixture, smaller: FieldMixture) -> bool:
         return _is_worth(larger, smaller, sample)
 
-    return add_components(mixture, growth.settings.components, enlarge, is_worth, "component", form, watch)
+    return add_components(
+        mixture, growth.settings.components, enlarge, is_worth, watch, LARGER, structure_forms(mixture)
+    )
 
 
 def _with_one_more(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Form, State
+from tractable.base.progress import Form, Forms, Key
 from tractable.circuit import PRODUCT, SUM, Block, ConstantBlock, GateBlock, Graph
 from tractable.circuit.assemble import assemble
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
@@ -90,23 +90,13 @@ class MixturePriors(NamedTuple):
         return np.concatenate([np.full(features, 1 / self.variance), gate.ravel()])
 
 
-def mixture_form(structure: ConditionalStructure) -> Form[FieldMixture | None]:
-    """How a mixture over the columns of a structure is saved."""
+def structure_forms(mixture: FieldMixture) -> Forms:
+    """How structures over the columns of a mixture are saved."""
+    structure = mixture.components[0].structure
+    return {ConditionalStructure: Form(lambda grown: grown.history, structure.regrow)}
 
-    def to_state(mixture: FieldMixture | None) -> State:
-        if mixture is None:
-            return None
-        lines = [[c.structure.history, c.prior_mean, c.weights] for c in mixture.components]
-        return [mixture.gate, lines]
 
-    def from_state(state: State) -> FieldMixture | None:
-        if state is None:
-            return None
-        gate, lines = state
-        components = (Component(structure.regrow(history), *arrays) for history, *arrays in lines)
-        return FieldMixture(tuple(components), gate)
-
-    return Form(to_state, from_state)
+LARGER: Key[FieldMixture | None] = Key(__name__, "larger", FieldMixture | None)
 
 
 def freeze_mixture(

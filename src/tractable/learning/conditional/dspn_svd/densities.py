@@ -7,14 +7,14 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.circuit import PRODUCT, SUM, Block, Builder, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.blocks import network_block
 from tractable.circuit.graph import LEAF
 from tractable.circuit.leaves import Gaussian, Indicator
 from tractable.circuit.leaves.perceptron import COS, Layer
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Schema, Table
 from tractable.engine.feature_circuits import FeatureCircuits, feature_schema, log_sums
 from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, FourierMap, Projection
@@ -22,6 +22,8 @@ from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLea
 from tractable.learning.joint.gaussian_mixture.map_fits import centre_and_scale
 from tractable.learning.joint.rank_one.learner import SPNSVDLearner
 from tractable.learning.learner import Learner
+
+DENSITY = Key(__name__, "density", Graph)
 
 UNSEEN = 0.5  # rows for which a class without any counts
 SPREAD = 1.5  # the standard deviations of the background are so many times those of the features
@@ -109,7 +111,7 @@ def learn_model(
     projection, z = features[0].first(choice.n_features), features[1][:, : choice.n_features]
     table = Table(feature_schema(z.shape[1]), z, rows.weights)
     part = watch.part(f"{choice.n_features} features, gamma {choice.gamma!r}")
-    learner, form = design.learner(choice.gamma), graph_form(table.schema)
+    learner, forms = design.learner(choice.gamma), graph_forms(table.schema)
     has_own = (rows.totals > 0) & bool(len(z) and np.ptp(z, axis=0).any())
     graphs: list[Graph] = []
     for code in np.flatnonzero(has_own).tolist():
@@ -118,7 +120,7 @@ def learn_model(
         def work(inner: Watch, own: Table = own) -> Graph:
             return learner.learn(own, np.random.default_rng(design.seed), watch=inner)
 
-        graphs.append(part.remember(f"class {code}", work, form))
+        graphs.append(part.remember(DENSITY.at(code), work, forms=forms))
     weights = class_weights(rows.totals, has_own, design.background)
     if weights.shape[1] > len(graphs):
         graphs.append(background_circuit(table))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.late import special
-from tractable.base.progress import PLAIN, Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.data import Table, collapse
 from tractable.engine.feature_circuits import FeatureCircuits
@@ -31,6 +31,8 @@ from tractable.learning.conditional.inputs import InputScale, plain_inputs
 from tractable.learning.conditional.learner import ConditionalLearner, require_categorical_targets
 from tractable.learning.learner import Learned
 from tractable.learning.statistics.held_out import shuffled_folds
+
+FOLD_SCORES = Key(__name__, "scores of fold", list[list[float]])
 
 
 @final
@@ -223,7 +225,7 @@ def _cross_validate(rows: LabelledRows, choices: Sequence[Choice], design: Desig
         ) -> list[list[float]]:
             return _fold_scores(rows.take(train), rows.take(test), choices, design, part, done)
 
-        scores = watch.remember(f"fold {number}", work, PLAIN)
+        scores = watch.remember(FOLD_SCORES.at(number), work)
         if len(scores) < len(choices):
             return choices[0]
         total += scores

@@ -131,11 +131,11 @@ class ConditionalLikelihood(Objective):
 
     def memory(self) -> State:
         """What the fit remembers."""
-        return self._fitter.memory()
+        return self._fitter.method.memory
 
     def recall(self, memory: State) -> None:
         """Take what the fit remembers."""
-        self._fitter.restore(memory)
+        self._fitter.method.memory = memory
 
     def restore(self, weights: Floats) -> None:
         """Take weights of a snapshot. The fit starts afresh."""

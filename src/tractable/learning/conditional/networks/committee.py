@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Form, Watch
+from tractable.base.progress import Form, Key, Watch
 from tractable.circuit.blocks import Network
 from tractable.circuit.leaves.perceptron import Committee, layers_of
 from tractable.data import Table
@@ -43,6 +43,7 @@ from tractable.learning.growing import Priors
 from tractable.learning.statistics.held_out import LEAST_ROWS, divide_at_random
 
 Objective: TypeAlias = Literal["likelihood", "hamming", "zero-one"]
+MEMBER = Key(__name__, "member", Member)
 PARTS_OF_ONE = 5  # into which the rows of a single network are divided, to hold one out
 
 
@@ -136,11 +137,12 @@ class NetworkCommittee:
     def _train_one(self, i: int, loss: Loss, watch: Watch, stage: str) -> None:
         member = self.members[i]
 
-        def train(part: Watch) -> None:
+        def train(part: Watch) -> Member:
             with reproducible(self._seed + 1 + i):
                 train_member(member, self._split(i), loss, self.how.effort, self.how.priors, part)
+            return member
 
-        watch.remember(f"{stage} {i}", train, Form(lambda _: member.state(), member.restore))
+        watch.remember(MEMBER.at(stage, i), train, forms={Member: Form(Member.state, member.restore)})
 
     def _split(self, i: int) -> tuple[Rows, Rows]:
         """The rows that a network learns from and those held out for it; the same if they are few."""

@@ -1,7 +1,7 @@
 """The log-partition function of a grown circuit as a function that torch differentiates."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -85,11 +85,12 @@ class Member(NamedTuple):
         network = {name: value.numpy().copy() for name, value in self.module.state_dict().items()}
         return {"network": network, "weights": self.weights.detach().numpy().copy()}
 
-    def restore(self, state: State) -> None:
-        """Take parameters that `state` has returned."""
+    def restore(self, state: State) -> Self:
+        """The member with parameters that `state` has returned."""
         self.module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state["network"].items()})
         with torch.no_grad():
             self.weights.copy_(torch.from_numpy(np.array(state["weights"])))
+        return self
 
 
 Loss = Callable[[Member, Rows], Tensor]  # of each row, in nats
@@ -161,7 +162,7 @@ def _train_epoch(
     member.module.train()
     total = float(rows.weight.sum())
     for places in torch.randperm(len(rows.weight)).split(size):
-        if watch.was_told_to_stop():
+        if watch.should_stop():
             return False
         part = rows.take(places)
         mean = (loss(member, part) * part.weight).sum() / (total * len(places) / len(rows.weight))

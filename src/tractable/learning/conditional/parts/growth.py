@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Form, Watch
+from tractable.base.progress import NO_FORMS, Forms, Key, Watch
 
 SHARPNESS = 2.0  # of the first responsibilities of a new component
 
@@ -73,16 +73,16 @@ def add_components(
     most: int,
     enlarge: Callable[[M, Watch], M | None],
     is_worth: Callable[[M, M], bool],
-    name: str,
-    form: Form[M | None],
     watch: Watch,
+    key: Key[M | None],
+    forms: Forms = NO_FORMS,
 ) -> M:
     """The model with as many components as pay, at most `most`; `enlarge` adds one, or answers with none."""
     best = first
     for number in range(2, most + 1):
         if watch.should_stop():
             break
-        larger = watch.remember(f"{name} {number}", partial(enlarge, best), form)
+        larger = watch.remember(key.at(number), partial(enlarge, best), forms=forms)
         if larger is None or not is_worth(larger, best):
             break
         best = larger

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Form, State, Watch
+from tractable.base.progress import Watch
 from tractable.learning.conditional.parts.growth import Scored, Stopping, best_iterate, pays
 from tractable.learning.conditional.parts.regression import (
     Effort,
@@ -235,33 +235,3 @@ def leaves(part: Part) -> Iterator[Leaf]:
     else:
         for below in part.parts:
             yield from leaves(below)
-
-
-def _state(part: Part | None) -> State:
-    if part is None:
-        return None
-    if isinstance(part, Leaf):
-        prior = part.prior
-        factors = None if prior.factors is None else list(prior.factors)
-        tree = [part.tree.parent, list(part.tree.beta)]
-        return ["leaf", part.targets, tree, [prior.l2, list(prior.means), factors]]
-    below = [_state(each) for each in part.parts]
-    if isinstance(part, GatedSum):
-        return ["sum", part.gate, part.penalty, below]
-    return ["product", below] if isinstance(part, Product) else ["mixture", part.log_share, below]
-
-
-def _from_state(state: State) -> Any:
-    if state is None:
-        return None
-    if state[0] == "leaf":
-        (parent, beta), (l2, means, factors) = state[2:]
-        prior = Prior(l2, tuple(means), None if factors is None else tuple(factors))
-        return Leaf(state[1], ConditionalTree(parent, tuple(beta)), prior)
-    *numbers, below = state[1:]
-    return {"product": Product, "mixture": Mixture, "sum": GatedSum}[state[0]](
-        *numbers, tuple(map(_from_state, below))
-    )
-
-
-PART: Form[Any] = Form(_state, _from_state)  # in which checkpoints hold a part or none

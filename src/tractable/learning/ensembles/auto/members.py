@@ -8,13 +8,15 @@ from math import isnan
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import InnerWatch, Stopped, Watch
+from tractable.base.progress import InnerWatch, Key, Stopped, Watch
 from tractable.circuit import Graph, mixture
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.engine import log_values
 from tractable.learning.ensembles.auto.candidates import FLOOR, Candidate
 from tractable.learning.ensembles.auto.folds import Fold
 from tractable.learning.learner import Learner
+
+FOLD = Key(__name__, "fold", Graph)
 
 FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not suit a table
 FIRST_ROWS = 64  # that are scored first, to see how long a row takes
@@ -99,9 +101,8 @@ class Task:
         fold = self.folds[number]
         left = None if watch.left is None else watch.left / (len(self.folds) - number)
         work = partial(self._learn_fold, fold, number)
-        return InnerWatch(watch, seconds=left).remember(
-            f"fold {number + 1}", work, graph_form(fold.train.schema)
-        )
+        forms = graph_forms(fold.train.schema)
+        return InnerWatch(watch, seconds=left).remember(FOLD.at(number + 1), work, forms=forms)
 
     def _learn_fold(self, fold: Fold, number: int, watch: Watch) -> Graph:
         rng = np.random.default_rng([self.seed, self.candidate.number, number])

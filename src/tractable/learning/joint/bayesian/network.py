@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from tractable.base.progress import State, Stopped, Watch
+from tractable.base.arrays import Ints
+from tractable.base.progress import Key, State, Stopped, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import Graph
 from tractable.data import Table
@@ -20,6 +21,27 @@ PENALTY = 3.0  # nats for each parameter where validation rows stop the search e
 PENALTY_ALONE = 6.0  # ... and where there are none
 LATE_LIMIT = 100_000  # table entries that compiling may take when the time is over
 FIRST_TRIED = 16  # splits that are compiled first then, if all of them are too many
+
+
+class Grown(NamedTuple):
+    """How far the search for splits has come."""
+
+    score: float  # what the validation rows have gained
+    best_score: float
+    best: int  # splits at the best score
+    history: Ints  # (splits, 2) leaves, and the columns that they were split on
+    memory: State  # of the search
+
+
+class Bounds(NamedTuple):
+    """Between which numbers of splits the largest circuit within the limit is."""
+
+    fits: int
+    too_many: int
+
+
+GROWN = Key(__name__, "grown", Grown)
+BOUNDS = Key(__name__, "bounds", Bounds)
 
 
 @final
@@ -81,7 +103,7 @@ class BayesianNetworkLearner(PoolingLearner):
 
     def _compile(self, search: TreeSearch, splits: int, watch: Watch) -> Graph:
         """The circuit of as many of the first splits as the limit allows."""
-        saved = watch.checkpoint()
+        saved = watch.checkpoint(BOUNDS)
         if saved is None:
             whole = self._within_limit(search, splits, watch)
             if whole is not None:
@@ -99,7 +121,7 @@ class BayesianNetworkLearner(PoolingLearner):
             else:
                 best, fits = graph, tried
             watch.report(f"too large to compile with all splits, {fits} fit", fits, splits)
-            watch.save_checkpoint(partial(list, (fits, too_many)))
+            watch.save_checkpoint(BOUNDS, partial(Bounds, fits, too_many))
         return best
 
     def _within_limit(self, search: TreeSearch, splits: int, watch: Watch) -> Graph | None:
@@ -118,12 +140,12 @@ def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
     With `patience`, stop after so many splits without a better score on them; without, all splits are kept.
     """
     score, best_score, best = 0.0, 0.0, 0
-    saved = watch.checkpoint()
+    saved = watch.checkpoint(GROWN)
     if saved is not None:
-        score, best_score, best = saved["scores"]
-        for leaf, column in saved["history"].tolist():
+        score, best_score, best = saved.score, saved.best_score, saved.best
+        for leaf, column in saved.history.tolist():
             search.repeat_split(leaf, column)
-        search.recall(saved["memory"])
+        search.recall(saved.memory)
     while (found := search.best()) is not None and not watch.should_stop():
         search.split(*found[:2])
         score += search.splits[-1].held_out
@@ -133,14 +155,14 @@ def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
             watch.report("splits", len(search.splits))
         if patience is not None and len(search.splits) >= best + patience:
             break
-        watch.save_checkpoint(partial(_state, search, [score, best_score, best]))
+        watch.save_checkpoint(GROWN, partial(_grown, search, score, best_score, best))
     watch.report("splits", len(search.splits))
     return best
 
 
-def _state(search: TreeSearch, scores: list[float]) -> State:
+def _grown(search: TreeSearch, score: float, best_score: float, best: int) -> Grown:
     history = np.array([split[:2] for split in search.splits], dtype=np.int64).reshape(-1, 2)
-    return {"scores": scores, "history": history, "memory": search.memory()}
+    return Grown(score, best_score, best, history, search.memory())
 
 
 def _penalty(asked: float | None, valid: Table | None) -> float:

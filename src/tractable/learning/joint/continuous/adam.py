@@ -1,23 +1,29 @@
 """Steps along a gradient whose sizes adapt to each parameter (Adam: Kingma and Ba, 2015)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from tractable.base.arrays import AnyArray
-from tractable.base.progress import State
 
 MEAN_DECAY, SQUARE_DECAY = 0.9, 0.99
 LEAST_ROOT = 1e-8  # added to the root of the mean square
 
 
+@dataclass
 class Adam:
     """Running means of the gradients and of their squares, for some arrays of parameters."""
 
-    def __init__(self, parameters: Sequence[AnyArray]) -> None:
-        self.mean = [np.zeros_like(p) for p in parameters]
-        self.square = [np.zeros_like(p) for p in parameters]
-        self.steps = 0
+    mean: list[AnyArray]
+    square: list[AnyArray]
+    steps: int = 0
+
+    @classmethod
+    def begin(cls, parameters: Sequence[AnyArray]) -> Self:
+        """The means before the first step."""
+        return cls([np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters])
 
     def climb(
         self, parameters: Sequence[AnyArray], gradient: Sequence[AnyArray], sizes: Sequence[float]
@@ -33,14 +39,6 @@ class Adam:
             np.divide(mean, step, out=step)
             step *= size * root / (1 - MEAN_DECAY**self.steps)
             np.add(value, step, out=value)
-
-    def state(self) -> State:
-        """The running means, for a checkpoint."""
-        return [self.mean, self.square, self.steps]
-
-    def restore(self, state: State) -> None:
-        """Go on from a checkpoint."""
-        self.mean, self.square, self.steps = state
 
 
 def move_average(average: Sequence[AnyArray], values: Sequence[AnyArray], stays: float) -> None:

@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 
 from tractable.base.arrays import AnyArray
-from tractable.base.progress import State
+from tractable.base.progress import Key, State
 from tractable.learning.joint.continuous.adam import Adam, move_average
 
 WARM_UP = 30  # steps in which the step size grows to its full size
@@ -51,21 +51,7 @@ class Course:
     @classmethod
     def begin(cls, values: Sequence[AnyArray]) -> "Course":
         """Training that begins with some arrays, which stay as they are."""
-        return cls(copies(values), copies(values), copies(values), Adam(values))
-
-    def state(self) -> State:
-        """Training so far, for a checkpoint."""
-        numbers = [self.best_score, self.best_step, self.since, self.step]
-        falling = [self.fall_begin, self.fall_steps, self.hurried, self.too_fast]
-        return [self.values, self.average, self.best, self.adam.state(), *numbers, *falling, self.rng]
-
-    @classmethod
-    def from_state(cls, state: State) -> "Course":
-        """Training that a state describes."""
-        values, average, best, moments, *rest = state
-        adam = Adam(values)
-        adam.restore(moments)
-        return cls(values, average, best, adam, *rest)
+        return cls(copies(values), copies(values), copies(values), Adam.begin(values))
 
     @property
     def pace(self) -> float:
@@ -108,6 +94,9 @@ class Course:
         if self.fall_begin < 0:
             return False
         return self.step >= self.fall_begin + self.fall_steps or self.since >= 3 * how.patience
+
+
+COURSE = Key(__name__, "course", Course)
 
 
 class Speed:

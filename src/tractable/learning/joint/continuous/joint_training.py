@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Floats
-from tractable.base.progress import Form, Stopped, Watch, generator_state, restore_generator
+from tractable.base.progress import Key, Stopped, Watch, generator_state, restore_generator
 from tractable.learning.joint.continuous.components import Components
-from tractable.learning.joint.continuous.course import Course, Schedule, Speed
+from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import unit_factors
 from tractable.learning.joint.continuous.likelihood import mean_score, shares
 from tractable.learning.joint.continuous.rows import TreeRows
@@ -40,10 +40,7 @@ class Found(NamedTuple):
     too_fast: bool  # whether smaller steps might have led further
 
 
-FOUND_FORM: Form[Found] = Form(
-    lambda found: [found.components.arrays(), *found[1:]],
-    lambda state: Found(Components.from_arrays(state[0]), *state[1:]),
-)
+AT_PACE = Key(__name__, "found at pace", Found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,7 @@ class ComponentTrainer:
         best: Found | None = None
         for pace in PACES:
             work = partial(replace(self, pace=pace)._train, start, how, seed)
-            found = watch.remember(f"pace {pace}", work, FOUND_FORM)
+            found = watch.remember(AT_PACE.at(pace), work)
             gained = best is None or found.score > best.score
             best = found if best is None or gained else best._replace(hurried=found.hurried)
             if not (gained and found.too_fast) or watch.should_stop():
@@ -80,8 +77,8 @@ class ComponentTrainer:
     def _train(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
         rng = np.random.default_rng(seed)
         course = Course.begin(start.arrays())
-        if (state := watch.checkpoint()) is not None:
-            course = Course.from_state(state)
+        if (saved := watch.checkpoint(COURSE)) is not None:
+            course = saved
             restore_generator(rng, course.rng)
         with suppress(Stopped):
             self._climb(course, how, rng, watch)
@@ -107,7 +104,7 @@ class ComponentTrainer:
             watch.report("components", course.step, None, course.best_score)
             course.rng = generator_state(rng)
             if not course.hurried:
-                watch.save_checkpoint(course.state)
+                watch.save_checkpoint(COURSE, lambda: course)
 
     def _score(self, course: Course) -> float:
         average = Components.from_arrays(course.average)

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.base.progress import InnerWatch, Watch
+from tractable.base.progress import InnerWatch, Key, Watch
 from tractable.base.settings import Between, OneOf, redeclare, setting
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
@@ -20,7 +20,7 @@ from tractable.learning.joint.continuous.circuit import mixture_circuit
 from tractable.learning.joint.continuous.course import Schedule
 from tractable.learning.joint.continuous.joint_training import ComponentTrainer
 from tractable.learning.joint.continuous.members import best_members, mixed_trees
-from tractable.learning.joint.continuous.networks import CHOICE_FORM, Choice, NetworkTraining, strengths_for
+from tractable.learning.joint.continuous.networks import Choice, NetworkTraining, strengths_for
 from tractable.learning.joint.continuous.rows import tree_rows
 from tractable.learning.joint.continuous.shape import tree_shape
 from tractable.learning.joint.continuous.start import tree_outputs
@@ -37,6 +37,8 @@ from tractable.learning.statistics.encoding import encode
 from tractable.learning.statistics.forests import chow_liu_forest
 from tractable.learning.statistics.held_out import random_subset
 from tractable.learning.statistics.leaf_choice import choose_leaves, columns_that_need_rows, is_replaced
+
+NETWORKS = Key(__name__, "networks", Choice)
 
 LEAST_POINTS = 8  # of a step ...
 ROWS_A_POINT = 4  # ... and one more for so many distinct rows, in small tables
@@ -135,7 +137,7 @@ class ContinuousMixtureLearner(PoolingLearner):
         count = max(1, min(self.components, len(fitted) // ROWS_A_COMPONENT))
         if watch.left is not None:  # making the circuit takes its time, too
             watch = InnerWatch(watch, seconds=watch.left - CIRCUIT_SECONDS * count * shape.statistics)
-        choice = watch.remember("networks", partial(self._networks, data, count, seeds[1]), CHOICE_FORM)
+        choice = watch.remember(NETWORKS, partial(self._networks, data, count, seeds[1]))
         trainer = ComponentTrainer(data, STRENGTHS[choice.strength], self.batch)
         members = best_members(trainer, choice.networks, count, seeds[2], watch)
         graph = mixture_circuit(*mixed_trees(members, trainer), encoding)

@@ -13,13 +13,15 @@ import numpy as np
 
 from tractable.base.arrays import AnyArray, Floats
 from tractable.base.processes import side_by_side
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.learning.joint.continuous.components import Components
-from tractable.learning.joint.continuous.joint_training import FOUND_FORM, ComponentTrainer, Found
+from tractable.learning.joint.continuous.joint_training import ComponentTrainer, Found
 from tractable.learning.joint.continuous.likelihood import mean_score, row_logs
 from tractable.learning.joint.continuous.training import Trained
 from tractable.learning.joint.continuous.trees import Trees
 from tractable.learning.statistics.stack_weights import fit_weights
+
+COMPONENTS = Key(__name__, "components", Found)
 
 PSEUDO_COUNT = 1.0  # of the weights of members, so that few held-out rows leave none out
 TO_SPARE = 3  # times the seconds that several members took that one with all components may take
@@ -52,7 +54,7 @@ def train_members(
     def train(place: int, watch: Watch) -> Found:
         start = Components.begin(networks[place].decoder, sizes[place])
         work = partial(trainer.run, start, seeds[place])
-        return watch.remember(f"components {place} of {len(networks)}", work, FOUND_FORM)
+        return watch.remember(COMPONENTS.at(place, "of", len(networks)), work)
 
     found = side_by_side([partial(train, place) for place in range(len(networks))], watch)
     return [each.components for each in found]

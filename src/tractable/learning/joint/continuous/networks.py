@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.processes import rounds_of, side_by_side
-from tractable.base.progress import PLAIN, Form, Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.threads import default_threads
 from tractable.learning.joint.continuous.components import Components
 from tractable.learning.joint.continuous.joint_training import ComponentTrainer
 from tractable.learning.joint.continuous.training import (
     STRENGTHS,
-    TRAINED_FORM,
     Trained,
     Trainer,
     TrainingData,
@@ -35,13 +34,8 @@ class Choice(NamedTuple):
     networks: list[Trained]
 
 
-CHOICE_FORM: Form[Choice] = Form(
-    lambda choice: [choice.strength, [TRAINED_FORM.to_state(each) for each in choice.networks]],
-    lambda state: Choice(state[0], [TRAINED_FORM.from_state(each) for each in state[1]]),
-)
-
-
 Plan = tuple[str, int]  # a strength, and a seed
+TRIAL, NETWORK = Key(__name__, "trial", float), Key(__name__, "network", Trained)
 
 
 @dataclass(eq=False)
@@ -107,11 +101,11 @@ class NetworkTraining:
         """The score of components that a network has soon."""
         trainer = ComponentTrainer(self.data, STRENGTHS[name], self.trainer.batch)
         start = Components.begin(self.trained[name, seed].decoder, count)
-        return watch.remember(f"trial {name}", partial(trainer.trial, start, 0), PLAIN)
+        return watch.remember(TRIAL.at(name), partial(trainer.trial, start, 0))
 
     def _train(self, name: str, seed: int, watch: Watch) -> Trained:
         trainer = replace(self.trainer, strength=STRENGTHS[name])
-        return watch.remember(f"{name} {seed}", partial(trainer.run, seed), TRAINED_FORM)
+        return watch.remember(NETWORK.at(name, seed), partial(trainer.run, seed))
 
 
 def strengths_for(data: TrainingData) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Form, Stopped, Watch, generator_state, restore_generator
-from tractable.learning.joint.continuous.course import Course, Schedule, Speed
+from tractable.base.progress import Stopped, Watch, generator_state, restore_generator
+from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder, unit_factors
 from tractable.learning.joint.continuous.likelihood import plain_score, shares
 from tractable.learning.joint.continuous.points import latent_points
@@ -86,12 +86,6 @@ class Trained(NamedTuple):
     hurried: bool  # whether more time would have led further
 
 
-TRAINED_FORM: Form[Trained] = Form(
-    lambda trained: [[*trained.decoder], trained.score, trained.hurried],
-    lambda state: Trained(Decoder(*state[0]), *state[1:]),
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Trainer:
     """A way to train a decoder."""
@@ -106,8 +100,8 @@ class Trainer:
         """The decoder after training, or when the watch says stop; checkpoints after passes."""
         rng = np.random.default_rng(seed)
         course = Course.begin(initial_decoder(self.data.shape, self.data.start, self._latent(), rng))
-        if (state := watch.checkpoint()) is not None:
-            course = Course.from_state(state)
+        if (saved := watch.checkpoint(COURSE)) is not None:
+            course = saved
             restore_generator(rng, course.rng)
         try:
             self._train(course, rng, watch)
@@ -140,7 +134,7 @@ class Trainer:
             course.hurry(speed.steps_left(course.step, watch.left))
             watch.report("network", course.step, None, course.best_score)
             course.rng = generator_state(rng)
-            watch.save_checkpoint(course.state)
+            watch.save_checkpoint(COURSE, lambda: course)
 
     def _latent(self) -> int:
         """The dimensions of the latent space: few columns have no use for many."""

@@ -12,10 +12,10 @@ from typing import ClassVar, final, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.joint.cutset.circuit import cutset_circuit
 from tractable.learning.joint.cutset.growth import Growth
@@ -25,6 +25,8 @@ from tractable.learning.joint.cutset.search import Options, Search
 from tractable.learning.joint.cutset.splits import Score, Splitting
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import view_pieces
+
+CIRCUIT = Key(__name__, "circuit", Graph)
 
 
 @final
@@ -146,7 +148,7 @@ class CutsetLearner(PoolingLearner):
                 return cutset_circuit(part.schema, mixture.networks, mixture.weights)
 
             with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
-                return watch.remember("circuit", circuit, graph_form(part.schema))
+                return watch.remember(CIRCUIT, circuit, forms=graph_forms(part.schema))
 
         return Learned(view.learn(table, valid, learn))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Ints
-from tractable.base.progress import PLAIN, InnerWatch, Watch
+from tractable.base.progress import InnerWatch, Key, Watch
 from tractable.learning.joint.cutset.circuit import count_edges, count_tree_edges
 from tractable.learning.joint.cutset.growth import Growth
 from tractable.learning.joint.cutset.mixtures import (
@@ -22,6 +22,8 @@ from tractable.learning.joint.cutset.mixtures import (
 from tractable.learning.joint.cutset.network import CutsetTree, prune
 from tractable.learning.joint.cutset.rows import CountedRows, HeldOutRows
 from tractable.learning.joint.cutset.tree import spanning_tree
+
+SCORE = Key(__name__, "score", float)
 
 PILOTS = (8, 16)  # least and most networks whose mixtures are compared on the validation rows ...
 PILOT_COLUMNS = 8000  # ... and the columns that they have together
@@ -63,7 +65,7 @@ def best_choice(options: Options, score: Callable[[Choice], float], watch: Watch
     """The choice that scores best when one part after the other is varied, until no variation is better."""
 
     def remembered(number: int, trial: Choice) -> float:
-        return float(watch.remember(f"choice {number}", lambda _: score(trial), PLAIN))
+        return watch.remember(SCORE.at(number), lambda _: score(trial))
 
     best = options.first
     scores = {best: remembered(0, best)}

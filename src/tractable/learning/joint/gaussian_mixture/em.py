@@ -7,11 +7,12 @@ towards the one that is pooled within all components.
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Form, State, Watch
+from tractable.base.progress import Key, Watch
 from tractable.circuit.leaves import NegativeBinomial
 from tractable.circuit.leaves.dispersion import count_groups, preferred_counts
 from tractable.learning.joint.gaussian_mixture.pseudo_counts import preferred_pseudo_counts
@@ -58,16 +59,15 @@ class MixtureFit:
         return self.log_weight.size
 
 
-FIT_FORM = Form[MixtureFit](
-    lambda fit: [
-        fit.log_weight,
-        [fit.gaussians.mean, fit.gaussians.covariance],
-        fit.log_state,
-        fit.rate,
-        fit.log_r,
-    ],
-    lambda state: MixtureFit(state[0], Gaussians(*state[1]), *state[2:]),
-)
+class Reached(NamedTuple):
+    """How far EM has come."""
+
+    steps: int
+    log_likelihood: float  # mean over rows before the last step
+    fit: MixtureFit
+
+
+REACHED = Key(__name__, "reached", Reached)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,21 +249,17 @@ def iterate_em(
     """
     watch = watch or Watch()
     before, done = -np.inf, 0
-    saved = watch.checkpoint()
+    saved = watch.checkpoint(REACHED)
     if saved is not None:
-        done, before, fit = saved[0], saved[1], FIT_FORM.from_state(saved[2])
+        done, before, fit = saved
     for step in range(done, steps):
         given = conditionals(data.patterns, fit.gaussians)
         share, now = responsibilities(data, fit, background, given)
         if now - before < tolerance or watch.must_stop():
             break
         fit, before = estimate(data, share, given, prior), now
-        watch.save_checkpoint(partial(_em_state, step + 1, before, fit))
+        watch.save_checkpoint(REACHED, partial(Reached, step + 1, before, fit))
     return fit
-
-
-def _em_state(done: int, before: float, fit: MixtureFit) -> State:
-    return [done, before, FIT_FORM.to_state(fit)]
 
 
 def labels_as_shares(label: Ints, size: int) -> Floats:

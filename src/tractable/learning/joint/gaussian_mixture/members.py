@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Form, Watch
+from tractable.base.progress import Watch
 from tractable.learning.joint.gaussian_mixture.background import Background
 from tractable.learning.joint.gaussian_mixture.em import (
-    FIT_FORM,
     EMRows,
     MixtureFit,
     Prior,
@@ -55,13 +54,6 @@ class Member:
         """The log-density of each row in the units of its columns. Shape (rows,)."""
         z, slope = self.view.images(rows)
         return log_mixture(em_rows(rows, z, np.zeros(len(rows))), self.fit) + slope
-
-
-def member_form(view: View) -> Form[Member]:
-    """How members in a view are saved."""
-    return Form(
-        lambda member: FIT_FORM.to_state(member.fit), lambda state: Member(view, FIT_FORM.from_state(state))
-    )
 
 
 def viewed(view: View, rows: MixedRows, background: Background) -> EMRows:

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Form, State, Watch
+from tractable.base.progress import Key, Watch
 from tractable.learning.joint.gaussian_mixture.background import Background
 from tractable.learning.joint.gaussian_mixture.em import (
-    FIT_FORM,
     EMRows,
     MixtureFit,
     add_background,
@@ -28,6 +27,7 @@ from tractable.learning.joint.gaussian_mixture.rows import MixedRows
 from tractable.learning.joint.gaussian_mixture.views import MapName, View, fit_view
 from tractable.learning.statistics.held_out import disjoint_shares
 
+FIT = Key(__name__, "fit", MixtureFit)
 PATIENCE = 2  # sizes in a row that may be no better before the search ends
 
 
@@ -51,7 +51,7 @@ class Fold:
                 self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
             return fit_member(self.view, self.fit, self.shares[candidate.size], candidate, how, part)
 
-        fit = watch.remember(f"{self.seed} {candidate}", work, FIT_FORM)
+        fit = watch.remember(FIT.at(self.seed, *candidate), work)
         self.shares[candidate.size] = responsibilities(self.fit, fit, how.background)[0]
         return Member(self.view, fit)
 
@@ -64,20 +64,6 @@ class Chosen:
     member: Member  # as fitted to the first fold
     held_out: Floats  # (held rows of all folds,) log-density of the member alone
     score: float  # mean log-density of the held-out rows, with the background
-
-
-def chosen_form(folds: Sequence[Fold]) -> Form[Chosen]:
-    """How choices in these folds are saved."""
-
-    def to_state(chosen: Chosen) -> State:
-        return [[*chosen.candidate], FIT_FORM.to_state(chosen.member.fit), chosen.held_out, chosen.score]
-
-    def from_state(state: State) -> Chosen:
-        candidate, fit, held_out, score = state
-        member = Member(folds[0].view, FIT_FORM.from_state(fit))
-        return Chosen(Candidate(*candidate), member, held_out, score)
-
-    return Form(to_state, from_state)
 
 
 def make_fold(

@@ -8,21 +8,21 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.data import Table, collapse
 from tractable.learning.joint.gaussian_mixture.background import Background, fit_background
-from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member, member_form, refit_member
+from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member, refit_member
 from tractable.learning.joint.gaussian_mixture.rows import MixedRows, mixed_rows
 from tractable.learning.joint.gaussian_mixture.selection import (
     Chosen,
     choose,
-    chosen_form,
     make_fold,
     split_rows,
 )
 from tractable.learning.joint.gaussian_mixture.views import MapName, fit_view
 from tractable.learning.statistics.stack_weights import fit_weights
 
+CHOSEN, REFITTED = Key(__name__, "chosen", Chosen), Key(__name__, "refitted", Member)
 ENOUGH = 300  # held-out rows that choices can rest on: a small table is divided several times
 MOST_FOLDS = 3
 MOST_FITTED, MOST_HELD = 10_000, 5_000  # rows used for choices
@@ -87,7 +87,7 @@ def learn_stack(
             make_fold(name, fit, held, background, is_whole, seed + i) for i, (fit, held) in enumerate(parts)
         ]
         work = partial(choose, folds, sizes, how.strengths, how.floors, how.em)
-        chosen.append(watch.remember(name, work, chosen_form(folds)))
+        chosen.append(watch.remember(CHOSEN.at(name), work))
     held_rows = [held for _, held in parts]
     weight = _weights(chosen, held_rows, background, how)
     kept = [i for i in range(len(chosen)) if weight[i] >= NEGLIGIBLE] or [int(weight[:-1].argmax())]
@@ -96,9 +96,7 @@ def learn_stack(
         view = fit_view(how.maps[i], rows, is_whole)
         em = replace(how.em, steps=min(how.em.steps, LAST_STEPS)) if watch.should_stop() else how.em
         again = (chosen[i].member, view, rows, background, chosen[i].candidate, em)
-        members.append(
-            watch.remember(f"{view.name}, all rows", partial(refit_member, *again), member_form(view))
-        )
+        members.append(watch.remember(REFITTED.at(view.name), partial(refit_member, *again)))
         watch.report("fit to all rows", len(members), len(kept))
     share = np.append(weight[kept] * (1 - weight[-1]) / weight[kept].sum(), weight[-1])
     return Stack(tuple(members), background, np.log(share), rows)

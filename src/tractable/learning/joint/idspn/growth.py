@@ -11,13 +11,12 @@ from scipy.sparse import csgraph
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.processes import run_in_processes
-from tractable.base.progress import PLAIN, InnerWatch, Stopped, Watch
+from tractable.base.progress import InnerWatch, Key, Stopped, Watch
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learning.joint.chow_liu import ChowLiuLearner
-from tractable.learning.joint.idspn.race import Race
 from tractable.learning.joint.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learning.joint.independent import IndependentLearner
 from tractable.learning.learner import Learner
@@ -26,6 +25,7 @@ from tractable.learning.statistics.dependence import pair_gains
 from tractable.learning.statistics.encoding import encode
 
 MIN_COLUMNS, MIN_ROWS = 5, 50  # of a leaf that is extended
+CIRCUIT, CLUSTERS = Key(__name__, "circuit", Graph), Key(__name__, "clusters", Ints)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,19 +72,24 @@ class _Job(NamedTuple):
     part: Table
     valid: Table | None
 
+    @property
+    def key(self) -> Key[Graph]:
+        """Under which checkpoints keep its circuit."""
+        return CIRCUIT.at(self.name)
+
     def learn(self, watch: Watch, goal: float = -np.inf) -> Graph:
         """The circuit; learning may be given up when its score will not reach `goal`.
 
         When the time is over it is that of a learner that takes hardly any.
         """
-        return watch.remember(self.name, partial(self._learn, goal), graph_form(self.part.schema))
+        return watch.remember(self.key, partial(self._learn, goal), forms=graph_forms(self.part.schema))
 
     def _learn(self, goal: float, watch: Watch) -> Graph:
         rng = np.random.default_rng(0)
         if watch.should_stop():
             quick = IndependentLearner() if watch.must_stop() else ChowLiuLearner()
             return quick.learn(self.part, rng)
-        race = InnerWatch(watch, label=self.name, judge=Race(goal))
+        race = InnerWatch(watch, label=self.name, goal=goal)
         return self.learner.learn(self.part, rng, valid=self.valid, watch=race)
 
 
@@ -195,7 +200,7 @@ class ExtensionSearch:
         def cluster(part: Watch) -> Ints:
             return cluster_rows(encoding, rng, self._how.clustering, part.break_off)
 
-        label: Ints = watch.remember("clusters", cluster, PLAIN, rng)
+        label: Ints = watch.remember(CLUSTERS, cluster, rng)
         centres = [
             IndependentLearner(numbers="one-leaf").learn(encoding.table.take(label == one), rng)
             for one in range(label.max() + 1)
@@ -257,7 +262,7 @@ def _learn_in_parallel(jobs: list[_Job], workers: int | None, watch: Watch) -> l
     """The circuits of jobs, learned in parallel as joblib is configured."""
     tasks = list(enumerate(jobs))
     results = run_in_processes(
-        _learn_numbered, tasks, watch, workers, most=len(jobs), part=lambda task: task[1].name
+        _learn_numbered, tasks, watch, workers, most=len(jobs), part=lambda task: task[1].key.path
     )
     graphs = dict(results)  # without those of idle processes, which Ctrl-C ends: these take no time now
     return [graphs[number] if number in graphs else job.learn(watch) for number, job in tasks]

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSettings
@@ -24,6 +24,8 @@ from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.statistics.clustering import Clustering
 from tractable.learning.statistics.scores import mean_log_prob
+
+REFITTED = Key(__name__, "refitted", Graph)
 
 ANCHORS = (
     10.0,
@@ -200,7 +202,7 @@ def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Tab
             break
         how = CCCP(iterations=10, patience=1, smoothing=0.0, anchor=anchor)
         work = partial(_fit, graph, table, how, rng, valid)
-        found = watch.remember(f"anchor {anchor:g}", work, graph_form(table.schema), rng)
+        found = watch.remember(REFITTED.at(anchor), work, rng, graph_forms(table.schema))
         score = mean_log_prob(found, valid)
         if score > best_score:
             best, best_score = found, score

@@ -4,14 +4,16 @@ from functools import partial
 
 import numpy as np
 
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table, collapse
 from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learning.learner import Learner
 from tractable.learning.statistics.held_out import shuffled_folds
 from tractable.learning.statistics.scores import mean_log_prob
+
+LEARNED = Key(__name__, "learned", Graph)
 
 FOLDS = 5  # the rows of the first one are held out to choose, where there are no validation rows
 MOST_ROWS = 2000  # that the choice is made by
@@ -38,7 +40,8 @@ def prefers_gaussians(
     scores = []
     for learner in (network, GaussianMixtureLearner()):
         work = partial(_learn, learner, some, valid)
-        scores.append(mean_log_prob(watch.remember(learner.name, work, graph_form(some.schema)), judge))
+        graph = watch.remember(LEARNED.at(learner.name), work, forms=graph_forms(some.schema))
+        scores.append(mean_log_prob(graph, judge))
         if watch.should_stop():
             return False
     return scores[1] > scores[0]

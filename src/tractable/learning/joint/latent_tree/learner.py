@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple, final, get_args
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import scored_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.joint.latent_tree.circuit import tree_circuit
 from tractable.learning.joint.latent_tree.distances import (
@@ -23,13 +23,15 @@ from tractable.learning.joint.latent_tree.distances import (
 )
 from tractable.learning.joint.latent_tree.start import initial_tables, root_tree
 from tractable.learning.joint.latent_tree.structure import Method, StructureSearch, latent_tree
-from tractable.learning.joint.latent_tree.tree import TREE_FORM, Tree
+from tractable.learning.joint.latent_tree.tree import Tree
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.statistics.encoding import Encoding, encode
 from tractable.learning.statistics.pieces import learn_through_pieces
 from tractable.learning.statistics.scores import bic_penalty, mean_log_prob
+
+CANDIDATE, TREE = Key(__name__, "candidate", tuple[Graph, float]), Key(__name__, "tree", Tree)
 
 PIECE_STATES = (4, 8)  # of hidden nodes, tried for numeric columns: a binary column near them says too little
 TOLERANCE = 1e-4  # EM stops when an iteration gains less than this many nats a row
@@ -108,10 +110,10 @@ class LatentTreeLearner(PoolingLearner):
     ) -> Graph:
         """The tree over a table of categorical columns."""
         best, best_score = None, -np.inf
-        form = scored_form(facts.encoding.schema)
+        forms = graph_forms(facts.encoding.schema)
         for number, (tree, states) in enumerate(self._candidates(facts, sizes, watch)):
             work = partial(self._fit_tree, tree, states, facts, rng)
-            graph, train = watch.remember(f"candidate {number}", work, form, rng)
+            graph, train = watch.remember(CANDIDATE.at(number), work, rng, forms)
             score = (
                 train - bic_penalty(graph, facts.encoding)
                 if facts.valid is None
@@ -134,7 +136,7 @@ class LatentTreeLearner(PoolingLearner):
                 method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
             )
             work = partial(latent_tree, facts.distance, how)
-            tree = watch.remember(f"tree {factor:g}", work, TREE_FORM)
+            tree = watch.remember(TREE.at(factor), work)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
                 yield from product([tree], sizes)

@@ -7,7 +7,6 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Form
 
 LEAST_LENGTH = 1e-12  # of a link, because scipy takes a length of zero for no link
 
@@ -25,11 +24,6 @@ class Tree:
     def hidden(self) -> int:
         """The number of hidden nodes."""
         return self.nodes - self.columns
-
-
-TREE_FORM = Form[Tree](
-    lambda tree: [tree.columns, tree.nodes, tree.links, tree.lengths], lambda state: Tree(*state)
-)
 
 
 def tree_of(columns: int, nodes: int, links: list[tuple[int, int]], lengths: list[float]) -> Tree:

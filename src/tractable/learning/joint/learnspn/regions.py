@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import State, Stopped, Watch
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema
 from tractable.learning.joint.learnspn.gaussian_blocks import GaussianBlock, gaussian_block
@@ -54,21 +54,6 @@ class RegionLeaf(NamedTuple):
         if self.columns.size:
             parts.append(forest_node(builder, self.forest, self.tables, columns[self.columns]))
         return builder.product(parts)
-
-    def state(self) -> State:
-        """The leaf for a checkpoint."""
-        shapes = np.array([table.shape for table in self.tables], dtype=np.int64).reshape(-1, 2)
-        tables = np.concatenate([np.zeros(0), *(table.ravel() for table in self.tables)])
-        numbers = None if self.numbers is None else list(self.numbers)
-        return [self.columns, list(self.forest), shapes, tables, numbers]
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The leaf that a state describes."""
-        columns, forest, shapes, flat, numbers = state
-        parts = np.split(flat, np.cumsum(shapes.prod(axis=1))[:-1]) if len(shapes) else []
-        tables = [part.reshape(shape) for part, shape in zip(parts, shapes.tolist(), strict=True)]
-        return cls(columns, Forest(*forest), tables, None if numbers is None else GaussianBlock(*numbers))
 
 
 @dataclass(slots=True)
@@ -144,22 +129,8 @@ class _Record(NamedTuple):
     partition: _Partition | None
     leaf: RegionLeaf | None
 
-    def state(self) -> State:
-        """The record for a checkpoint."""
-        leaf, found = None if self.leaf is None else self.leaf.state(), None
-        if self.partition is not None:
-            kind, label = self.partition
-            found = [kind, label.astype(np.min_scalar_type(int(label.max())))]
-        return [found, leaf]
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The record that a state describes."""
-        partition, leaf = state
-        return cls(
-            None if partition is None else _Partition(partition[0], partition[1].astype(np.int64)),
-            None if leaf is None else RegionLeaf.from_state(leaf),
-        )
+RECORDS = Key(__name__, "records", list[_Record])
 
 
 def partition_table(
@@ -174,7 +145,7 @@ def partition_table(
     regions = [TableRegion(whole.columns, encoding.total)]
     waiting = [(-encoding.total, 0)]
     blocks = {0: whole}
-    records = [_Record.from_state(each) for each in watch.checkpoint() or []]
+    records = watch.checkpoint(RECORDS) or []
     done = 0
     while waiting:
         _, number = heappop(waiting)
@@ -193,7 +164,7 @@ def partition_table(
                 regions.append(TableRegion(part.columns, part.encoding.total))
         watch.report("partitioning the table", len(regions) - len(waiting), len(regions))
         if is_new:
-            watch.save_checkpoint(lambda: [record.state() for record in records])
+            watch.save_checkpoint(RECORDS, lambda: records)
     return regions
 
 

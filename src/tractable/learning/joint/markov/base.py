@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
 from tractable.data import Table
@@ -20,10 +20,13 @@ from tractable.learning.growing import (
     search_splits,
 )
 from tractable.learning.growing.freeze import FACTOR_EDGES
-from tractable.learning.growing.search import model_form
+from tractable.learning.growing.objective import Objective
+from tractable.learning.growing.search import model_forms
 from tractable.learning.joint.completion import complete
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import view_pieces
+
+FIRST_FIT = Key(__name__, "first fit", Objective)
 
 FINAL_EFFORT = FitEffort(300, 1e-9)  # of the last fit of all weights
 
@@ -96,7 +99,7 @@ class MarkovLearner(PoolingLearner):
                 effort=self._fit_effort(),
             )
             self._plant(objective, rows, watch)
-            watch.remember("first fit", partial(self._fit_first, objective), model_form(objective))
+            watch.remember(FIRST_FIT, partial(self._fit_first, objective), forms=model_forms(objective))
             search_splits(objective, costs, self.patience, watch)
             objective.fit(FINAL_EFFORT, watch.part("last fit"))
             return structure.freeze(rows.schema, objective.weights, -objective.log_partition)
@@ -111,8 +114,9 @@ class MarkovLearner(PoolingLearner):
     def _first_effort(self) -> FitEffort:
         """How thoroughly weights are fitted before the search."""
 
-    def _fit_first(self, objective: JointLikelihood, watch: Watch) -> None:
+    def _fit_first(self, objective: JointLikelihood, watch: Watch) -> Objective:
         objective.fit(self._first_effort(), watch)
+        return objective
 
     def _priors(self, has_pieces: bool) -> Priors:
         """The priors of the weights; weak for pieces of numbers, whose groups often exclude each other."""

@@ -8,17 +8,25 @@ from typing import ClassVar, final
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from tractable.base.progress import Stopped, Watch
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learning.joint.mixtures.size import best_size
-from tractable.learning.joint.mixtures.tree_em import TreeCourse, TreeEM, TreeMixture, iterate_tree_em
+from tractable.learning.joint.mixtures.tree_em import (
+    TREE_COURSE,
+    TreeCourse,
+    TreeEM,
+    TreeMixture,
+    iterate_tree_em,
+)
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.encoding import Encoding, encode
 from tractable.learning.statistics.pieces import learn_through_pieces
-from tractable.learning.statistics.product_mixtures import MIXTURE_FORM, ProductEM, fit_mixture, memberships
+from tractable.learning.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, memberships
 from tractable.learning.statistics.scores import bic_penalty
+
+PRODUCTS = Key(__name__, "products", Mixture)
 
 
 @final
@@ -116,9 +124,9 @@ class MixtureOfTreesLearner(PoolingLearner):
         """The mixture that EM finds, with early stopping on validation rows, and its mean score."""
         begin = ProductEM(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
         work = partial(fit_mixture, encoding, size, rng, begin)
-        share = memberships(encoding, watch.remember("products", work, MIXTURE_FORM, rng))
+        share = memberships(encoding, watch.remember(PRODUCTS, work, rng))
         how = TreeEM(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
-        course = TreeCourse.from_state(watch.checkpoint())
+        course = watch.checkpoint(TREE_COURSE) or TreeCourse()
         with suppress(Stopped):
             for mixture, train in iterate_tree_em(encoding, share, how, watch, course.last):
                 score = train if valid is None else mixture.mean_log_prob(valid)
@@ -128,7 +136,7 @@ class MixtureOfTreesLearner(PoolingLearner):
                     break
                 if watch.should_stop():
                     break
-                watch.save_checkpoint(course.state)
+                watch.save_checkpoint(TREE_COURSE, lambda: course)
         if course.best is None:  # there was no time for a single iteration
             return next(iterate_tree_em(encoding, np.ones((len(encoding.weights), 1)), how, Watch()))
         return course.best, course.best_score

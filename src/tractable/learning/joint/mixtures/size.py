@@ -5,10 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.circuit import Graph
-from tractable.circuit.states import scored_form
+from tractable.circuit.states import graph_forms
 from tractable.learning.statistics.encoding import Encoding
+
+SCORED = Key(__name__, "scored", tuple[Graph, float])
 
 PATIENCE = 2  # early stopping: sizes in a row that may be no better before the search ends
 
@@ -28,7 +30,7 @@ def best_size(
     order = sorted(set(sizes))
     for done, size in enumerate(order):
         work = partial(score_size, size)
-        graph, score = watch.remember(f"size {size}", work, scored_form(encoding.schema), rng)
+        graph, score = watch.remember(SCORED.at(size), work, rng, graph_forms(encoding.schema))
         worse = 0 if score > best_score else worse + 1
         if best is None or score > best_score:
             best, best_score = graph, score

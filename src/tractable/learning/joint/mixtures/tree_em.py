@@ -6,13 +6,13 @@ with a negligible probability are left out of a tree's counts, so that many tree
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import State, Watch
+from tractable.base.progress import Key, Watch
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table
 from tractable.engine import log_values
@@ -91,27 +91,8 @@ class TreeCourse:
         self.last, self.steps = mixture, self.steps + 1
         return gained
 
-    def state(self) -> State:
-        """The iterations so far, for a checkpoint."""
-        mixtures = [_mixture_state(mixture) for mixture in (self.last, self.best) if mixture is not None]
-        return [mixtures, self.best_score, self.since, self.before, self.steps]
 
-    @classmethod
-    def from_state(cls, state: State | None) -> Self:
-        """The iterations that a state describes; none if there is no state."""
-        if state is None:
-            return cls()
-        (last, best), *numbers = state
-        return cls(_mixture_from_state(last), _mixture_from_state(best), *numbers)
-
-
-def _mixture_state(mixture: TreeMixture) -> State:
-    return [[[*tree.forest], tree.tables] for tree in mixture.trees], mixture.log_weights
-
-
-def _mixture_from_state(state: State) -> TreeMixture:
-    trees, log_weights = state
-    return TreeMixture([FittedTree(Forest(*forest), tables) for forest, tables in trees], log_weights)
+TREE_COURSE = Key(__name__, "course", TreeCourse)
 
 
 def iterate_tree_em(

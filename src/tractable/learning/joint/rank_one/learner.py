@@ -106,7 +106,7 @@ class SPNSVDLearner(PoolingLearner):
                 return
 
     def _divisions(self, matrix: NumberMatrix, gamma: float, watch: Watch) -> list[Division | None]:
-        return watch.remember(f"gamma {gamma:g}", lambda part: find_divisions(matrix, gamma, part), DIVISIONS)
+        return watch.remember(DIVISIONS.at(gamma), lambda part: find_divisions(matrix, gamma, part))
 
     def _leaves(self, several: bool) -> Iterator[BlockLeaves]:
         """What is tried in the place of blocks that are not divided."""

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Bools, Ints
-from tractable.base.progress import Form, State, Watch
+from tractable.base.progress import Key, Watch
 from tractable.learning.joint.rank_one.extraction import extract_block
 from tractable.learning.statistics.number_matrix import NumberMatrix
 
@@ -36,6 +36,9 @@ class Division(NamedTuple):
 
     rows: Bools
     columns: Bools
+
+
+DIVISIONS = Key(__name__, "divisions", list[Division | None])
 
 
 class BlockTree:
@@ -76,14 +79,14 @@ def find_divisions(matrix: NumberMatrix, gamma: float, watch: Watch) -> list[Div
     Divisions that an earlier run has found are repeated.
     """
     tree = BlockTree(matrix)
-    found = [_division_from_state(each) for each in watch.checkpoint() or []]
+    found = watch.checkpoint(DIVISIONS) or []
     for division in found:
         tree.apply(division)
     while (block := tree.next_block()) is not None and not watch.should_stop():
         found.append(_divide(matrix, block, gamma))
         tree.apply(found[-1])
         watch.report("extracting blocks of rank one", tree.finished, len(tree.blocks))
-        watch.save_checkpoint(lambda: [_division_state(each) for each in found])
+        watch.save_checkpoint(DIVISIONS, lambda: found)
     return found
 
 
@@ -127,25 +130,3 @@ def _add_parts(matrix: NumberMatrix, blocks: list[Block], block: Block, division
     host.kind = "product"
     host.children = [add(rows, inside), add(rows, outside)]
     return host.children + block.children[1:] if others.size else host.children
-
-
-def _division_state(division: Division | None) -> State:
-    if division is None:
-        return None
-    return [np.packbits(division.rows), np.packbits(division.columns), *(side.size for side in division)]
-
-
-def _division_from_state(state: State) -> Division | None:
-    if state is None:
-        return None
-    rows, columns, row_count, column_count = state
-    return Division(
-        np.unpackbits(rows, count=row_count).astype(np.bool_),
-        np.unpackbits(columns, count=column_count).astype(np.bool_),
-    )
-
-
-DIVISIONS: Form[list[Division | None]] = Form(
-    lambda divisions: [_division_state(each) for each in divisions],
-    lambda states: [_division_from_state(each) for each in states],
-)

@@ -8,10 +8,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.base.arrays import Ints
-from tractable.base.progress import Stopped, Watch
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Grid, Table, grid_of
 from tractable.learning.joint.region_graph.circuit import RegionCircuit
 from tractable.learning.joint.region_graph.clusters import cluster_graph
@@ -22,6 +22,8 @@ from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.statistics.encoding import Encoding, encode
 from tractable.learning.statistics.number_matrix import NumberMatrix, number_matrix
+
+STRUCTURE = Key(__name__, "structure", Graph)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ class RegionLearner(PoolingLearner):
             with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
                 return self._structure(table, rng, part)
 
-        graph = watch.remember("structure", build, graph_form(table.schema), rng)
+        graph = watch.remember(STRUCTURE, build, rng, graph_forms(table.schema))
         if watch.should_stop() or not table.total_weight or not self.iterations:
             return Learned(graph)
         how = CCCP(iterations=self.iterations, leaf_smoothing=self.smoothing, smoothing=self.weight_smoothing)

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
-from tractable.base.progress import Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import OneOf, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import scored_form
+from tractable.circuit.states import graph_forms
 from tractable.data import Schema, Table
 from tractable.learning.joint.completion import complete, distinct_rows
 from tractable.learning.joint.selective.freeze import freeze
@@ -23,6 +23,8 @@ from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.estimates import LEAST_SMOOTHING
 from tractable.learning.statistics.held_out import hold_out
 from tractable.learning.statistics.pieces import view_pieces
+
+FOUND = Key(__name__, "found", tuple[Graph, float])
 
 SMOOTHING = (0.0001, 0.01, 0.1, 0.5, 1.0, 2.0)  # that validation rows choose from ...
 SHRINKAGE = (0.0, 2.0, 8.0, 32.0, 128.0)
@@ -129,7 +131,7 @@ class SelectiveLearner(PoolingLearner):
         best: tuple[Graph, float] | None = None
         for number, how in enumerate(product((self.penalty,) if falls else self.penalties, rules)):
             search = partial(_climb, rows, limits, *how, falls)
-            found = watch.remember(f"search {number}", search, scored_form(schema))
+            found = watch.remember(FOUND.at(number), search, forms=graph_forms(schema))
             best = found if best is None or found[1] > best[1] else best
             if watch.should_stop():
                 break

@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.base.arrays import Floats, Int32s, Ints
-from tractable.base.progress import PLAIN, Watch
+from tractable.base.progress import Key, Watch
 from tractable.base.settings import setting
 from tractable.data import Table
 from tractable.learning.networks.gssl.kernels import generalise, supports
@@ -24,6 +24,8 @@ from tractable.learning.networks.pseudo_likelihood.weights import (
     reweight,
 )
 from tractable.networks import FeatureFactor, Network
+
+CONJUNCTIONS = Key(__name__, "conjunctions", Int32s)
 
 LINES = 1000  # conjunctions whose support is counted at a time
 LEAST_SUPPORT = 1e-300  # of a conjunction: it has been counted and met in some row
@@ -90,9 +92,7 @@ class GSSLLearner(NetworkLearner):
         """One for each state of a column but its most frequent one, and the conjunctions."""
         indicators = state_indicators(table, without_most_frequent=True)
         alone = [indicators.feature([i], w) for i, w in enumerate(indicators.log_odds().tolist())]
-        chosen: Int32s = watch.remember(
-            "conjunctions", partial(self._conjunctions, indicators, rng), PLAIN, rng
-        )
+        chosen = watch.remember(CONJUNCTIONS, partial(self._conjunctions, indicators, rng), rng)
         return [*alone, *(indicators.feature([i for i in line if i >= 0], 0.0) for line in chosen.tolist())]
 
     def _conjunctions(self, indicators: StateIndicators, rng: np.random.Generator, watch: Watch) -> Int32s:

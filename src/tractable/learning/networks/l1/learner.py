@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats
-from tractable.base.progress import Stopped, Watch
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.base.settings import setting
 from tractable.data import Table
 from tractable.engine.sweep import map_threads, threads_or_default
@@ -20,6 +20,8 @@ from tractable.learning.networks.penalties import choose_penalty, penalty_path
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.learning.networks.pseudo_likelihood.weights import log_weights
 from tractable.networks import FeatureFactor, Network
+
+FINISHED = Key(__name__, "finished", list[Floats | None])
 
 
 @final
@@ -77,7 +79,7 @@ class _Regressions:
 
     def fit(self, penalty: float, tolerance: float, start: list[Floats], watch: Watch) -> list[Floats]:
         """The coefficients of all of them, fitted from a start; some remain unfitted when time is over."""
-        finished: list[Floats | None] = watch.checkpoint() or [None] * len(start)
+        finished: list[Floats | None] = watch.checkpoint(FINISHED) or [None] * len(start)
         answer = [old.copy() if known is None else known for old, known in zip(start, finished, strict=True)]
 
         def run(column: int) -> None:
@@ -87,7 +89,7 @@ class _Regressions:
             with suppress(Stopped):
                 regress(states, usable, target, penalty, tolerance, answer[column], watch.break_off)
                 finished[column] = answer[column]
-                watch.save_checkpoint(lambda: list(finished))
+                watch.save_checkpoint(FINISHED, lambda: finished)
 
         waiting = [column for column in np.flatnonzero(self.owned).tolist() if finished[column] is None]
         map_threads(run, waiting, threads_or_default(None))

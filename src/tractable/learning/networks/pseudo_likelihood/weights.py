@@ -10,9 +10,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Stopped, Watch
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.networks import FeatureFactor
+
+RECORD = Key(__name__, "record", list[tuple[float, Floats]])
 
 TOLERANCE = 1e-6  # of the objective, relative; smaller steps than that end the optimisation
 LEAST_CURVATURE = 1e-3  # of a weight about which no row says anything
@@ -91,7 +93,7 @@ class _RecordedObjective:
     def __init__(self, objective: PseudoLikelihood, watch: Watch) -> None:
         self._objective = objective
         self._watch = watch
-        self._record: list[tuple[float, Floats]] = watch.checkpoint() or []
+        self._record = watch.checkpoint(RECORD) or []
         self._asked = 0
 
     def __call__(self, weight: Floats) -> tuple[float, Floats]:
@@ -99,6 +101,6 @@ class _RecordedObjective:
         if self._asked > len(self._record):
             self._watch.break_off()
             self._record.append(self._objective(weight))
-            self._watch.save_checkpoint(lambda: list(self._record))
+            self._watch.save_checkpoint(RECORD, lambda: self._record)
         value, slope = self._record[self._asked - 1]
         return value, slope
