@@ -20,6 +20,7 @@ from circuits import random_graph
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from training import data_folder, data_options, learned_structure, training_table
 
+from tractable.base.progress import Watch
 from tractable.base.threads import use_threads
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
@@ -82,7 +83,7 @@ def calls(problem: Problem, rows: WeightedRows) -> dict[str, Callable[[], object
         )
         how = method(**predicts)
         start = how.prepare(problem.graph, problem.table)
-        found[name] = partial(next, how.steps(start, rows, np.random.default_rng(0)))
+        found[name] = partial(next, how.steps(start, rows, np.random.default_rng(0), Watch(), None))
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 from random_circuits import random_graph
 
 from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import SUM, Builder, Graph, normalise
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_partition_function
@@ -44,7 +45,7 @@ def weights(graph: Graph) -> Floats:
 def course(graph: Graph, some: Table, how: CCCP | HardEM, steps: int) -> list[tuple[Floats, float]]:
     """The weights at the beginning and after each step, with the mean log-likelihood under each."""
     rows = WeightedRows(some.values, some.row_weights)
-    found = islice(how.steps(how.prepare(graph, some), rows, rng()), steps + 1)
+    found = islice(how.steps(how.prepare(graph, some), rows, rng(), Watch(), None), steps + 1)
     return [(weights(step.graph), step.train) for step in found]
 
 

@@ -16,6 +16,7 @@ from scipy.special import log_softmax, softmax, wrightomega, xlogy
 from strategies import circuits, deterministic_circuits, rows
 
 from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph, is_deterministic, normalise
 from tractable.circuit.graph import LEAF, SUM
 from tractable.data import Schema, Table, Variable, discrete_schema
@@ -184,7 +185,7 @@ def leaf_entropy(graph: Graph, leaves: dict[int, oracle.Leaf], node: int) -> flo
 def objectives(graph: Graph, values: Floats, how: CCCP, steps: int) -> list[float]:
     """What the method maximises, step by step: the mean log-likelihood and the entropy at its price."""
     some = WeightedRows(values, np.ones(len(values)))
-    course = islice(how.steps(normalise(graph).graph, some, rng()), steps)
+    course = islice(how.steps(normalise(graph).graph, some, rng(), Watch(), None), steps)
     return [step.train + how.entropy * choice_entropy(step.graph) for step in course]
 
 

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -34,7 +33,7 @@ class Saved(NamedTuple):
         return Saved(*({p: s for p, s in some.items() if _is_below(p, path)} for some in self))
 
 
-class Checkpoints(ABC):
+class Checkpoints:
     """What was saved of some work, by the path of each part. Threads may use it at the same time."""
 
     def __init__(self, saved: Saved, seconds: float | None) -> None:
@@ -44,13 +43,9 @@ class Checkpoints(ABC):
         self._made_at: dict[str, float] = {}  # when the state of a part was made last, or first asked for
         self._lock = threading.RLock()
 
-    def state(self, path: str) -> State | None:
-        """The last state of an unfinished part; None if there is none."""
-        return self._saved.states.get(path)
-
-    def result(self, path: str) -> State | None:
-        """The result of a finished part; None if it is not finished."""
-        return self._saved.results.get(path)
+    def find(self, path: str, *, finished: bool) -> State | None:
+        """The result of a finished part, or the last state of an unfinished one; None if there is none."""
+        return (self._saved.results if finished else self._saved.states).get(path)
 
     def below(self, path: str) -> Saved:
         """What was saved of a part and of the parts within it."""
@@ -76,11 +71,9 @@ class Checkpoints(ABC):
             self._changed(path, state, finished)
         self.write_if_due()
 
-    @abstractmethod
     def _changed(self, path: str, state: State, finished: bool) -> None:
         """Take note that something was saved."""
 
-    @abstractmethod
     def write_if_due(self) -> None:
         """Write what was saved, if anything was and the last write is old enough."""
 
@@ -90,12 +83,6 @@ class MemoryCheckpoints(Checkpoints):
 
     def __init__(self) -> None:
         super().__init__(Saved({}, {}), None)
-
-    def _changed(self, path: str, state: State, finished: bool) -> None:
-        """Do nothing, as everything is kept already."""
-
-    def write_if_due(self) -> None:
-        """Do nothing, as there is no place to write to."""
 
 
 class StoredCheckpoints(Checkpoints):
@@ -143,23 +130,10 @@ class Place(NamedTuple):
         """What was saved of this part; None without checkpoints."""
         return None if self.checkpoints is None else self.checkpoints.below(self.path)
 
-    def state(self, key: Key[Any]) -> State | None:
-        """The last state under a key; None if there is none."""
-        return None if self.checkpoints is None else self.checkpoints.state(self.part(key.path).path)
-
-    def result(self, key: Key[Any]) -> State | None:
-        """The result under a key; None if that work is not finished."""
-        return None if self.checkpoints is None else self.checkpoints.result(self.part(key.path).path)
-
-    def save_state(self, key: Key[Any], make: Callable[[], State]) -> None:
-        """Save the state that `make` returns under a key, if the last one is old enough."""
-        if self.checkpoints is not None:
-            self.checkpoints.save_state(self.part(key.path).path, make)
-
-    def put_result(self, key: Key[Any], state: State) -> None:
-        """Save the result of finished work under a key."""
-        if self.checkpoints is not None:
-            self.checkpoints.put(self.part(key.path).path, state, finished=True)
+    def find(self, key: Key[Any], *, finished: bool) -> State | None:
+        """What was saved under a key, as a result or as a state."""
+        path = self.part(key.path).path
+        return None if self.checkpoints is None else self.checkpoints.find(path, finished=finished)
 
     def write_if_due(self) -> None:
         """Write what was saved, if anything was and the last write is old enough."""

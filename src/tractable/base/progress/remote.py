@@ -73,7 +73,7 @@ def share(watch: Watch) -> Iterator[SharedWatch]:
     with Switchboard(watch) as board:
         _own[board.key] = (os.getpid(), watch)
         try:
-            yield SharedWatch(board.address, board.key, until, watch.path, watch.saved)
+            yield SharedWatch(board.address, board.key, until, watch.place.path, watch.place.saved)
         finally:
             del _own[board.key]
 
@@ -145,15 +145,12 @@ class _LineCheckpoints(Checkpoints):
     def _changed(self, path: str, state: State, finished: bool) -> None:
         self._line.save(SavedPart(path, state, finished))
 
-    def write_if_due(self) -> None:
-        """Do nothing, as everything was sent."""
-
 
 class _LineWatch(Watch):
     """The watch of a process that works for another one."""
 
     def __init__(self, line: _Line, seconds: float | None, shared: SharedWatch) -> None:
         super().__init__(line.report)
-        self._wish = StopWish(seconds, listen=line.is_interrupted)
+        self.wish = StopWish(seconds, listen=line.is_interrupted)
         checkpoints = None if shared.saved is None else _LineCheckpoints(line, shared.saved)
-        self._place = Place(checkpoints, shared.path)
+        self.place = Place(checkpoints, shared.path)

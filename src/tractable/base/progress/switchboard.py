@@ -98,10 +98,10 @@ class Switchboard:
     def _take(self, message: Any) -> None:
         """Pass on a report, or what was saved of a part."""
         try:
-            if isinstance(message, SavedPart):
-                self._watch.take_saved(*message)
-            else:
+            if not isinstance(message, SavedPart):
                 self._watch.report(*message)
+            elif self._watch.place.checkpoints is not None:
+                self._watch.place.checkpoints.put(message.path, message.state, finished=message.finished)
         except Exception as fault:  # it belongs to the thread that shares the watch
             self._fault = self._fault or fault
 

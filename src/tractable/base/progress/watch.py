@@ -4,16 +4,17 @@ import threading
 from collections.abc import Callable
 from math import inf
 from types import FrameType, TracebackType
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from tractable.base.interrupts import begin_handling, end_handling
-from tractable.base.progress.checkpoints import Checkpoints, CheckpointStore, Place, Saved, StoredCheckpoints
+from tractable.base.progress.checkpoints import Checkpoints, CheckpointStore, Place, StoredCheckpoints
 from tractable.base.progress.codec import (
     NO_FORMS,
     Forms,
     Key,
+    State,
     decode,
     encode,
     generator_state,
@@ -75,8 +76,8 @@ class Watch:
         if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
             checkpoints = StoredCheckpoints(checkpoints)
         self._reporter = Reporter(on_progress)
-        self._wish = StopWish(seconds)
-        self._place = Place(checkpoints)
+        self.wish = StopWish(seconds)
+        self.place = Place(checkpoints)
         self._entered = 0
         self._handles_interrupts = False
 
@@ -89,22 +90,30 @@ class Watch:
 
     def part(self, name: str) -> "Watch":
         """The watch of a part of the work, whose checkpoints are kept apart from those of other parts."""
-        return self if self._place.checkpoints is None else InnerWatch(self, part=name)
+        return self if self.place.checkpoints is None else InnerWatch(self, part=name)
 
-    def checkpoint(self, key: Key[T], forms: Forms = NO_FORMS) -> T | None:
+    def checkpoint(
+        self, key: Key[T], rng: np.random.Generator | None = None, forms: Forms = NO_FORMS
+    ) -> T | None:
         """The state in which an earlier run left this part of the work; None if there is none."""
-        state = self._place.state(key)
-        value: T | None = None if state is None else decode(key.kind, state, forms)
-        return value
+        saved = self.place.find(key, finished=False)
+        return None if saved is None else _read(saved, key, rng, forms)
 
-    def save_checkpoint(self, key: Key[T], make: Callable[[], T], forms: Forms = NO_FORMS) -> None:
+    def save_checkpoint(
+        self,
+        key: Key[T],
+        make: Callable[[], T],
+        rng: np.random.Generator | None = None,
+        forms: Forms = NO_FORMS,
+    ) -> None:
         """Save the state that `make` returns, if there are checkpoints and the last one is old enough.
 
         A run that goes on from the state must find what this run would have found. Work that was told to
         stop would have found something else, so that it saves nothing any more.
         """
-        if self._place.checkpoints is not None and not self.should_stop():
-            self._place.save_state(key, lambda: encode(make(), forms))
+        if self.place.checkpoints is not None and not self.should_stop():
+            path = self.place.part(key.path).path
+            self.place.checkpoints.save_state(path, lambda: _written(make(), rng, forms))
 
     def remember(
         self,
@@ -119,75 +128,47 @@ class Watch:
         that was told to stop, or that had to hurry, is not finished. `forms` are those of classes whose
         states are not simply their fields.
         """
-        if self._place.checkpoints is None:
+        if self.place.checkpoints is None:
             return work(self)
-        saved = self._place.result(key)
+        saved = self.place.find(key, finished=True)
         if saved is not None:
-            result: T = decode(key.kind, saved["result"], forms)
-            if rng is not None:
-                restore_generator(rng, saved["rng"])
-            return result
+            return _read(saved, key, rng, forms)
         part = self.part(key.path)
         result = work(part)
-        if not (part.should_stop() or part.hurried):  # which it does with this one
-            state = {"result": encode(result, forms), "rng": None if rng is None else generator_state(rng)}
-            self._place.put_result(key, state)
+        if not (part.should_stop() or part.wish.hurried):  # which it does with this one
+            self.place.checkpoints.put(part.place.path, _written(result, rng, forms), finished=True)
         return result
-
-    @property
-    def path(self) -> str:
-        """The path of the part of the work that this is the watch of."""
-        return self._place.path
-
-    @property
-    def saved(self) -> Saved | None:
-        """What was saved of this part of the work; None if there are no checkpoints."""
-        return self._place.saved
-
-    def take_saved(self, path: str, state: object, finished: bool) -> None:
-        """Save a state or a result that another process has made."""
-        if self._place.checkpoints is not None:
-            self._place.checkpoints.put(path, state, finished=finished)
-
-    def note_hurry(self) -> None:
-        """Take note that the work ends earlier than it would without a time budget, which is not used up."""
-        self._wish.note_hurry()
-
-    @property
-    def hurried(self) -> bool:
-        """Whether the work has ended for want of time before its time was over."""
-        return self._wish.hurried
 
     @property
     def left(self) -> float | None:
         """The seconds of the time budget that are left; None without a budget."""
-        return self._wish.left
+        return self.wish.left
 
     @property
     def interrupted(self) -> bool:
         """Whether somebody has interrupted the work; may be set."""
-        return self._wish.interrupted
+        return self.wish.interrupted
 
     @interrupted.setter
     def interrupted(self, value: bool) -> None:
-        self._wish.was_interrupted = value
+        self.wish.was_interrupted = value
 
     def should_stop(self) -> bool:
         """Whether the work should end with its best model so far: it was interrupted, or its time is over.
 
         Work asks often, and what is due to be written to the checkpoints is written on this occasion.
         """
-        self._place.write_if_due()
-        return self._wish.is_there()
+        self.place.write_if_due()
+        return self.wish.is_there()
 
     def must_stop(self) -> bool:
         """Whether the work was told to stop some time ago, so that its model is no longer rounded off."""
-        self._place.write_if_due()
-        return self._wish.is_urgent()
+        self.place.write_if_due()
+        return self.wish.is_urgent()
 
     def out_of_time(self) -> bool:
         """Whether the time budget is used up."""
-        return self._wish.out_of_time()
+        return self.wish.out_of_time()
 
     def break_off(self) -> None:
         """Break off a step that takes long, if the work should stop.
@@ -218,9 +199,20 @@ class Watch:
             end_handling(self._interrupt)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._wish.was_interrupted:  # by Ctrl-C: the same one may come by other ways, too
+        if self.wish.was_interrupted:  # by Ctrl-C: the same one may come by other ways, too
             raise KeyboardInterrupt
         self.interrupted = True
+
+
+def _read(saved: State, key: Key[T], rng: np.random.Generator | None, forms: Forms) -> T:
+    value: T = decode(key.kind, saved["value"], forms)
+    if rng is not None:
+        restore_generator(rng, saved["rng"])
+    return value
+
+
+def _written(value: Any, rng: np.random.Generator | None, forms: Forms) -> State:
+    return {"value": encode(value, forms), "rng": None if rng is None else generator_state(rng)}
 
 
 class InnerWatch(Watch):
@@ -246,9 +238,9 @@ class InnerWatch(Watch):
     ) -> None:
         budget = outer.left if seconds is None else seconds
         self._reporter = Reporter(on_progress or self._pass_on)
-        self._wish = StopWish(None if budget == inf else budget, outer._wish)
-        place = outer._place if checkpoints is None else outer._place._replace(checkpoints=checkpoints)
-        self._place = place.part(part) if part else place
+        self.wish = StopWish(None if budget == inf else budget, outer.wish)
+        place = outer.place if checkpoints is None else outer.place._replace(checkpoints=checkpoints)
+        self.place = place.part(part) if part else place
         self._outer = outer
         self._label = label
         self.goal = outer.goal if goal is None else goal

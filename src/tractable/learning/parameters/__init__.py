@@ -70,16 +70,16 @@ def _follow(
 ) -> Course:
     """The steps of a method until they are over, from those on that an earlier run has made."""
     forms = parameter_forms(start)
-    course = watch.checkpoint(COURSE, forms) or Course()
+    course = watch.checkpoint(COURSE, forms=forms) or Course()
     last = course.last
     with suppress(Stopped):
-        for step in islice(how.run(start, rows, rng, watch, last), 0 if last is None else 1, None):
+        for step in islice(how.steps(start, rows, rng, watch, last), 0 if last is None else 1, None):
             score = None if held_out is None else how.score(step.graph, held_out)
             course.record(step, score)
             watch.report(how.title, course.done, how.iterations, step.train if score is None else score)
             if course.done >= how.iterations or is_over(course, how, watch):
                 break
-            watch.save_checkpoint(COURSE, lambda: course, forms)
+            watch.save_checkpoint(COURSE, lambda: course, forms=forms)
     return course
 
 

@@ -56,19 +56,10 @@ class ExpectationMaximisation(Method):
         """The circuit locally normalised, with constants moved into weights (equation 6 of the paper)."""
         return normalise(graph).graph
 
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """Circuits after one E step and one M step each."""
-        return self.run(graph, rows, rng, Watch())
-
-    def run(
-        self,
-        graph: Graph,
-        rows: WeightedRows,
-        rng: np.random.Generator,
-        watch: Watch,
-        after: Step | None = None,
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """The same steps, broken off when `watch` says so; noisy rows are drawn as in the first run."""
+        """Circuits after one E step and one M step each; noisy rows are drawn as in the first run."""
         expecter = Expecter(graph)
         rows = soften(rows, graph.schema, self.softness, rng, DRAWS)
         price = self.entropy * rows.total

@@ -6,6 +6,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from tractable.base.progress import Watch
 from tractable.base.settings import redeclare, setting
 from tractable.circuit import Graph, explain_deterministic, normalise
 from tractable.data import Table
@@ -43,8 +44,11 @@ class ClosedForm(Method):
             raise ValueError(f"column '{name}', row {row} is missing: the closed form needs complete rows")
         return normalise(graph).graph
 
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
+    ) -> Iterator[Step]:
         """The circuit as it comes, and then the one of maximum likelihood."""
+        graph = graph if after is None else after.graph
         expecter = Expecter(graph)
         expected = expecter.expectations(graph, rows.values, rows.weights)
         yield Step(graph, rows.mean(expected.log_value))

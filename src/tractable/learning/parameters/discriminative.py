@@ -74,19 +74,13 @@ class Discriminative(Method):
             raise ValueError(f"the targets cannot be summed out of the circuit: {fault}")
         return graph
 
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """Circuits after up to ten quasi-Newton steps each."""
-        return self.run(graph, rows, rng, Watch())
-
-    def run(
-        self,
-        graph: Graph,
-        rows: WeightedRows,
-        rng: np.random.Generator,
-        watch: Watch,
-        after: Step | None = None,
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """The same steps; a later run keeps the start of the first one, to which the priors draw weights."""
+        """Circuits after up to ten quasi-Newton steps each.
+
+        A later run keeps the start of the first one, to which the priors draw weights.
+        """
         climb = _Climb(graph, rows, without_targets(rows, self.columns(graph.schema), graph.schema), self)
         if not np.isfinite(climb.start_score):
             raise ValueError("a row has probability zero given its other columns: no weights can change that")

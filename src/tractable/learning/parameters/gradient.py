@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from tractable.base.arrays import Floats
+from tractable.base.progress import Watch
 from tractable.base.settings import setting
 from tractable.circuit import Graph, normalise
 from tractable.data import Table
@@ -50,8 +51,11 @@ class GradientMethod(Method):
     def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
         """The log weights after a step; `gradient` is with respect to the weights, not their logarithms."""
 
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
+    ) -> Iterator[Step]:
         """Circuits after one accepted step each; when no step helps, the same circuit again and again."""
+        graph = graph if after is None else after.graph
         expecter, edges = Expecter(graph), sum_edges(graph)
         missing = np.full((1, rows.values.shape[1]), np.nan)
         while True:

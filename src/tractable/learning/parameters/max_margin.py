@@ -80,19 +80,10 @@ class MaxMargin(Method):
         """The target columns."""
         return np.array(Discriminative(targets=self.targets).columns(graph.schema), dtype=np.int64)
 
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """Circuits after one step each."""
-        return self.run(graph, rows, rng, Watch())
-
-    def run(
-        self,
-        graph: Graph,
-        rows: WeightedRows,
-        rng: np.random.Generator,
-        watch: Watch,
-        after: Step | None = None,
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """The same steps; a later run keeps the start of the first one."""
+        """Circuits after one step each; a later run keeps the start of the first one."""
         descent = _Descent(graph, rows, self)
         state = np.zeros((2, len(descent.vector))) if after is None else np.array(after.memory)
         yield Step(graph, descent.score(graph), state) if after is None else after

@@ -87,23 +87,14 @@ class Method(Configurable, ABC):
         """
 
     @abstractmethod
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """Circuits with better and better parameters, without end; the first one is equal to `graph`."""
-
-    def run(
-        self,
-        graph: Graph,
-        rows: WeightedRows,
-        rng: np.random.Generator,
-        watch: Watch,
-        after: Step | None = None,
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """The same steps; those from `after` on, which an earlier run has come to, if it is given.
+        """Circuits with better and better parameters, without end; the first one is equal to `graph`.
 
-        A method whose steps depend on more than the circuit before, or take long, does this itself. It may
-        break off a step by `watch`.
+        They begin with `after`, which an earlier run has come to, if it is given. A method whose steps take
+        long may break off a step by `watch`.
         """
-        return self.steps(graph if after is None else after.graph, rows, rng)
 
     def score(self, graph: Graph, rows: WeightedRows) -> float:
         """How well a circuit does on rows, as validation rows judge it: the mean log-likelihood."""

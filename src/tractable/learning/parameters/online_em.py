@@ -12,6 +12,7 @@ from tractable.circuit import Graph, normalise
 from tractable.circuit.blocks import LeafCounts
 from tractable.data import Table
 from tractable.engine.expectations import Expectations, Expecter
+from tractable.learning.parameters.cccp import ExpectationMaximisation
 from tractable.learning.parameters.entropy import spread_counts
 from tractable.learning.parameters.method import Method, Step, WeightedRows
 from tractable.learning.parameters.mini_batches import mini_batches
@@ -45,42 +46,20 @@ class OnlineEM(Method):
         at_least=0,
         at_most=1,
     )
-    smoothing: float = setting(
-        0.1, "Pseudo-count of each sum node, spread evenly over its edges.", at_least=0
-    )
-    leaf_smoothing: float = setting(0.1, "Pseudo-count of each leaf.", at_least=0)
-    softness: float = setting(
-        0.0,
-        "Probability with which a categorical cell of a training row is replaced by a random state (data"
-        " softening).",
-        at_least=0,
-        at_most=1,
-    )
-    entropy: float = setting(
-        0.0,
-        "Weight of the entropy regularisation, in nats of a row's log-likelihood per nat of the circuit's"
-        " entropy.",
-        at_least=0,
-    )
+    smoothing: float = redeclare(ExpectationMaximisation, "smoothing", 0.1)
+    leaf_smoothing: float = redeclare(ExpectationMaximisation, "leaf_smoothing", 0.1)
+    softness: float = redeclare(ExpectationMaximisation, "softness", 0.0)
+    entropy: float = redeclare(ExpectationMaximisation, "entropy", 0.0)
     tolerance: float = redeclare(Method, "tolerance", 0.0)  # mini-batches differ: a small change says nothing
 
     def prepare(self, graph: Graph, table: Table) -> Graph:
         """The circuit locally normalised."""
         return normalise(graph).graph
 
-    def steps(self, graph: Graph, rows: WeightedRows, rng: np.random.Generator) -> Iterator[Step]:
-        """Circuits after one pass over all rows each; a mini-batch is scored before the step it leads to."""
-        return self.run(graph, rows, rng, Watch())
-
-    def run(
-        self,
-        graph: Graph,
-        rows: WeightedRows,
-        rng: np.random.Generator,
-        watch: Watch,
-        after: Step | None = None,
+    def steps(
+        self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """The same steps, broken off between mini-batches when `watch` says so."""
+        """Circuits after one pass over all rows each; a mini-batch is scored before the step it leads to."""
         expecter = Expecter(graph)
         price = self.entropy * rows.total
         running: Expectations | None = None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
-from tractable.base.progress import Key, State, Stopped, Watch, generator_state, restore_generator
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.circuit import Builder
 from tractable.learning.statistics.encoding import Encoding, Matrix
 from tractable.learning.statistics.estimates import (
@@ -55,15 +55,14 @@ class Mixture(NamedTuple):
         return log_shares(self.sums)
 
 
-class MixtureState(NamedTuple):
+class Reached(NamedTuple):
     """How far EM has come."""
 
     step: int
     mixture: Mixture
-    rng: State  # of the random numbers that follow
 
 
-REACHED, START = Key(__name__, "reached", MixtureState), Key(__name__, "start", Mixture)
+REACHED, START = Key(__name__, "reached", Reached), Key(__name__, "start", Mixture)
 
 
 def fit_mixture(
@@ -72,10 +71,10 @@ def fit_mixture(
     """The best of several mixtures fitted from random rows; distinct rows limit the components."""
     watch = watch or Watch()
     size = max(1, min(components, len(encoding.weights)))
-    saved = watch.checkpoint(REACHED)
+    saved = watch.checkpoint(REACHED, rng)
     if saved is not None:
-        restore_generator(rng, saved.rng)
-        return _converge(encoding, saved.mixture, rng, how, watch, saved.step)
+        done, best = saved
+        return _converge(encoding, best, rng, how, watch, done)
     best = _best_start(encoding, size, rng, how, watch)
     return best if size == 1 else _converge(encoding, best, rng, how, watch)
 
@@ -101,7 +100,7 @@ def _converge(
             watch.report(f"{size} components", step, how.steps, best.log_likelihood / encoding.rows)
             if gained < how.tolerance * encoding.total or watch.should_stop():
                 break
-            watch.save_checkpoint(REACHED, partial(MixtureState, step, mixture, generator_state(rng)))
+            watch.save_checkpoint(REACHED, partial(Reached, step, mixture), rng)
     return best
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Watch
-from tractable.base.settings import Between, setting
+from tractable.base.settings import Between, redeclare, setting
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
 from tractable.learning.conditional.field.priors import choose_priors
 from tractable.learning.conditional.field.rows import ConditionalRows
@@ -14,6 +14,7 @@ from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.learner import CompleteTargetsLearner
 from tractable.learning.growing import FitEffort, Priors, SplitCosts
 from tractable.learning.growing.search import search_splits
+from tractable.learning.joint.markov.base import MarkovLearner
 from tractable.learning.statistics.forests import Forest, best_forest
 
 LEAST_GAIN = 2.0  # nats over all rows that a link of the tree must be worth
@@ -174,11 +175,7 @@ class FieldLearner(CompleteTargetsLearner):
         " different targets.",
         at_least=1,
     )
-    patience: int = setting(
-        100,
-        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
-        at_least=1,
-    )
+    patience: int = redeclare(MarkovLearner, "patience", 100)
 
     def grow(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch

@@ -75,7 +75,7 @@ class AutoLearner(PoolingLearner):
             return Learned(_single_model(table, rng, watch), {"tried": []})
         seconds = seconds_in(str(self.budget)) if watch.left is None else None
         facts = describe(table)
-        memory = MemoryCheckpoints() if watch.saved is None and not facts.is_tiny else None
+        memory = MemoryCheckpoints() if watch.place.saved is None and not facts.is_tiny else None
         search = MemberSearch(folds, facts, self._mixing(), self._make_learner, seed)
         search.run(InnerWatch(watch, seconds=seconds, checkpoints=memory))
         mixed = search.mix().pruned()

@@ -76,7 +76,7 @@ class Task:
                 self.candidate, None, np.zeros(0), time.perf_counter() - begin, True, "it has no likelihood"
             )
         graph = graphs[0] if len(graphs) == 1 else mixture(graphs)
-        finished = not (inner.should_stop() or inner.hurried)
+        finished = not (inner.should_stop() or inner.wish.hurried)
         return Member(self.candidate, graph, every, time.perf_counter() - begin, finished)
 
     def _watch(self, outer: Watch) -> InnerWatch:

@@ -7,12 +7,14 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import State, Watch
-from tractable.base.settings import Between, setting
+from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.growing import Objective, Snapshot, SplitCosts, Structure, search_splits
 from tractable.learning.growing.freeze import FACTOR_EDGES
+from tractable.learning.joint.bayesian.network import BayesianNetworkLearner
 from tractable.learning.joint.bayesian.search import TreeSearch
+from tractable.learning.joint.markov.base import MarkovLearner
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import view_pieces
 
@@ -29,35 +31,20 @@ class ACBNLearner(PoolingLearner):
     name: ClassVar[str] = "acbn"
     title: ClassVar[str] = "Bayesian network with its circuit"
 
-    smoothing: float = setting(
-        2.0,
-        "Pseudo-count of the distribution in each leaf of a decision tree, spread evenly over the states.",
-        at_least=0,
-        search=Between(0.1, 10, log=True),
-    )
+    smoothing: float = redeclare(BayesianNetworkLearner, "smoothing", 2.0)
     split_cost: float = setting(
         4.0,
         "Minimum gain in log-likelihood, in nats over all rows, for each parameter that a split adds.",
         at_least=0,
         search=Between(2, 10),
     )
-    edge_cost: float = setting(
-        0.1,
-        "Minimum gain in log-likelihood, in nats, for each edge that a split adds to the circuit. It is"
-        " halved whenever no remaining split meets it.",
-        at_least=1e-9,
-        search=Between(0.01, 1, log=True),
-    )
+    edge_cost: float = redeclare(MarkovLearner, "edge_cost", 0.1, search=Between(0.01, 1, log=True))
     max_edges: int = setting(
         1_000_000,
         "Maximum number of edges in the circuit. The initial circuit of independent columns may be larger.",
         at_least=0,
     )
-    patience: int = setting(
-        300,
-        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
-        at_least=1,
-    )
+    patience: int = redeclare(MarkovLearner, "patience", 300)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         view = view_pieces(table)

@@ -9,10 +9,11 @@ import numpy as np
 
 from tractable.base.arrays import Ints
 from tractable.base.progress import Key, State, Stopped, Watch
-from tractable.base.settings import Between, OneOf, setting
+from tractable.base.settings import Between, OneOf, redeclare, setting
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.joint.bayesian.search import TreeSearch
+from tractable.learning.joint.markov.base import MarkovLearner
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import learn_through_pieces
 from tractable.networks import Network, TooLargeError, compile_network
@@ -72,11 +73,7 @@ class BayesianNetworkLearner(PoolingLearner):
         at_least=0,
         search=OneOf(None, 1.0, 2.0, 4.0, 6.0, 10.0),
     )
-    patience: int = setting(
-        300,
-        "Early stopping: the search ends after this many splits without improvement on the validation rows.",
-        at_least=1,
-    )
+    patience: int = redeclare(MarkovLearner, "patience", 300)
     limit: int = setting(
         1_000_000,
         "Maximum number of table entries for compiling the network, which is close to the number of edges in"

@@ -6,13 +6,13 @@ falls to zero. A running average of the parameters is what is scored and kept.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from tractable.base.arrays import AnyArray
-from tractable.base.progress import Key, State
+from tractable.base.progress import Key
 from tractable.learning.joint.continuous.adam import Adam, move_average
 
 WARM_UP = 30  # steps in which the step size grows to its full size
@@ -46,7 +46,6 @@ class Course:
     fall_steps: int = 0
     hurried: bool = False  # whether the step size fell for want of time
     too_fast: bool = False  # whether it fell because scores had become no better
-    rng: State = field(default=None)  # of the random numbers that follow
 
     @classmethod
     def begin(cls, values: Sequence[AnyArray]) -> "Course":

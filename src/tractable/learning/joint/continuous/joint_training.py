@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Floats
-from tractable.base.progress import Key, Stopped, Watch, generator_state, restore_generator
+from tractable.base.progress import Key, Stopped, Watch
 from tractable.learning.joint.continuous.components import Components
 from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import unit_factors
@@ -77,13 +77,11 @@ class ComponentTrainer:
     def _train(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
         rng = np.random.default_rng(seed)
         course = Course.begin(start.arrays())
-        if (saved := watch.checkpoint(COURSE)) is not None:
-            course = saved
-            restore_generator(rng, course.rng)
+        course = watch.checkpoint(COURSE, rng) or course
         with suppress(Stopped):
             self._climb(course, how, rng, watch)
         if course.hurried:
-            watch.note_hurry()
+            watch.wish.note_hurry()
         found = Components.from_arrays(course.best)
         return Found(found, course.best_score, course.hurried, course.too_fast)
 
@@ -102,9 +100,8 @@ class ComponentTrainer:
                 if course.is_over(how):
                     break
             watch.report("components", course.step, None, course.best_score)
-            course.rng = generator_state(rng)
             if not course.hurried:
-                watch.save_checkpoint(COURSE, lambda: course)
+                watch.save_checkpoint(COURSE, lambda: course, rng)
 
     def _score(self, course: Course) -> float:
         average = Components.from_arrays(course.average)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.base.progress import Stopped, Watch, generator_state, restore_generator
+from tractable.base.progress import Stopped, Watch
 from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder, unit_factors
 from tractable.learning.joint.continuous.likelihood import plain_score, shares
@@ -100,9 +100,7 @@ class Trainer:
         """The decoder after training, or when the watch says stop; checkpoints after passes."""
         rng = np.random.default_rng(seed)
         course = Course.begin(initial_decoder(self.data.shape, self.data.start, self._latent(), rng))
-        if (saved := watch.checkpoint(COURSE)) is not None:
-            course = saved
-            restore_generator(rng, course.rng)
+        course = watch.checkpoint(COURSE, rng) or course
         try:
             self._train(course, rng, watch)
         except Stopped:
@@ -133,8 +131,7 @@ class Trainer:
             course.record(score, self.schedule)
             course.hurry(speed.steps_left(course.step, watch.left))
             watch.report("network", course.step, None, course.best_score)
-            course.rng = generator_state(rng)
-            watch.save_checkpoint(COURSE, lambda: course)
+            watch.save_checkpoint(COURSE, lambda: course, rng)
 
     def _latent(self) -> int:
         """The dimensions of the latent space: few columns have no use for many."""

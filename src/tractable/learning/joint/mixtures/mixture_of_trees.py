@@ -9,9 +9,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from tractable.base.progress import Key, Stopped, Watch
-from tractable.base.settings import Between, setting
+from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import Graph
 from tractable.data import Table, collapse
+from tractable.learning.joint.mixtures.naive_bayes import NaiveBayesLearner
 from tractable.learning.joint.mixtures.size import best_size
 from tractable.learning.joint.mixtures.tree_em import (
     TREE_COURSE,
@@ -86,12 +87,7 @@ class MixtureOfTreesLearner(PoolingLearner):
         "Early stopping: EM ends after this many iterations without improvement on the validation rows.",
         at_least=1,
     )
-    penalty: float = setting(
-        1.0,
-        "Penalty for each parameter if there are no validation rows, as a multiple of the penalty of the"
-        " Bayesian information criterion (BIC).",
-        at_least=0,
-    )
+    penalty: float = redeclare(NaiveBayesLearner, "penalty", 1.0)
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
