@@ -24,9 +24,7 @@ from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.parameters import Method, fit, randomise
 from tractable.learning.parameters.cccp import CCCP
-from tractable.learning.parameters.eg import EG
-from tractable.learning.parameters.pgd import PGD
-from tractable.learning.parameters.sma import SMA
+from tractable.learning.parameters.gradient import EG, PGD, SMA
 from tractable.model import load
 
 COLOURS = {"pgd": "#4c78a8", "eg": "#f58518", "sma": "#54a24b", "cccp": "#c44e52"}

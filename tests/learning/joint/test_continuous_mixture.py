@@ -18,10 +18,9 @@ from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.continuous import training
-from tractable.learning.joint.continuous.adam import Adam
 from tractable.learning.joint.continuous.circuit import mixture_circuit
 from tractable.learning.joint.continuous.components import Components
-from tractable.learning.joint.continuous.course import Course, Schedule
+from tractable.learning.joint.continuous.course import Adam, Course, Schedule
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder
 from tractable.learning.joint.continuous.joint_training import PACES, ComponentTrainer, Found
 from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner

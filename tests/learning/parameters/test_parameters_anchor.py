@@ -12,8 +12,7 @@ from tractable.circuit import SUM, Builder, Graph, normalise
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_partition_function
 from tractable.learning.parameters import fit
-from tractable.learning.parameters.cccp import CCCP
-from tractable.learning.parameters.hard_em import HardEM
+from tractable.learning.parameters.cccp import CCCP, HardEM
 from tractable.learning.parameters.method import WeightedRows
 
 COLUMNS = 5

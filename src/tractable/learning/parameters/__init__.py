@@ -15,17 +15,17 @@ from tractable.circuit.check import check_graph
 from tractable.circuit.states import parameter_forms
 from tractable.data import Table, collapse, useful_validation
 from tractable.learning.parameters.method import COURSE, Course, Fitted, Method, WeightedRows, is_over
-from tractable.learning.parameters.start import randomise
+from tractable.learning.parameters.updates import randomise
 
 METHODS: Registry[Method] = Registry(
     "method",
     {
         "cccp": Home("tractable.learning.parameters.cccp", "CCCP"),
         "online-em": Home("tractable.learning.parameters.online_em", "OnlineEM"),
-        "hard-em": Home("tractable.learning.parameters.hard_em", "HardEM"),
-        "pgd": Home("tractable.learning.parameters.pgd", "PGD"),
-        "eg": Home("tractable.learning.parameters.eg", "EG"),
-        "sma": Home("tractable.learning.parameters.sma", "SMA"),
+        "hard-em": Home("tractable.learning.parameters.cccp", "HardEM"),
+        "pgd": Home("tractable.learning.parameters.gradient", "PGD"),
+        "eg": Home("tractable.learning.parameters.gradient", "EG"),
+        "sma": Home("tractable.learning.parameters.gradient", "SMA"),
         "closed-form": Home("tractable.learning.parameters.closed_form", "ClosedForm"),
         "discriminative": Home("tractable.learning.parameters.discriminative", "Discriminative"),
         "max-margin": Home("tractable.learning.parameters.max_margin", "MaxMargin"),

@@ -1,4 +1,4 @@
-"""The concave-convex procedure, which for circuits is expectation maximisation."""
+"""Expectation maximisation on all rows: the concave-convex procedure, and hard EM by most probable trees."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,3 +96,13 @@ class CCCP(ExpectationMaximisation):
     tolerance: float = redeclare(ExpectationMaximisation, "tolerance", 0.0001)
     smoothing: float = redeclare(ExpectationMaximisation, "smoothing", 5.0)
     leaf_smoothing: float = redeclare(ExpectationMaximisation, "leaf_smoothing", 0.3)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HardEM(ExpectationMaximisation):
+    """EM in which each row counts for its most probable induced tree; the scores are those of these trees."""
+
+    name: ClassVar[str] = "hard-em"
+    title: ClassVar[str] = "hard EM"
+    hard: ClassVar[bool] = True

@@ -1,9 +1,10 @@
-"""What gradient methods share: the gradient of the log-likelihood, and a step shrunk until it helps."""
+"""Methods that follow the gradient of the log-likelihood, each step of which is shrunk until it helps."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -83,3 +84,44 @@ class GradientMethod(Method):
                 return tried
             step *= self.shrink
         return graph
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PGD(GradientMethod):
+    """Every step moves the weights along the gradient and keeps them above a margin."""
+
+    name: ClassVar[str] = "pgd"
+    title: ClassVar[str] = "projected gradient"
+
+    margin: float = setting(0.01, "Minimum value of each weight after a step.", at_least=0)
+
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step of a given length."""
+        return np.log(np.maximum(self.margin, np.exp(log_weight) + step * gradient))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class EG(GradientMethod):
+    """Every step multiplies each weight by the exponential of its gradient."""
+
+    name: ClassVar[str] = "eg"
+    title: ClassVar[str] = "exponentiated gradient"
+
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step of a given length."""
+        return log_weight + step * gradient
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SMA(GradientMethod):
+    """Every step moves the log weights along their own gradient."""
+
+    name: ClassVar[str] = "sma"
+    title: ClassVar[str] = "sequential monomial approximation"
+
+    def move_weights(self, log_weight: Floats, gradient: Floats, step: float) -> Floats:
+        """The log weights after a step of a given length."""
+        return log_weight + step * np.exp(log_weight) * gradient

@@ -1,9 +1,11 @@
 """New parameters from expected counts: the M step of EM."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats
-from tractable.circuit import SUM, Block, Graph, remembered
+from tractable.circuit import SUM, Block, Graph, normalise, remembered
 from tractable.engine.expectations import Expectations
 
 LEAST_WEIGHT = 1e-12  # of an edge below a sum, so that no row becomes impossible by rounding
@@ -43,3 +45,15 @@ def refit_blocks(
         block.refit(counts, values, graph.schema, smoothing, step)
         for block, counts in zip(graph.blocks, expected.blocks, strict=True)
     )
+
+
+def randomise(graph: Graph, rng: np.random.Generator) -> Graph:
+    """The structure of a circuit with random weights and random leaves over categorical columns.
+
+    The weights of a sum, and the probabilities of the states of a leaf, are drawn uniformly from all that sum
+    to one. Leaves over numeric columns are kept.
+    """
+    local = normalise(graph).graph
+    weight = rng.exponential(size=local.edges)  # normalised, these are uniform on the simplex
+    blocks = tuple(block.randomise(rng) for block in local.blocks)
+    return replace(local, log_weight=normalise_weights(local, weight), blocks=blocks)
