@@ -122,6 +122,25 @@ def test_checkpoints_of_another_call_and_damaged_ones_are_refused_in_one_line(
     assert json.loads(capsys.readouterr().out)["finished"]
 
 
+def test_a_checkpoint_of_another_layout_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tractable.base.progress.checkpoints.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.chdir(tmp_path)
+    to_frame(clinic(200, 0), like="pandas").to_csv("train.csv", index=False)
+    call = ["learn", "acmn", "train.csv", "-o", "m.tract", "--keep-checkpoint", "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr("tractable.learning.training.checkpoint.LAYOUT", 1)
+        assert run(call) == 0
+    Path("m.tract").unlink()
+    capsys.readouterr()
+    assert run([*call, "--resume"]) == 2
+    assert capsys.readouterr().err == (
+        "tractable: m.tract.checkpoint is of another call, with a layout of another version of this library:"
+        " repeat that call, or remove the file to begin anew\n"
+    )
+
+
 KILLED = """
 import os, sys
 import tractable.base.progress.checkpoints as checkpoints

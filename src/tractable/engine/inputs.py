@@ -50,11 +50,12 @@ def ask(
     """
     if regions or best not in (frozenset(), every_column(graph)):
         return prepare(graph, compile_graph(graph, merge), regions or {}, best)
-    return _usual_question(graph, best, merge)
+    return _usual_question(graph, bool(best), merge)
 
 
 @remembered
-def _usual_question(graph: Graph, best: frozenset[int], merge: bool) -> Question:
+def _usual_question(graph: Graph, is_best: bool, merge: bool) -> Question:
+    best = every_column(graph) if is_best else frozenset()
     return prepare(graph, compile_graph(graph, merge), {}, best)
 
 

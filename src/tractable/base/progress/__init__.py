@@ -7,6 +7,7 @@ from tractable.base.progress.checkpoints import (
     StoredCheckpoints,
 )
 from tractable.base.progress.codec import (
+    LAYOUT,
     NO_FORMS,
     Form,
     Forms,
@@ -22,7 +23,7 @@ from tractable.base.progress.watch import InnerWatch, Progress, Stopped, Watch
 from tractable.base.progress.wish import seconds_in
 
 __all__ = [
-    "NO_FORMS", "CheckpointStore", "Checkpoints", "Form", "Forms", "InnerWatch", "Key", "MemoryCheckpoints",
-    "Progress", "SharedWatch", "State", "Stopped", "StoredCheckpoints", "Watch", "decode", "encode",
-    "generator_state", "restore_generator", "seconds_in", "share",
+    "LAYOUT", "NO_FORMS", "CheckpointStore", "Checkpoints", "Form", "Forms", "InnerWatch", "Key",
+    "MemoryCheckpoints", "Progress", "SharedWatch", "State", "Stopped", "StoredCheckpoints", "Watch",
+    "decode", "encode", "generator_state", "restore_generator", "seconds_in", "share",
 ]  # fmt: skip

@@ -35,7 +35,7 @@ from tractable.base.arrays import AnyArray
 State: TypeAlias = Any
 T = TypeVar("T")
 
-VERSION = 2  # of the layout; checkpoints of another one are refused
+LAYOUT = 2  # the version of how checkpoints are written; those of another one are refused
 ARRAY, CLASS = "$array", "$class"  # keys of what stands for other values
 STALE = "the checkpoint was written by another version of this library: remove it to begin anew"
 
@@ -186,7 +186,7 @@ def state_to_bytes(state: State) -> bytes:
             return {key: plain(each) for key, each in value.items()}
         return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
-    text = json.dumps({"version": VERSION, "state": plain(state)})
+    text = json.dumps({"layout": LAYOUT, "state": plain(state)})
     return save({kind: np.concatenate(some) for kind, some in arrays.items()}, metadata={"state": text})
 
 
@@ -214,7 +214,7 @@ def state_from_bytes(data: bytes) -> State:
         tensors = load(data)
         size = int.from_bytes(data[:8], "little")
         text = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["state"])
-        is_stale = not isinstance(text, dict) or text.get("version") != VERSION
+        is_stale = not isinstance(text, dict) or text.get("layout") != LAYOUT
         state = None if is_stale else _with_arrays(text["state"], tensors)
     except (SafetensorError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"the state is damaged: {error}") from None

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from tractable.base.progress import LAYOUT
 from tractable.formats.atomic import write_bytes
 
 SEAL = 16  # bytes of a checksum over the call and the checkpoint
@@ -25,7 +26,7 @@ class CheckpointFile:
 
     def __init__(self, model: Path, about: Mapping[str, Any], *, is_wanted: bool = True) -> None:
         self.path = model.with_name(f"{model.name}.checkpoint")
-        self._about = json.loads(json.dumps(about))
+        self._about = json.loads(json.dumps({**about, "layout": LAYOUT}))
         self._is_wanted = is_wanted  # whether an earlier checkpoint is read; else it is replaced in time
         self._has_failed = False
 
@@ -85,6 +86,7 @@ def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
         "settings": "other settings: " + _settings(found.get("settings", {}), wanted.get("settings", {})),
         "seed": f"the seed {found.get('seed')}",
         "version": f"version {found.get('version')} of this library",
+        "layout": "a layout of another version of this library",
         "table": "another table",
         "valid": "other validation rows",
     }
