@@ -148,7 +148,7 @@ def test_a_trial_that_is_none_is_told_with_its_line(wrong: dict[str, Any], tmp_p
     path = tmp_path / "study"
     lines = [{"format": "tractable study 1", **STUDY}, TRIAL, {**TRIAL, **wrong}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(ValueError, match="study', line 3: this is no trial"):
+    with pytest.raises(ValueError, match="study', line 3: this is not a trial"):
         Journal(path, STUDY)
 
 

@@ -55,7 +55,7 @@ def test_there_is_at_least_one_thread(count: int, monkeypatch: pytest.MonkeyPatc
 
 def test_a_variable_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACTABLE_THREADS", "many")
-    with pytest.raises(ValueError, match="TRACTABLE_THREADS is a number of threads, not 'many'"):
+    with pytest.raises(ValueError, match="TRACTABLE_THREADS must be a number of threads, not 'many'"):
         default_threads()
 
 

@@ -49,7 +49,7 @@ def test_mixtures_and_products_of_the_wrong_columns_are_refused() -> None:
         mixture([_coin("a"), _coin("b")])
     with pytest.raises(ValueError, match="2 weights for 1 circuits"):
         mixture([_coin("a")], [1.0, 2.0])
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="non-negative"):
         mixture([_coin("a"), _coin("a")], [1.0, -1.0])
     with pytest.raises(ValueError, match="two columns are called 'a'"):
         product([_coin("a"), _coin("a")])

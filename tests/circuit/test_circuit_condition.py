@@ -84,7 +84,7 @@ def test_evidence_that_is_no_row_is_refused() -> None:
     graph = _coin("a")
     with pytest.raises(ValueError, match="column 'a', row 0: 7 is not a valid value"):
         condition(graph, np.array([7.0]))
-    with pytest.raises(ValueError, match="column 'a' has a value and a region"):
+    with pytest.raises(ValueError, match="column 'a' has both a value and a region"):
         condition(graph, np.array([1.0]), {0: States(np.array([True, False]))})
     with pytest.raises(ValueError, match="column 'a' is categorical: its region must be some of its states"):
         condition(graph, np.array([np.nan]), {0: Interval(0.0, 1.0)})

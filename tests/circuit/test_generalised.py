@@ -331,7 +331,7 @@ def test_sequential_networks_of_torch_are_converted() -> None:
     row = np.array([1.0, 2.0, 0.0, 0.7, 1.0])
     x = torch.tensor([[0, 1, 0, 0, 1, 1, 0, 0.7, 0, 1]], dtype=torch.float64)
     assert slow_value(model.graph, row) == pytest.approx(module(x).item(), rel=1e-12)
-    with pytest.raises(ValueError, match="no layer that can be unrolled"):
+    with pytest.raises(ValueError, match="not a layer that can be unrolled"):
         tr.GeneralisedCircuit.from_sequential(nn.Sequential(nn.Linear(10, 1), nn.GELU()), SCHEMA)
 
 
@@ -377,7 +377,7 @@ def test_files_keep_everything_and_damage_is_told(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.log_prob(row), model.log_prob(row))
     assert again.about == model.about
     assert again.schema == model.schema
-    with pytest.raises(ValueError, match=r"kept in a \.gac file"):
+    with pytest.raises(ValueError, match=r"saved in a \.gac file"):
         model.save(tmp_path / "m.tract")
     data = bytearray((tmp_path / "m.gac").read_bytes())
     data[-3] ^= 1

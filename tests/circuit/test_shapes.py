@@ -137,7 +137,7 @@ def test_components_of_different_shapes_are_not_declared_to_be_of_one() -> None:
         for i in range(10)
     ]
     builder.sum(roots, np.log(np.full(10, 0.1)))
-    with pytest.raises(ValueError, match="not the mixture that it is declared to be"):
+    with pytest.raises(ValueError, match="not the mixture that it declares"):
         declare_shape(builder.freeze())
 
 
@@ -401,7 +401,7 @@ def test_a_graph_whose_edges_or_leaves_are_changed_is_refused(make: str, data: s
 def test_a_wrong_mixture_is_refused(wrong: Callable[[Shape], Shape | Members]) -> None:
     graph = discrete_mixture(9)
     assert isinstance(graph.mixture, Shape)
-    with pytest.raises(ValueError, match="not the mixture that it is declared to be"):
+    with pytest.raises(ValueError, match="not the mixture that it declares"):
         replace(graph, mixture=wrong(graph.mixture))
 
 

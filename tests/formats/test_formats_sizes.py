@@ -71,12 +71,12 @@ def wrapping(start: Any) -> Any:
     [
         ("mixture", remade("start", wrapping), "the edges are not divided among the nodes in order"),
         ("features", remade("feature.start", lambda a: a - 1), "the conditions are not divided among"),
-        ("features", put("feature.column", 0, LARGEST), "asks for a column or state that there is not"),
-        ("features", put("feature.state", 0, LEAST), "asks for a column or state that there is not"),
+        ("features", put("feature.column", 0, LARGEST), "refers to a column or state that does not exist"),
+        ("features", put("feature.state", 0, LEAST), "refers to a column or state that does not exist"),
         ("binary", remade("leaf.1.params", lambda a: a[:, :0]), "0 parameters, not the code of a state"),
         ("gated", put("gate.0.column", 0, LARGEST), "a feature is of column 9223372036854775807"),
         ("gated", put("gate.0.weights", 0, np.inf), "a weight is not a number between"),
-        ("gated", put("gate.0.regression", 0, LEAST), "a regression or an outcome out of range"),
+        ("gated", put("gate.0.regression", 0, LEAST), "a regression or an outcome that is out of range"),
         ("shape", put("shape.step", 0, LEAST), "a node of the shape is out of range"),
         ("shape", put("shape.first", 0, LARGEST), "a node of the shape is out of range"),
         ("network", without("states"), "network 0 is not columns, states, operators"),
@@ -221,7 +221,9 @@ def test_states_that_are_huge_numbers_have_moments_that_are_numbers() -> None:
 
 
 def test_a_state_is_no_number_beyond_all_doubles() -> None:
-    with pytest.raises(ValueError, match=r"column 's' has the state 10{39}: a state is text or a finite"):
+    with pytest.raises(
+        ValueError, match=r"column 's' has the state 10{39}: a state must be text or a finite"
+    ):
         Variable("s", "ordinal", (1, 10**400))
     assert Variable("s", "ordinal", (1, 10**300)).cardinality == 2
 
@@ -287,7 +289,7 @@ def test_a_cell_beyond_all_scale_is_refused_instead_of_marginals_that_sum_to_not
     else:
         told = ""
     assert far == pytest.approx(1.0)
-    assert told in ("", "column 's', row 0: what is given is too improbable to compute with")
+    assert told in ("", "column 's', row 0: the evidence is too improbable for floating-point numbers")
 
 
 def test_a_draw_given_a_cell_far_out_is_a_number() -> None:

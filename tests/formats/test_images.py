@@ -93,7 +93,7 @@ def test_halves(side: str, expected: list[int]) -> None:
     grid = grid_of(image_table().schema)
     assert grid is not None
     assert grid.columns[grid.half(side)].tolist() == expected
-    with pytest.raises(ValueError, match="a half is one of"):
+    with pytest.raises(ValueError, match="a half must be one of"):
         grid.half("middle")
 
 
@@ -160,9 +160,9 @@ def test_the_command_line_draws_images(
         assert json.loads(capsys.readouterr().out)["images"] == images
         assert pixels_in(Path("out.png").read_bytes()).ndim == 3
     for wrong, words in (
-        (["plot", "plain.tract", "out.png"], "lie in no grid"),
+        (["plot", "plain.tract", "out.png"], "have no grid"),
         (["plot", "m.tract", "out.svg", "--given", "p0=1"], "drawn as images"),
-        (["plot", "m.tract", "out.png", "--given", "p0=1", "--rows", "t.csv"], "do not go together"),
+        (["plot", "m.tract", "out.png", "--given", "p0=1", "--rows", "t.csv"], "cannot be combined"),
         (["learn", "chow-liu", "t.csv", "--grid", "9x9", "-o", "x.tract"], "a grid of 9 x 9"),
         (["learn", "chow-liu", "t.csv", "--grid", "nine", "-o", "x.tract"], "such as 8x8"),
     ):

@@ -246,7 +246,7 @@ def test_a_file_that_does_not_come_back_never_takes_the_place_of_another(
     before = _contents(tmp_path)
     wrong = broken(FORMATS[suffix], spoil)
     monkeypatch.setitem(FORMATS, suffix, wrong)
-    with pytest.raises(ValueError, match=rf"c{suffix}: .*does not come back") as caught:
+    with pytest.raises(ValueError, match=rf"c{suffix}: .*would not be read back") as caught:
         write_circuit(Document(coin(), {"seed": 2}), path)
     assert "\n" not in str(caught.value)
     assert _contents(tmp_path) == before

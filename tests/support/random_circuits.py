@@ -25,7 +25,7 @@ def random_graph(
     several are mixed at the root.
     """
     if variables < 1 or states < 1 or fan_in < 2:
-        raise ValueError("a random circuit has at least one variable, one state and a fan-in of two")
+        raise ValueError("a random circuit needs at least one variable, one state and a fan-in of two")
     regions = max(1, variables - 1)
     trees = max(1, ceil(target_edges / (2 * fan_in * regions * MOST_SUMS)))
     sums = max(1, round(target_edges / (2 * fan_in * regions * trees)))

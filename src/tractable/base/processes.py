@@ -52,7 +52,7 @@ def run_in_processes(
             yield from parallel(calls)
     except BrokenProcessPool:
         if not watch.interrupted:  # Ctrl-C ends idle processes, too
-            raise ProcessKilledError("a process was killed; fewer jobs take less memory") from None
+            raise ProcessKilledError("a worker process was killed; fewer jobs need less memory") from None
 
 
 def _run(work: Callable[[Task, Watch], Result], task: Task, threads: int, shared: SharedWatch) -> Result:

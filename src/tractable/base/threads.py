@@ -42,7 +42,7 @@ def default_threads() -> int:
     try:
         return max(1, int(text))
     except ValueError:
-        raise ValueError(f"{VARIABLE} is a number of threads, not '{text}'") from None
+        raise ValueError(f"{VARIABLE} must be a number of threads, not '{text}'") from None
 
 
 @contextmanager

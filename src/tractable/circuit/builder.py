@@ -72,7 +72,7 @@ class Builder:
     def sum(self, children: Sequence[int], log_weights: Sequence[float] | Floats) -> int:
         """A sum with the given logarithms of weights."""
         if len(children) != len(log_weights):
-            raise ValueError(f"{len(children)} children and {len(log_weights)} weights")
+            raise ValueError(f"a sum has {len(children)} children but {len(log_weights)} weights")
         return self._add(SUM, children, [float(w) for w in log_weights])
 
     def splice(self, graph: Graph, columns: Sequence[int] | Ints | None = None) -> int:
@@ -100,7 +100,7 @@ class Builder:
             ValueError: if a parameter is wrong, or too large to compute with.
         """
         if not self._kind:
-            raise ValueError("a circuit has at least one node")
+            raise ValueError("a circuit must have at least one node")
         degree = np.array([len(c) for c in self._children], dtype=np.int64)
         child = np.array([c for children in self._children for c in children], dtype=np.int64)
         weight = np.zeros(child.size)
@@ -123,10 +123,10 @@ class Builder:
     def _add(self, kind: int, children: Sequence[int], weights: Sequence[float] | None) -> int:
         node = len(self._kind)
         if kind != LEAF and not children:
-            raise ValueError("a sum or product has at least one child")
+            raise ValueError("a sum or product must have at least one child")
         for child in children:
             if not 0 <= child < node:
-                raise ValueError(f"there is no node {child} yet")
+                raise ValueError(f"there is no node {child}")
         self._kind.append(kind)
         self._children.append(children)
         self._weights.append(weights)

@@ -27,15 +27,17 @@ def mixture(graphs: Sequence[Graph], weights: Sequence[float] | Floats | None = 
     """
     for variable in (v for graph in graphs for v in graph.schema if v.role == "input"):
         raise ValueError(
-            f"column '{variable.name}' is an input: a mixture of conditional circuits is no circuit, because"
-            " each divides by a partition function of its own for each row"
+            f"column '{variable.name}' is an input: conditional circuits cannot be mixed, because each has a"
+            " partition function that depends on the row"
         )
     share = np.ones(len(graphs)) if weights is None else np.asarray(weights, dtype=np.float64)
     _check_weights(graphs, share)
     schema = graphs[0].schema
     for graph in graphs[1:]:
         if set(graph.schema) != set(schema):
-            raise ValueError(f"a mixture is over the same columns: {_difference(schema, graph.schema)}")
+            raise ValueError(
+                f"the circuits of a mixture must have the same columns: {_difference(schema, graph.schema)}"
+            )
     with np.errstate(divide="ignore"):
         logs = np.log(share / share.sum())
     return _join(schema, graphs, SUM, logs - np.array([_log_scale(g) for g in graphs]))
@@ -53,7 +55,7 @@ def product(graphs: Sequence[Graph]) -> Graph:
         ValueError: if two circuits have a column of the same name.
     """
     if not graphs:
-        raise ValueError("a product is of at least one circuit")
+        raise ValueError("a product needs at least one circuit")
     schema = Schema(tuple(v for graph in graphs for v in graph.schema))
     return _join(schema, graphs, PRODUCT, np.zeros(len(graphs)))
 
@@ -69,11 +71,11 @@ def _log_scale(graph: Graph) -> float:
 
 def _check_weights(graphs: Sequence[Graph], share: Floats) -> None:
     if not graphs:
-        raise ValueError("a mixture is of at least one circuit")
+        raise ValueError("a mixture needs at least one circuit")
     if share.shape != (len(graphs),):
         raise ValueError(f"{share.size} weights for {len(graphs)} circuits")
     if not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
-        raise ValueError("the weights of a mixture are finite, not negative, and not all zero")
+        raise ValueError("the weights of a mixture must be finite, non-negative and not all zero")
 
 
 def _difference(one: Schema, other: Schema) -> str:

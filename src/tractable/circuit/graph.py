@@ -77,7 +77,7 @@ class Graph:
         others = self.blocks if blocks is None else blocks
         shapes, own = ([b.parameters.shape for b in some] for some in (others, self.blocks))
         if weight.shape != self.log_weight.shape or shapes != own:
-            raise ValueError("the parameters are not as many as those of the circuit")
+            raise ValueError("the number of parameters differs from that of the circuit")
         twin = copy(self)
         object.__setattr__(twin, "log_weight", weight)
         object.__setattr__(twin, "blocks", others)

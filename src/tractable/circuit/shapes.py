@@ -113,7 +113,7 @@ def check_mixture(graph: Graph) -> None:
         ValueError: saying so.
     """
     if graph.mixture is not None and not _is_mixture(graph, graph.mixture, 0, graph.root):
-        raise ValueError("the circuit is not the mixture that it is declared to be")
+        raise ValueError("the circuit is not the mixture that it declares")
 
 
 def _is_mixture(graph: Graph, mixture: Shape | Members | None, begin: int, root: int) -> bool:

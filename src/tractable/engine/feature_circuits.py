@@ -49,9 +49,7 @@ class FeatureCircuits:
         if any(graph.blocks_of(NetworkBlock) for graph in self.graphs):
             raise ValueError("a circuit of a network reads a network itself")
         if self.weights.ndim != 2 or self.weights.shape[1] != len(self.graphs):
-            raise ValueError(
-                f"weights {self.weights.shape} are not one for each of {len(self.graphs)} circuits"
-            )
+            raise ValueError(f"weights of shape {self.weights.shape} do not fit {len(self.graphs)} circuits")
         if not (np.isfinite(self.weights).all() and (self.weights >= 0).all()):
             raise ValueError("a weight of a circuit of a network is negative or not finite")
         if not self.weights.any(axis=1).all():

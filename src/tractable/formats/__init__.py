@@ -81,7 +81,9 @@ def read_circuit(path: str | PathLike[str]) -> Document:
     with _name_file_in_errors(where):
         read = _format(where).read
         if read is None:
-            raise ValueError(f"a {where.suffix} file can be written, not read (read: {_suffixes('read')})")
+            raise ValueError(
+                f"a {where.suffix} file can be written but not read (readable: {_suffixes('read')})"
+            )
         return read(where)
 
 
@@ -100,7 +102,7 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
         write = format.write
         if write is None:
             raise ValueError(
-                f"a {where.suffix} file can be read, not written (written: {_suffixes('write')})"
+                f"a {where.suffix} file can be read but not written (writable: {_suffixes('write')})"
             )
         if document.graph.blocks_of(GateBlock) and not format.holds_gates:
             raise ValueError(

@@ -159,7 +159,7 @@ class _Lines:
         wrong = wrong & ~_SPACE[self.buffer]
         if wrong.any():
             at = int(wrong.argmax())
-            raise ValueError(f"line {self._line_at(at)}: {chr(self.buffer[at])!r} is no part of a number")
+            raise ValueError(f"line {self._line_at(at)}: {chr(self.buffer[at])!r} is not part of a number")
 
     def _line_at(self, offset: int) -> int:
         return int(np.searchsorted(self.starts, offset, side="right")) + 1

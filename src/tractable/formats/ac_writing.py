@@ -40,7 +40,7 @@ def ac_text(graph: Graph) -> str:
     for variable in graph.schema:
         if not variable.is_categorical:
             raise ValueError(
-                f"a .ac file has categorical columns only; column '{variable.name}' is {variable.kind}"
+                f"a .ac file supports only categorical columns; column '{variable.name}' is {variable.kind}"
             )
     plain = graph if _is_arithmetic(graph) else to_ac(graph)
     sizes = " ".join(str(v.cardinality) for v in graph.schema)
@@ -60,7 +60,7 @@ def _raw(log_value: float) -> str:
     """The number itself, which is what the format holds."""
     value = exp(log_value) if log_value < 709 else inf
     if value == inf or (value == 0 and log_value > -inf):
-        raise ValueError(f"a constant with logarithm {log_value:g} does not fit a .ac file")
+        raise ValueError(f"a constant with logarithm {log_value:g} cannot be represented in a .ac file")
     return decimal(value)
 
 

@@ -43,13 +43,13 @@ def check_features(features: FeatureTable, graph: Graph) -> None:
     if not fine.all():
         number = int(np.argmin(fine))
         raise ValueError(
-            f"feature {number} is carried by node {int(features.node[number])}, which is no constant"
+            f"feature {number} is carried by node {int(features.node[number])}, which is not a constant"
         )
     known = _known_conditions(features, graph.schema)
     if not known.all():
         wrong = int(np.argmin(known))
         number = int(np.searchsorted(features.start, wrong, side="right")) - 1
-        raise ValueError(f"feature {number} asks for a column or state that there is not")
+        raise ValueError(f"feature {number} refers to a column or state that does not exist")
     if np.isnan(features.log_weight).any() or (features.log_weight == np.inf).any():
         raise ValueError("a feature's log weight is not finite")
     for place in np.flatnonzero(is_too_large(features.log_weight)).tolist():

@@ -84,10 +84,10 @@ def _graph(header: Header, tensors: NamedArrays) -> GeneralisedGraph:
         raise ValueError("the arrays are not those of a generalised circuit")
     for name, dtype in _ARRAYS.items():
         if tensors[name].dtype != dtype or tensors[name].ndim != 1:
-            raise ValueError(f"the array '{name}' is not a line of {np.dtype(dtype)}")
+            raise ValueError(f"the array '{name}' is not a one-dimensional array of {np.dtype(dtype)}")
     return GeneralisedGraph(header.schema, *(tensors[name] for name in _ARRAYS))
 
 
 def _check_suffix(path: Path) -> None:
     if path.suffix.lower() != SUFFIX:
-        raise ValueError(f"{path}: a generalised circuit is kept in a {SUFFIX} file")
+        raise ValueError(f"{path}: a generalised circuit is saved in a {SUFFIX} file")

@@ -46,7 +46,7 @@ def _variable(number: int, column: object) -> Variable:
     if role not in get_args(Role):
         raise ValueError(f"column '{name}' has the unknown role {role!r}")
     if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
-        raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
+        raise ValueError(f"the states of column '{name}' are not a list of strings and numbers")
     place = _place(name, column.get("place"))
     parts = cast(Kind, kind), separate_states(states), cast(Role, role)
     return Variable(name, *parts, place=place)
@@ -82,7 +82,7 @@ def to_json(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, default=_numpy_value)
         return text if _is_utf8(text) else json.dumps(value, default=_numpy_value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"what is known about the circuit cannot be written as JSON: {error}") from None
+        raise ValueError(f"the provenance of the circuit cannot be written as JSON: {error}") from None
 
 
 def _is_utf8(text: str) -> bool:
@@ -96,7 +96,7 @@ def _is_utf8(text: str) -> bool:
 def _numpy_value(value: object) -> object:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"{value!r} is neither text, number, list nor dictionary")
+    raise TypeError(f"{value!r} is not text, a number, a list or a dictionary")
 
 
 def from_json(text: str | bytes) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def read_header(text: str | bytes, wanted: str = FORMAT) -> Header:
     schema = schema_from_plain(entries.get("schema"))
     about = entries.get("about")
     if not isinstance(about, dict):
-        raise ValueError("what is known about the circuit is not a dictionary")
+        raise ValueError("the provenance of the circuit is not a dictionary")
     return Header(schema, about, entries)
 
 

@@ -193,7 +193,7 @@ def _read(path: Path) -> NetworkDocument:
     facts = _facts(path) if path.suffix.lower() == ".mn" else {}
     about = facts.get("about", {})
     if not isinstance(about, dict):
-        raise ValueError("what the comment says about the network is not a dictionary")
+        raise ValueError("the metadata of the network in the comment is not a dictionary")
     if "schema" not in facts:
         return NetworkDocument(network, about)
     schema = schema_from_plain(facts["schema"])

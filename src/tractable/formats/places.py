@@ -41,7 +41,7 @@ def require_replaceable(path: Path) -> None:
     """
     found = explain_irregular(path)
     if found is not None:
-        raise FileExistsError(f"'{path}' is {found}, not a file: it is not written over")
+        raise FileExistsError(f"'{path}' is {found}, not a file: it is not overwritten")
 
 
 @contextmanager

@@ -10,6 +10,6 @@ def warn_of_lost_roles(schema: Schema, suffix: str) -> None:
     if given:
         some = ", ".join(f"'{name}'" for name in given[:4]) + (", ..." if len(given) > 4 else "")
         caution(
-            f"a {suffix} file cannot say that {some} are inputs: whoever reads it must say so again"
+            f"a {suffix} file does not record that {some} are inputs: specify them again when it is read"
             " (Circuit.conditional_on, tractable convert --inputs)"
         )

@@ -36,7 +36,7 @@ def reading_back() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{error}; what was written does not come back, so that it is not saved") from None
+        raise ValueError(f"{error}; the file would not be read back unchanged, so it is not saved") from None
 
 
 def require_same_circuit(document: Document, read: Callable[[Path], Document], path: Path) -> None:

@@ -58,7 +58,9 @@ def attach_source(graph: Graph, tensors: NamedArrays) -> None:
         raise ValueError(f"the array '{PREFIX}{name}' {here}")
     for name, array in own.items():
         if array.dtype != _DTYPES[name] or array.ndim != 1:
-            raise ValueError(f"the array '{PREFIX}{name}' is not a line of {np.dtype(_DTYPES[name])}")
+            raise ValueError(
+                f"the array '{PREFIX}{name}' is not a one-dimensional array of {np.dtype(_DTYPES[name])}"
+            )
     scopes, shapes = _scopes(graph, own)
     ends = np.cumsum([prod(shape) for shape in shapes])
     logs = np.split(own["log_value"], ends[:-1])
@@ -82,6 +84,6 @@ def _scopes(graph: Graph, own: NamedArrays) -> tuple[list[tuple[int, ...]], list
     shapes = [tuple(states[c] for c in one) for one in scopes]
     if sum(map(prod, shapes)) != own["log_value"].size:
         raise ValueError(
-            "the tables of the network beside the circuit have another size than their columns ask for"
+            "the tables of the network beside the circuit do not have the sizes that their columns require"
         )
     return scopes, shapes

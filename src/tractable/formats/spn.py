@@ -55,7 +55,7 @@ class _Tree:
     def nodes(self) -> list[_Node]:
         """All nodes, in the order of their numbers."""
         if self._words() != ["spac"]:
-            raise self._fault("spac.m starts with the word spac")
+            raise self._fault("spac.m must start with the word spac")
         count = self._whole_numbers()
         if len(count) != 1:
             raise self._fault("the number of nodes is expected")
@@ -107,7 +107,7 @@ def _columns(tree: list[_Node]) -> int:
     columns = {column for node in tree for column in node.scope}
     for column in range(len(columns)):
         if column not in columns:
-            raise ValueError(f"spac.m: column {column} is in no scope, though later ones are")
+            raise ValueError(f"spac.m: column {column} is not in any scope, but later columns are")
     return len(columns)
 
 
@@ -121,7 +121,7 @@ def _children_first(tree: list[_Node]) -> list[int]:
             raise ValueError("spac.m: a node has two parents")
         for child in tree[number].children:
             if child >= len(tree):
-                raise ValueError(f"spac.m: node {number} has child {child}, which there is not")
+                raise ValueError(f"spac.m: node {number} has child {child}, which does not exist")
         waiting += tree[number].children
     if len(set(order)) < len(order):
         raise ValueError("spac.m: a node has two parents")
@@ -154,5 +154,5 @@ def _leaf_circuit(path: Path, columns: int) -> Graph:
     if len(graph.schema) != columns:
         raise ValueError(f"{path.name} has {len(graph.schema)} columns; spac.m says {columns}")
     if (graph.schema.cardinalities != 2).any():
-        raise ValueError(f"{path.name}: the columns of a .spn are binary")
+        raise ValueError(f"{path.name}: the columns of a .spn must be binary")
     return graph

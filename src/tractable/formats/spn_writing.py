@@ -46,7 +46,7 @@ def write_spn(document: Document, path: Path) -> None:
     graph = document.graph
     for variable in graph.schema:
         if variable.cardinality != 2:
-            raise ValueError(f"a .spn has binary columns only; column '{variable.name}' is not binary")
+            raise ValueError(f"a .spn supports only binary columns; column '{variable.name}' is not binary")
     require_own_folder(path)
     warn_of_lost_roles(graph.schema, ".spn")
     top = _top(graph)
@@ -63,7 +63,9 @@ def require_own_folder(path: Path) -> None:
     """
     for file in sorted(path.iterdir()) if path.is_dir() else []:
         if not _OWN_FILE.fullmatch(file.name):
-            raise FileExistsError(f"'{path}' holds '{file.name}', which is no part of a model: it is kept")
+            raise FileExistsError(
+                f"'{path}' holds '{file.name}', which is not part of a model: it is not overwritten"
+            )
 
 
 def _top(graph: Graph) -> _Top:

@@ -70,5 +70,5 @@ def seconds_in(text: str) -> float:
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None or float(found[1]) == 0:
-        raise ValueError(f"'{text}' is no duration such as 90s, 10m or 1h")
+        raise ValueError(f"'{text}' is not a duration such as 90s, 10m or 1h")
     return float(found[1]) * SECONDS[found[2] or "s"]

@@ -94,31 +94,31 @@ class Configurable:
             self._check_tuple(name, constraint)
         elif get_origin(kind) is Literal and value not in get_args(kind):
             options = ", ".join(map(str, get_args(kind)))
-            raise ValueError(f"setting {name} of {self.name} is one of {options}, not {value}")
+            raise ValueError(f"setting {name} of {self.name} must be one of {options}, not {value}")
         elif value is not None:
             self._check_number(name, value, constraint)
 
     def _check_number(self, name: str, value: Any, constraint: Constraint) -> None:
         """Refuse a number outside its bounds; not a number is within none, and infinity is no setting."""
-        start = f"setting {name} of {self.name} is"
+        start = f"setting {name} of {self.name} must be"
         if constraint.at_least is not None and not value >= constraint.at_least:
             raise ValueError(f"{start} at least {constraint.at_least:g}, not {value}")
         if constraint.at_most is not None and not value <= constraint.at_most:
             raise ValueError(f"{start} at most {constraint.at_most:g}, not {value}")
         if isinstance(value, float) and value == inf:
-            raise ValueError(f"{start} a finite number, not {value}")
+            raise ValueError(f"{start} finite, not {value}")
 
     def _check_tuple(self, name: str, constraint: Constraint) -> None:
         items, bound = getattr(self, name), constraint.at_least
         values = items[0] if len(items) == 1 else items
-        start = f"setting {name} of {self.name} are"
+        start = f"setting {name} of {self.name} must be"
         missing = not items and not constraint.optional
         if missing or (bound is not None and not all(item >= bound for item in items)):
-            raise ValueError(f"{start} numbers from {bound or 0:g} up, not {values}")
+            raise ValueError(f"{start} a list of numbers of at least {bound or 0:g}, not {values}")
         if constraint.at_most is not None and not all(item <= constraint.at_most for item in items):
-            raise ValueError(f"{start} numbers up to {constraint.at_most:g}, not {values}")
+            raise ValueError(f"{start} a list of numbers of at most {constraint.at_most:g}, not {values}")
         if constraint.at_most is None and inf in items:
-            raise ValueError(f"{start} finite numbers, not {values}")
+            raise ValueError(f"{start} a list of finite numbers, not {values}")
 
 
 def _constraints(kind: type[Configurable]) -> Iterator[tuple[str, Constraint]]:

@@ -44,7 +44,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             ValueError: if the name is taken.
         """
         if name in self._homes:
-            raise ValueError(f"there is a {self.noun} '{name}' already")
+            raise ValueError(f"the {self.noun} '{name}' is already registered")
         self._homes[name] = home
 
     def unregister(self, name: str) -> None:

@@ -19,7 +19,7 @@ class OneOf:
 
     def __init__(self, *options: Any) -> None:
         if len(options) < 2:
-            raise ValueError(f"a choice is between two values or more, not {options}")
+            raise ValueError(f"a choice needs at least two values, not {options}")
         object.__setattr__(self, "options", options)
 
     def holds(self, value: object) -> bool:
@@ -44,10 +44,10 @@ class Between:
     def __post_init__(self) -> None:
         if not self.low < self.high:
             raise ValueError(
-                f"a range is from a lower to a higher number, not from {self.low} to {self.high}"
+                f"the lower end of a range must be below its upper end, not {self.low} and {self.high}"
             )
         if self.log and not self.low > 0:
-            raise ValueError(f"a range of logarithms begins above zero, not at {self.low}")
+            raise ValueError(f"a range on a logarithmic scale must begin above zero, not at {self.low}")
 
     def holds(self, value: object) -> bool:
         """Whether the value is a number of the range."""

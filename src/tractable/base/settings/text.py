@@ -18,7 +18,7 @@ def settings_from_text(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            raise ValueError(f"'{text}' is no setting: write name=value")
+            raise ValueError(f"'{text}' is not a setting of the form name=value")
         check_setting_name(kind, name)
         try:
             answer[name] = _value(value, types[name])
@@ -76,7 +76,7 @@ def _words(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(str, get_args(kind)))}"
     if get_origin(kind) is tuple:
-        return f"a list (a,b,c), each {_words(get_args(kind)[0])}"
+        return f"a list (a,b,c) whose items are each {_words(get_args(kind)[0])}"
     return f"{_words(_without_none(kind))} or none"
 
 
@@ -96,5 +96,5 @@ _PLAIN: dict[Any, tuple[str, Callable[[str], Any]]] = {
     int: ("a whole number", int),
     float: ("a number", float),
     bool: ("true or false", _truth),
-    str: ("a text", str),
+    str: ("text", str),
 }

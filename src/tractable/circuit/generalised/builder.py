@@ -90,7 +90,7 @@ class GeneralisedBuilder:
 
     def _inner(self, kind: int, children: tuple[int, ...]) -> int:
         if not children:
-            raise ValueError("a sum or a product has at least one child")
+            raise ValueError("a sum or product must have at least one child")
         return children[0] if len(children) == 1 else self._add(kind, children)
 
     def _add(

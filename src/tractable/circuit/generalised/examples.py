@@ -18,11 +18,11 @@ def conditional_bernoullis(
     All targets are tractable.
 
     Raises:
-        ValueError: if a target has not two states.
+        ValueError: if a target must have two states.
     """
     for target in schema.targets.tolist():
         if schema[target].cardinality != 2:
-            raise ValueError(f"column '{schema[target].name}' has not two states")
+            raise ValueError(f"column '{schema[target].name}' must have two states")
     b = GeneralisedBuilder(schema)
     inputs = [b.input(c) for c in schema.inputs.tolist()]
     parts = []

@@ -74,7 +74,7 @@ def check_graph(graph: GeneralisedGraph) -> None:
 def _check_shapes(graph: GeneralisedGraph) -> None:
     nodes = graph.kind.size
     if not nodes:
-        raise ValueError("a generalised circuit has at least one node")
+        raise ValueError("a generalised circuit must have at least one node")
     shapes = {array.shape for array in (graph.column, graph.code, graph.value)}
     if shapes != {(nodes,)} or graph.start.shape != (nodes + 1,):
         raise ValueError(f"the arrays of a generalised circuit with {nodes} nodes do not fit together")

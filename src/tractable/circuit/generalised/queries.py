@@ -48,7 +48,7 @@ def log_prob(graph: GeneralisedGraph, rows: Floats) -> Floats:
     if wrong.size:
         row = int(wrong[0])
         what = "negative" if above[row] < 0 else f"{above[row]:g}"
-        raise ValueError(f"the circuit is {what} for row {row}: it is no distribution")
+        raise ValueError(f"the circuit is {what} for row {row}: it is not a distribution")
     with np.errstate(divide="ignore"):
         return np.log(above) + _log_absent(graph, rows) - below
 

@@ -39,7 +39,7 @@ def perceptron_graph(network: Perceptron, schema: Schema) -> GeneralisedGraph:
         ValueError: if it has several outputs.
     """
     if network.outputs != 1:
-        raise ValueError(f"the network has {network.outputs} outputs: a circuit has one root")
+        raise ValueError(f"the network has {network.outputs} outputs, but a circuit has one root")
     builder = GeneralisedBuilder(schema)
     return builder.freeze(add_perceptron(builder, network)[0])
 

@@ -37,7 +37,7 @@ class InputFeatures:
         answer = np.ones((len(rows), len(self) + 1))
         cells = rows[:, self.column]
         if np.isnan(cells).any():
-            raise ValueError("an input without a value cannot stand before a regression")
+            raise ValueError("a regression needs a value of each of its inputs")
         cells = np.where(self.state >= 0, cells == self.state, cells)
         with np.errstate(over="ignore"):
             answer[:, :-1] = np.clip((cells - self.shift) / self.scale, -FARTHEST, FARTHEST)

@@ -30,7 +30,9 @@ class Layer:
         if self.operator not in LAYER_OPERATORS:
             raise ValueError(f"there is no operator '{self.operator}' of a layer")
         if self.weight.ndim != 2 or self.bias.shape != self.weight.shape[:1]:
-            raise ValueError(f"a layer of weights {self.weight.shape} has biases {self.bias.shape}")
+            raise ValueError(
+                f"a layer with weights of shape {self.weight.shape} has biases of shape {self.bias.shape}"
+            )
         if not (np.isfinite(self.weight).all() and np.isfinite(self.bias).all()):
             raise ValueError("a weight or a bias of a layer is not finite")
 
@@ -47,10 +49,10 @@ class Perceptron:
         width = self.width
         for number, layer in enumerate(self.layers):
             if layer.weight.shape[1] != width:
-                raise ValueError(f"layer {number} takes {layer.weight.shape[1]} numbers, not {width}")
+                raise ValueError(f"layer {number} expects {layer.weight.shape[1]} inputs, not {width}")
             width = len(layer.bias)
         if not self.layers or len(self.columns) != len(self.states):
-            raise ValueError("a perceptron has at least one layer, and states for each column")
+            raise ValueError("a perceptron must have at least one layer, and states for each column")
 
     @property
     def width(self) -> int:
@@ -116,7 +118,7 @@ class Committee:
 
     def __post_init__(self) -> None:
         if not self.members:
-            raise ValueError("a committee has at least one member")
+            raise ValueError("a committee must have at least one member")
         kinds = {
             (m.columns, m.states, m.outputs, tuple(la.operator for la in m.layers)) for m in self.members
         }
@@ -244,7 +246,8 @@ def layers_of(module: Any) -> tuple[Layer, ...]:
             layers[-1] = Layer(layers[-1].weight, layers[-1].bias, known[name])
         elif name != "Dropout":
             raise ValueError(
-                f"{part} is no layer that can be unrolled (those: Linear, {', '.join(known)} and Dropout)"
+                f"{part} is not a layer that can be unrolled (supported: Linear, {', '.join(known)} and"
+                " Dropout)"
             )
     if not layers:
         raise ValueError("the network has no linear layer")

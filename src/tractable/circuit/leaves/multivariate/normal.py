@@ -55,7 +55,7 @@ def given_seen(z: Floats, mean: Floats, covariance: Floats, seen: Bools) -> Give
     with np.errstate(over="ignore", invalid="ignore"):
         moved = mean[open_] + (z[:, known] - mean[known]) @ gain.T
     if np.isnan(moved).any():
-        raise ValueError("a cell is too far out for the columns that a multivariate leaf links with it")
+        raise ValueError("a cell is too extreme for the other columns of its multivariate leaf")
     return Given(np.clip(moved, -LARGEST, LARGEST), left)
 
 
@@ -69,7 +69,7 @@ def square_root(covariance: Floats) -> Floats:
         except np.linalg.LinAlgError:
             continue
         return factor * spread[:, None]
-    raise ValueError("a covariance is not positive definite")
+    raise ValueError("a covariance matrix is not positive definite")
 
 
 def square_roots(covariances: Floats) -> Floats:
