@@ -39,7 +39,7 @@ def test_columns_of_an_array_are_found_by_position() -> None:
 
 
 def test_an_array_of_another_width_is_refused() -> None:
-    with pytest.raises(ValueError, match="the array has 2 columns, the schema has 3"):
+    with pytest.raises(ValueError, match="the array has 2 columns, but the schema has 3"):
         as_table(np.zeros((4, 2)), discrete_schema([2, 2, 2]))
 
 
@@ -66,8 +66,8 @@ def test_a_column_that_the_table_lacks_is_named_or_missing() -> None:
     ("cells", "fault"),
     [
         ({"pet": ["cat", "cow"], "age": [1, 1], "weight": [1, 1]}, "row 1: column 'pet' has no state 'cow'"),
-        ({"pet": ["cat", "cat"], "age": [1, -1], "weight": [1, 1]}, "row 1: column 'age' counts: -1"),
-        ({"pet": ["cat", "cat"], "age": [1, 1.5], "weight": [1, 1]}, "row 1: column 'age' counts: 1.5"),
+        ({"pet": ["cat", "cat"], "age": [1, -1], "weight": [1, 1]}, "row 1: column 'age' holds counts"),
+        ({"pet": ["cat", "cat"], "age": [1, 1.5], "weight": [1, 1]}, "row 1: column 'age' holds counts"),
         ({"pet": ["cat", "cat"], "age": [1, 1], "weight": [1, "x"]}, "row 1: column 'weight' is real: 'x'"),
         ({"pet": ["cat", "cat"], "age": [1, 1], "weight": [1, np.inf]}, "column 'weight', row 1: inf"),
     ],
@@ -155,11 +155,11 @@ def test_a_table_keeps_its_weights_under_another_schema() -> None:
         ([1, np.nan], "weight of row 1 is nan"),
         ([-1, 1], "weight of row 0 is -1"),
         ([1, np.inf], "weight of row 1 is inf"),
-        ([1, 1e300], "weight of row 1 is 1e.300: all weights together are at most 1e.250"),
-        ([6e249, 7e249], "weight of row 1 is 7e.249: all weights together"),
+        ([1, 1e300], "weight of row 1 is 1e.300: the sum of all weights must be at most 1e.250"),
+        ([6e249, 7e249], "weight of row 1 is 7e.249: the sum of all weights"),
         ([1], "1 weights for 2 rows"),
         ("v", "no column 'v'"),
-        ("a", "column 'a' holds no numbers"),
+        ("a", "column 'a' does not hold numbers"),
     ],
 )
 def test_bad_weights_are_refused(weights: Any, fault: str) -> None:

@@ -149,7 +149,7 @@ def test_schema_goes_on_after_a_bad_column_and_lists_all(
     for words in ("two columns are called 'b'", "row 0: inf", "no value in any row"):
         assert words in out
     told = [line for line in err.splitlines() if "the first column has no name" not in line]
-    assert told == ["tractable: 3 columns cannot be used (to go on without: --drop 'b,bad,none')"]
+    assert told == ["tractable: 3 columns cannot be used (to leave out: --drop 'b,bad,none')"]
     assert not Path("s.json").exists()
     assert run(["schema", "t.csv", "--json"]) == 2
     found = json.loads(capsys.readouterr().out)

@@ -105,7 +105,7 @@ def test_columns_are_dropped_and_kinds_chosen(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no column 'nome' to leave out"):
         read(tmp_path / "t.csv", drop="nome")
     with pytest.raises(
-        ValueError, match="column 'n' cannot be real: the model or the schema has it as count"
+        ValueError, match="column 'n' cannot be real: its kind in the model or the schema is count"
     ):
         read(tmp_path / "t.csv", schema=table.schema, kinds={"n": "real"})
 

@@ -215,14 +215,14 @@ def test_only_a_guess_of_the_encoding_is_warned_about(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "encoding", "fault"),
     [
-        (codecs.BOM_UTF16_LE + b"a\0\n\0x", None, "byte 4 is no text in utf-16-le"),
-        ("a\né\n".encode(), "ascii", "byte 2 is no text in ascii: name the encoding"),
+        (codecs.BOM_UTF16_LE + b"a\0\n\0x", None, "byte 4 is not text in utf-16-le"),
+        ("a\né\n".encode(), "ascii", "byte 2 is not text in ascii; specify the encoding"),
         (b"a\nb\n", "klingon", "there is no encoding 'klingon'"),
-        (b"a\nb\n", "rot13", "'rot13' is no encoding of text"),
+        (b"a\nb\n", "rot13", "'rot13' is not an encoding of text"),
         (b"a\nb\n", "a\0", "there is no encoding"),
-        (b"a,b\n1,\0\n", None, "byte 6 is zero: the file is damaged, or no text"),
-        ("a,b\nä,ö\nü,".encode() + b"\xff\n", None, "byte 13 is no text in UTF-8: the file is damaged"),
-        (b"a,b\n\xff\xfe\x01\x02,\x07\n", None, "byte 4 is no text in UTF-8: it is no text, or"),
+        (b"a,b\n1,\0\n", None, "byte 6 is zero: the file is damaged or is not text"),
+        ("a,b\nä,ö\nü,".encode() + b"\xff\n", None, "byte 13 is not valid UTF-8: the file is damaged"),
+        (b"a,b\n\xff\xfe\x01\x02,\x07\n", None, "byte 4 is not valid UTF-8: if it is text"),
     ],
 )
 def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, encoding: str | None, fault: str) -> None:

@@ -142,7 +142,7 @@ def test_a_column_may_have_a_thousand_states() -> None:
 
 def test_values_of_several_types_are_texts_and_a_warning_says_so() -> None:
     column = np.array([1, "1", None, True, "b", 1.0, 2.5], dtype=object)
-    with pytest.warns(TableWarning, match="column 'a' mixes numbers, text and truth values: all"):
+    with pytest.warns(TableWarning, match="column 'a' mixes numbers, text and Booleans: all"):
         table = as_table(pd.DataFrame({"a": column}))
     assert table.schema[0].states == ("1", "2.5", "True", "b")
     np.testing.assert_array_equal(table.values[:, 0], [0, 0, np.nan, 2, 3, 0, 1])
@@ -170,11 +170,11 @@ def test_duplicated_columns_are_two_variables() -> None:
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), "two columns are called '1'"),
         (pd.DataFrame({"d": pd.to_timedelta(["1h"])}), "column 'd' holds duration"),
         ({"a": [1, 2], "b": [1]}, "column 'b' has 1 rows"),
-        ({"a": [[1], "x"]}, r"column 'a', row 0: \[1\] is neither"),
+        ({"a": [[1], "x"]}, r"column 'a', row 0: \[1\] is not text"),
         ([[1, 2], [1]], "row 1 of the list"),
         (pd.Series([1, 2]), "two dimensions"),
         ("train.csv", r"read\('train.csv'\)"),
-        (17, "a int is no table"),
+        (17, "a int is not a table"),
     ],
 )
 def test_what_is_no_table_is_refused_in_one_line(data: object, fault: str) -> None:

@@ -118,11 +118,11 @@ def test_a_column_that_can_be_read_in_two_ways_stays_text_until_somebody_decides
     path = file_of(tmp_path / "t.csv", ["1,234", "12,500", "7"])
     table, told = quietly(path)
     assert table.schema[0].states == ("1,234", "12,500", "7")
-    assert "'1,234' is 1234 or 1.234; say which character is the decimal point" in told[0]
+    assert "'1,234' may be 1234 or 1.234; specify the decimal point" in told[0]
     for decimal, numbers in ((".", [1234, 12500, 7]), (",", [1.234, 12.5, 7])):
         table = quietly(path, decimal=decimal, kinds={"x": "real"})[0]
         assert table.values[:, 0].tolist() == numbers
-    with pytest.raises(ValueError, match=r"a decimal point is '.' or ',' and not ';'"):
+    with pytest.raises(ValueError, match=r"the decimal point must be '.' or ',', not ';'"):
         read(path, decimal=";")
 
 
@@ -166,7 +166,9 @@ def test_a_model_of_numbers_reads_numbers_with_units_again(tmp_path: Path) -> No
     assert train.schema[0].kind == "real"
     test = quietly(file_of(tmp_path / "u.csv", ["7 kg", "8 kg"]), schema=train.schema)[0]
     assert test.values[:, 0].tolist() == [7, 8]
-    with pytest.raises(ValueError, match=r"u.csv: row 1: column 'x' holds numbers: '\?8 kg' is none"):
+    with pytest.raises(
+        ValueError, match=r"u.csv: row 1: column 'x' holds numbers, but '\?8 kg' is not a number"
+    ):
         read(file_of(tmp_path / "u.csv", ["7 kg", "?8 kg"]), schema=train.schema)
 
 
@@ -212,10 +214,10 @@ def test_sentinels_and_numbers_with_words_are_pointed_out(tmp_path: Path) -> Non
         read(path)
     texts = [str(one.message) for one in told]
     assert texts == [
-        "column 'x' holds -999 apart from all its other numbers: if it marks missing cells, say so"
-        " (na=['-999'], --na -999)",
-        "column 'y' holds numbers and 'n.d.', so that all are states of text: if it marks missing cells, say"
-        " so (na=['n.d.'], --na n.d.)",
+        "column 'x' holds -999 apart from all its other numbers: if it marks missing cells, declare it as"
+        " such (na=['-999'], --na -999)",
+        "column 'y' holds numbers and 'n.d.', so all of its values are text: if it marks missing cells,"
+        " declare it as such (na=['n.d.'], --na n.d.)",
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

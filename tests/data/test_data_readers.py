@@ -104,7 +104,7 @@ def test_a_data_file_holds_states_or_their_numbers_where_states_are_words(tmp_pa
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        ("t.csv", "", "first line holds no column names"),
+        ("t.csv", "", "first line has no column names"),
         ("t.csv", "a,b\n", "no rows"),
         ("t.csv", "a,b\n1,2\n\n1\n", "line 4: 1 cells instead of 2"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", "line 3: 3 cells instead of 2"),
@@ -127,7 +127,7 @@ def test_a_data_file_holds_states_or_their_numbers_where_states_are_words(tmp_pa
         ("t.data", "1|0,1\n0,1\n", "line 2: no weight"),
         ("t.data", "1|0,1\nx|0,1\n", "line 2: the weight 'x'"),
         ("t.data", "1|0,1\nnan|0,1\n", "weight of row 1 is nan"),
-        ("t.doc", "", r"no table this program reads \(suffixes: .csv"),
+        ("t.doc", "", r"not a table in a known format \(suffixes: .csv"),
         ("t.xlsx", "", "t.xlsx: the file is empty"),
         ("t.parquet", "x", "t.parquet: .*Parquet"),
     ],
@@ -154,8 +154,8 @@ def test_an_absent_or_broken_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("0\n", "the file has 1 columns, the schema has 2"),
-        ("0,1\n2,1\n", "row 1: column 'a' has 2 states, none is number 2"),
+        ("0\n", "the file has 1 columns, but the schema has 2"),
+        ("0,1\n2,1\n", "row 1: column 'a' has 2 states, so 2 is not a state number"),
         ("0,1\n0,3\n", "row 1: column 'b' has no state 3"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_data_file_that_does_not_fit_a_schema_is_refused(tmp_path: Path, text:
 
 
 def test_columns_of_a_data_file_cannot_be_chosen_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no names to choose by"):
+    with pytest.raises(ValueError, match="have no names"):
         read(write(tmp_path / "t.data", "0,1\n"), weight="w")
 
 

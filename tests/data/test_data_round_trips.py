@@ -104,5 +104,5 @@ def test_an_array_comes_back_in_the_narrowest_type(data: np.ndarray[Any, Any], d
 
 
 def test_an_unknown_kind_of_frame_is_refused() -> None:
-    with pytest.raises(ValueError, match="'excel' is no kind of data frame"):
+    with pytest.raises(ValueError, match="'excel' is not a kind of data frame"):
         to_frame(clinic(1), like="excel")

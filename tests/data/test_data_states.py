@@ -97,7 +97,7 @@ def test_a_mixed_column_is_text_in_every_face(tmp_path: Path) -> None:
 
 def test_a_classifier_of_a_mixed_column_predicts_texts() -> None:
     frame = mixed().dropna()
-    with pytest.warns(TableWarning, match="column 'a' mixes numbers, truth values and text"):
+    with pytest.warns(TableWarning, match="column 'a' mixes numbers, Booleans and text"):
         face = tr.TractableClassifier("independent", target="a").fit(frame)
     assert face.classes_.tolist() == ["1", "2.5", "True", "b"]
     assert set(face.predict(frame)) == {"1"}

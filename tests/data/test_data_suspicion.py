@@ -36,12 +36,15 @@ def test_an_ordinary_table_has_no_warning() -> None:
     [
         (
             [f"id {i}" for i in range(ROWS)],
-            "has another text in almost every row: if it is an id, leave it out",
+            "has a different value in almost every row: if it is an id, leave it out",
         ),
         ([f"w{i % 150}" for i in range(ROWS)], "has 150 states: group them"),
-        ([f"{i / 8}" for i in range(ROWS)], "holds numbers as text: if they are numbers, say so (kinds="),
-        (np.arange(ROWS) + 1000, "numbers the rows, each with another number: if it is an id"),
-        (["same"] * ROWS, "has the same value in every row: if it is of no use"),
+        (
+            [f"{i / 8}" for i in range(ROWS)],
+            "holds numbers as text; if they are numbers, declare them as such (kinds=",
+        ),
+        (np.arange(ROWS) + 1000, "numbers the rows: if it is an id"),
+        (["same"] * ROWS, "has the same value in every row: if it is not useful"),
         ([7] * ROWS, "has the same value in every row"),
         ([0.5] * ROWS, "has the same value in every row"),
         (["2020-02-30", "2020-01-01"] * (ROWS // 2), "seems to hold dates that cannot be read, such as"),

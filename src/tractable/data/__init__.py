@@ -1,4 +1,4 @@
-"""Tables: what their columns are, how they are read and coded, and what is known of a row."""
+"""Tables: schemas, readers, coding of cells, and evidence about rows."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -80,7 +80,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A name of this room that is loaded late."""
+    """A name of this package that is imported on first access."""
     if name not in _HOME:
         raise AttributeError(f"module 'tractable.data' has no attribute '{name}'")
     value = globals()[name] = getattr(import_module(f"tractable.data.{_HOME[name]}"), name)

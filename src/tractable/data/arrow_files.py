@@ -23,7 +23,7 @@ def read_arrow(source: Source, layout: Layout) -> Any:
 
 
 def _guarded(source: Source, reader: Callable[[Any], Any]) -> Any:
-    """What a reader of pyarrow makes of a file; its faults in one line."""
+    """The result of a reader of pyarrow; its errors are reported in one line."""
     import pyarrow as pa
 
     try:
@@ -32,7 +32,7 @@ def _guarded(source: Source, reader: Callable[[Any], Any]) -> Any:
         frame.column_names  # noqa: B018 - which are decoded here
         return frame
     except UnicodeDecodeError:
-        raise ValueError(f"{source}: a column's name is no text in UTF-8") from None
+        raise ValueError(f"{source}: a column name is not valid UTF-8") from None
     except (pa.ArrowException, OSError) as fault:
         words = (str(fault).splitlines() or [type(fault).__name__])[0]
         raise ValueError(f"{source}: {words}") from None

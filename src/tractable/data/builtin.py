@@ -1,4 +1,4 @@
-"""Tables that need no file, for examples and tests."""
+"""Built-in tables for examples and tests."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from tractable.data.table import Table
 
 
 def digits() -> Table:
-    """1,797 handwritten digits: 64 pixels `pixel_r_c`, 1 where the ink is above the middle, and `digit`."""
+    """1,797 handwritten digits: 64 binary pixels `pixel_r_c` and the class `digit`."""
     from sklearn.datasets import load_digits
 
     images, digit = load_digits(return_X_y=True)
@@ -64,7 +64,7 @@ _CLINIC: dict[str, _Node] = {
 
 
 def clinic(rows: int = 2000, random_state: int | None = 0, *, missing: float = 0.0) -> Table:
-    """Visitors of an invented lung clinic, drawn from a small network of eight variables with text states.
+    """Visitors of a fictional lung clinic, sampled from a Bayesian network of eight columns with text states.
 
     Each cell is missing with probability `missing`.
     """

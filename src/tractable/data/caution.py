@@ -1,10 +1,10 @@
-"""Warnings about tables: one line each, which says what was seen and what to do."""
+"""Warnings about tables, each in one line with a suggested remedy."""
 
 import warnings
 
 
 class TableWarning(UserWarning):
-    """Something about a table that may not be what its owner means."""
+    """A warning that a table may not mean what it seems to mean."""
 
 
 def caution(text: str) -> None:

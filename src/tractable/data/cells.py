@@ -1,4 +1,4 @@
-"""Tables whose cells are Python values, of any types in one column -> arrow tables."""
+"""Conversion of columns of Python values of any types to arrow tables."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
@@ -12,7 +12,7 @@ def table_of_cells(names: Sequence[str], columns: Iterable[Sequence[Any]], missi
     """The arrow table of columns of Python values; texts in `missing` are missing cells.
 
     Raises:
-        ValueError: naming the column and the row of a cell that is none.
+        ValueError: naming the column and the row of an invalid cell.
     """
     import pyarrow as pa
 
@@ -29,7 +29,7 @@ def _array(name: str, cells: Sequence[Any], missing: frozenset[str]) -> Any:
     for row, cell in enumerate(plain):
         if isinstance(cell, dict | list | tuple | bytes):
             raise ValueError(
-                f"column '{name}', row {row}: {repr(cell)[:60]} is neither text, a number nor a truth value"
+                f"column '{name}', row {row}: {repr(cell)[:60]} is not text, a number or a Boolean"
             )
     if kinds <= {int, float}:
         return pa.array([None if cell is None else float(cell) for cell in plain], pa.float64())
@@ -47,7 +47,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _without_marks(cells: list[Any], missing: frozenset[str]) -> list[Any]:
-    """The cells without marks; weak ones are marks if nothing else is text."""
+    """The cells without markers of missing values; weak markers count only if nothing else is text."""
     texts = {cell for cell in cells if isinstance(cell, str)}
     if (
         texts
@@ -68,7 +68,7 @@ def _moments(cells: list[Any], have_times: bool) -> Any:
 
 
 def _text(cell: Any) -> str:
-    """A cell among cells of other types, as it would stand in a file of text."""
+    """A cell of a column of mixed types, as it would be written in a text file."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:

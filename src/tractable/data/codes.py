@@ -1,8 +1,7 @@
-"""Codes in columns of delimited text: what looks like numbers, and would lose its spelling as numbers.
+"""Codes in delimited text, which would lose their spelling if they were read as numbers.
 
-`007`, `+49` and `4556737586899855` are codes: a number has no leading zero and no plus sign, and of more than
-15 digits a double does not keep the last. A column with such a cell is text, unless somebody says that it
-holds numbers.
+`007`, `+49` and `4556737586899855` are codes: numbers have no leading zero and no plus sign, and a double has
+only 15 exact digits. A column with such a cell is text, unless it is declared as numeric.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +17,14 @@ _CHUNK = 1 << 22  # bytes that are looked at together
 
 
 def holds_codes(texts: Any) -> bool:
-    """Whether an arrow array of numbers as text has one that is a code."""
+    """Whether an arrow array of numbers as text contains a code."""
     import pyarrow.compute as pc
 
     return bool(pc.any(pc.match_substring_regex(texts, _CODE)).as_py())
 
 
 def code_columns(batches: Iterable[Any], names: Sequence[str]) -> list[str]:
-    """Which of some columns of numbers have codes; their cells come as texts, in batches of rows."""
+    """Which columns of numbers contain codes; their cells come as texts, in batches of rows."""
     left = set(names)
     for batch in batches:
         left -= {name for name in left if holds_codes(batch.column(name))}
@@ -33,7 +32,7 @@ def code_columns(batches: Iterable[Any], names: Sequence[str]) -> list[str]:
 
 
 def has_long_numbers(numbers: Any) -> bool:
-    """Whether an arrow array has a number of more digits than a code may have to be one."""
+    """Whether an arrow array has a number with more digits than a double represents exactly."""
     import pyarrow.compute as pc
 
     ends = pc.min_max(numbers).as_py()
@@ -41,9 +40,9 @@ def has_long_numbers(numbers: Any) -> bool:
 
 
 def may_have_codes(file: BinaryIO, sep: str) -> bool:
-    """Whether some cell of a text may begin with a plus sign, or with a zero before another digit.
+    """Whether a cell of a text may begin with a plus sign, or with a zero before another digit.
 
-    Most files have no such cell, and looking at their bytes takes a fraction of the time of reading them.
+    Most files have no such cell, and scanning their bytes takes a fraction of the time of parsing them.
     """
     starts = _among(b'"\r\n ' + sep.encode())
     tail = sep.encode()

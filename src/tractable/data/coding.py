@@ -1,4 +1,4 @@
-"""Columns as they came, turned into the numbers a schema gives their values."""
+"""Coding of columns: from the values of a table to the numbers of a schema."""
 
 from collections.abc import Callable
 
@@ -13,12 +13,12 @@ from tractable.data.states import StateIndex
 
 
 def code_column(column: Column, variable: Variable, *, lenient: bool = False) -> Floats:
-    """The column's cells as the variable codes them, NaN where missing. Shape (rows,).
+    """The codes of a column's cells under a variable, NaN for missing cells. Shape (rows,).
 
-    If `lenient`, a state that the variable does not have is NaN as well, and whole numbers are rounded.
+    If `lenient`, unknown states are NaN as well, and numbers in a column of whole numbers are rounded.
 
     Raises:
-        ValueError: if the variable cannot take a value; the row, the column and the value are named.
+        ValueError: if a value is invalid, naming the row, the column and the value.
     """
     if variable.is_time:
         return _time_codes(column, variable)
@@ -36,7 +36,7 @@ def code_column(column: Column, variable: Variable, *, lenient: bool = False) ->
 
 
 def _time_codes(column: Column, variable: Variable) -> Floats:
-    """Dates and times in the unit of the variable; plain numbers are in that unit already."""
+    """Dates and times in the unit of the variable; plain numbers already have that unit."""
     times = as_times(column)
     if times is None and isinstance(column, LabelColumn):
         return _label_codes(column, variable, lenient=False)
@@ -51,7 +51,9 @@ def _time_codes(column: Column, variable: Variable) -> Floats:
         if bad.any():
             row = int(np.argmax(bad))
             cell = iso_text(codes[row] * DAY, "datetime")
-            raise ValueError(f"row {row}: column '{variable.name}' holds whole days: {cell!r} is none")
+            raise ValueError(
+                f"row {row}: column '{variable.name}' holds dates, but {cell!r} is not a whole day"
+            )
     return codes
 
 
@@ -71,7 +73,7 @@ def _label_codes(column: LabelColumn, variable: Variable, lenient: bool) -> Floa
 
 
 def _coder(variable: Variable, lenient: bool) -> Callable[[object], float]:
-    """The variable's `code`, with states looked up rather than searched for; NaN for others if lenient."""
+    """The `code` method of a variable with a dictionary of its states; unknown states are NaN if lenient."""
     index = StateIndex(variable.states)
 
     def code_of(value: object) -> float:
@@ -84,7 +86,7 @@ def _coder(variable: Variable, lenient: bool) -> Callable[[object], float]:
 
 
 def _whole_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Floats:
-    """Whole numbers; if lenient, others are rounded with a warning, and a negative count is NaN."""
+    """The codes of whole numbers; if lenient, others are rounded with a warning."""
     values = column.values
     broken = (values != np.floor(values)) & column.seen
     negative = (values < 0) & (variable.kind == "count")
@@ -94,8 +96,8 @@ def _whole_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Fl
     if broken.any():
         caution(
             f"column '{variable.name}' held whole numbers when the model was learned: {int(broken.sum()):,}"
-            f" of {len(values):,} cells are rounded;"
-            f" learn it with kinds={{'{variable.name}': 'real'}} instead"
+            f" of {len(values):,} cells are rounded; to avoid that, learn it with kinds={{'{variable.name}':"
+            " 'real'}"
         )
         values = np.rint(values)
     return np.where(negative, np.nan, values) if negative.any() else values
@@ -120,7 +122,7 @@ def _refuse(bad: Bools, column: NumericColumn, variable: Variable) -> None:
 
 
 def _distinct_codes(column: NumericColumn, variable: Variable, lenient: bool) -> Floats:
-    """The codes of numbers under any states, found once for each distinct number."""
+    """The codes of numbers under any states, computed once for each distinct number."""
     seen = column.seen
     distinct, index = np.unique(column.values[seen], return_inverse=True)
     codes = np.full(len(distinct), np.nan)

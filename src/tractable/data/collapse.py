@@ -1,4 +1,4 @@
-"""Equal rows are collapsed to one row, whose weight is the sum of theirs."""
+"""Collapsing of equal rows into one row with the sum of their weights."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ FEW_CELLS = 100_000  # of a table whose rows are compared in less time than it t
 
 
 def collapse(table: Table) -> tuple[Table, Ints]:
-    """The distinct rows in order of appearance, weighted, and for each row the number of its distinct row.
+    """The distinct rows in order of appearance with their weights, and the index of each row's distinct row.
 
-    Missing cells are equal to each other and to nothing else. A table that came out of `collapse`, or rows
-    that were taken from one, are known to be distinct and are not compared again.
+    Missing cells are equal only to each other. The rows of a table returned by `collapse`, and selections of
+    them, are known to be distinct and are not compared again.
     """
     values = np.ascontiguousarray(table.values)
     if table.has_distinct_rows:
@@ -26,12 +26,12 @@ def collapse(table: Table) -> tuple[Table, Ints]:
 
 
 def _find_distinct_rows(values: Floats) -> tuple[Ints, Ints]:
-    """The first row of each set of equal rows, and each row's set."""
+    """The index of the first row of each set of equal rows, and the set of each row."""
     return _compare_bytes(values) if values.size <= FEW_CELLS else _hash_rows(values)
 
 
 def _compare_bytes(values: Floats) -> tuple[Ints, Ints]:
-    """The same, without compiled code: a dictionary of the bytes of rows."""
+    """Distinct rows by a dictionary of their bytes, without compiled code."""
     known: dict[bytes, int] = {}
     plain = np.where(np.isnan(values), np.nan, values) + 0.0  # one NaN, one zero
     inverse = np.array([known.setdefault(row.tobytes(), len(known)) for row in plain], dtype=np.int64)
@@ -39,7 +39,7 @@ def _compare_bytes(values: Floats) -> tuple[Ints, Ints]:
 
 
 def _hash_rows(values: Floats) -> tuple[Ints, Ints]:
-    """The same for large tables."""
+    """Distinct rows by a compiled hash table, for large tables."""
     from tractable.data.kernels import distinct_rows
 
     rows = len(values)

@@ -1,4 +1,4 @@
-"""The names of the columns of a file, and columns without a name."""
+"""Names of the columns of files, and columns without names."""
 
 import csv
 import re
@@ -16,20 +16,21 @@ ROW_NAMES = "the first column has no name and other cells in each row: it is lef
 
 
 def read_names(text: Text, sep: str, layout: Layout) -> list[str]:
-    """The column names, checked, so that no two are equal: see `UNNAMED`."""
+    """The column names after checks that they are distinct: see `UNNAMED`."""
     try:
         names = next(csv.reader(text.lines(), delimiter=sep), [])
     except csv.Error as fault:
         raise ValueError(f"{text.name}: the column names cannot be read: {fault}") from None
     if not names:
-        raise ValueError(f"{text.name}: the first line holds no column names")
+        raise ValueError(f"{text.name}: the first line has no column names")
     if not layout.header:
         return layout.names_for(len(names))
     if _lacks_a_name(text, sep, len(names)):
         names = ["", *names]
     if len(names) == 1 and any(other in names[0] for other in (*SEPARATORS, "  ")):
         caution(
-            f"{text.name}: one column is called {names[0]!r}: if it is several, name their separator (--sep)"
+            f"{text.name}: one column is called {names[0]!r}; if it is several columns, specify their"
+            " separator (--sep)"
         )
     check_names(text.name, names, layout.drop)
     taken = [not name or name in names[:i] for i, name in enumerate(names)]
@@ -37,7 +38,7 @@ def read_names(text: Text, sep: str, layout: Layout) -> list[str]:
 
 
 def _lacks_a_name(text: Text, sep: str, columns: int) -> bool:
-    """Whether all lines have a cell more than the header, and these count the rows."""
+    """Whether all lines have one cell more than the header and the first cells are row numbers."""
     lines = text.lines()
     whole = lines[:-1] if len(lines) == SAMPLE_LINES else lines
     try:
@@ -50,7 +51,7 @@ def _lacks_a_name(text: Text, sep: str, columns: int) -> bool:
 
 
 def check_names(file: str, names: list[str], drop: Collection[str]) -> None:
-    """Refuse a name that two columns have, unless they are left out, and warn of names that seem to be cells.
+    """Refuse duplicate names of columns that are not dropped, and warn of names that look like cells.
 
     Raises:
         ColumnError: naming the column.
@@ -62,13 +63,13 @@ def check_names(file: str, names: list[str], drop: Collection[str]) -> None:
             raise ColumnError(name, f"{file}: two columns are called '{name}'{more}")
     if are_cells:
         caution(
-            f"{file}: the columns are called {', '.join(names[:3])}{', ...' * (len(names) > 3)}: if these are"
-            " cells, the file has no header (header=False, --no-header)"
+            f"{file}: the columns are called {', '.join(names[:3])}{', ...' * (len(names) > 3)}; if these"
+            " are cells, say that the file has no header (header=False, --no-header)"
         )
 
 
 def _seem_to_be_cells(names: list[str]) -> bool:
-    """Whether a name is a decimal number, or all are whole ones that do not count the columns."""
+    """Whether a name is a decimal number, or all names are whole numbers that are not column numbers."""
     whole = [int(name) for name in names if name.isdecimal()]
     if len(whole) == len(names):
         return any(after != before + 1 for before, after in pairwise(whole))
@@ -76,12 +77,12 @@ def _seem_to_be_cells(names: list[str]) -> bool:
 
 
 def with_real_names(text: Text, frame: Any, drop: Collection[str]) -> Any:
-    """The table with the names of its file, without columns that have no name, unless they are in `drop`.
+    """The table with the names in its file, without unnamed columns that are not in `drop`.
 
-    Such a column is empty, or holds row names and stands before all others.
+    An unnamed column must be empty, or be the first column and hold row names.
 
     Raises:
-        ColumnError: if it holds something else.
+        ColumnError: otherwise.
     """
     for place in reversed(range(frame.num_columns)):
         called = frame.column_names[place]
@@ -100,12 +101,12 @@ def with_real_names(text: Text, frame: Any, drop: Collection[str]) -> Any:
 
 
 def no_name(column: str) -> str:
-    """What is wrong with a column without a name."""
+    """The message for a column without a name."""
     return f"column {column} has no name (to leave it out: drop=[''], --drop '')"
 
 
 def is_row_names(column: Any) -> bool:
-    """Whether each cell is another one, as in the index of a data frame."""
+    """Whether all cells are distinct, as in the index of a data frame."""
     import pyarrow.compute as pc
 
     return not column.null_count and pc.count_distinct(column).as_py() == len(column)

@@ -1,4 +1,4 @@
-"""Columns as they come from outside, before any schema: numbers, or labels with their states."""
+"""Uncoded columns: numbers, or labels with their states."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,22 +18,22 @@ LARGEST_EXACT = 2.0**53  # above this a double no longer tells neighbouring inte
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericColumn:
-    """A column of finite numbers, NaN where a cell is missing."""
+    """A column of finite numbers, with NaN for missing cells."""
 
     values: Floats  # (rows,)
     time: Time | None = None  # whether the numbers are days ("date") or seconds ("datetime") since 1970
 
     @property
     def seen(self) -> Bools:
-        """Where a cell is not missing. Shape (rows,)."""
+        """Which cells are not missing. Shape (rows,)."""
         return ~np.isnan(self.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelColumn:
-    """A column of states: the position of each cell's state, NaN where the cell is missing.
+    """A column of states: the position of each cell's state, NaN for missing cells.
 
-    The states may include some that no cell has, when the owner of the column declared them.
+    Declared states need not occur in any cell.
     """
 
     values: Floats  # (rows,)
@@ -44,7 +44,7 @@ class LabelColumn:
 
     @property
     def seen(self) -> Bools:
-        """Where a cell is not missing. Shape (rows,)."""
+        """Which cells are not missing. Shape (rows,)."""
         return ~np.isnan(self.values)
 
 
@@ -52,15 +52,15 @@ Column: TypeAlias = NumericColumn | LabelColumn
 
 
 def numeric_column(values: AnyArray) -> NumericColumn:
-    """The column of a numeric array; an infinite number is told by `require_finite`."""
+    """The column of a numeric array; infinite numbers are reported by `require_finite`."""
     return NumericColumn(np.asarray(values, dtype=np.float64))
 
 
 def require_finite(name: str, column: Column) -> Column:
-    """The column, which holds no infinite numbers.
+    """The column, after a check that it has no infinite numbers.
 
     Raises:
-        ValueError: naming the row of the first.
+        ValueError: naming the row of the first infinite number.
     """
     bad = np.isinf(column.values)
     if bad.any():
@@ -72,7 +72,7 @@ def require_finite(name: str, column: Column) -> Column:
 
 
 def as_text(column: Column) -> LabelColumn:
-    """The column as text that is not to be interpreted."""
+    """The column as text that is not parsed."""
     if isinstance(column, NumericColumn):
         column = as_labels(column) if column.time is not None else _number_labels(column)
     text = _merged(column.values, [state_text(state) for state in column.states])
@@ -94,7 +94,7 @@ def time_column(name: str, values: AnyArray) -> Column:
 
 
 def boolean_column(values: AnyArray) -> LabelColumn:
-    """The column of truth values; NaN where missing, if the array can hold it."""
+    """The column of Booleans; NaN for missing cells, if the array can hold them."""
     return LabelColumn(values.astype(np.float64), (False, True), declared=True)
 
 
@@ -102,7 +102,7 @@ def arrow_column(name: str, array: Any) -> Column:
     """The column of a pyarrow array, chunked or not.
 
     Raises:
-        ValueError: if its type is neither numbers, dates, truth values, text nor a dictionary of these.
+        ValueError: if its type is not numbers, dates, Booleans, text or a dictionary of these.
     """
     import pyarrow as pa
     from pyarrow import types
@@ -123,23 +123,21 @@ def arrow_column(name: str, array: Any) -> Column:
         return NumericColumn(_arrow_numbers(array.cast(pa.date32()).cast(pa.int32())) * 1.0, "date")
     if types.is_timestamp(kind):
         return _timestamps(name, array)
-    raise ValueError(f"column '{name}' holds {kind} values: turn them into numbers or text")
+    raise ValueError(f"column '{name}' holds {kind} values: convert them to numbers or text")
 
 
 def _timestamps(name: str, array: Any) -> NumericColumn:
-    """Times as seconds; those of a time zone become UTC."""
+    """Times as seconds; those with a time zone are converted to UTC."""
     import pyarrow as pa
 
     if array.type.tz is not None:
-        caution(
-            f"column '{name}' has the time zone {array.type.tz}: its times are kept as UTC, without a zone"
-        )
+        caution(f"column '{name}' has the time zone {array.type.tz}: its times are converted to UTC")
     micro = array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.int64())
     return NumericColumn(_arrow_numbers(micro) / 1e6, "datetime")
 
 
 def _arrow_numbers(array: Any) -> AnyArray:
-    """The numbers of an arrow array; doubles with NaN for nulls where there are any."""
+    """The numbers of an arrow array; doubles with NaN for nulls if there are any."""
     import pyarrow as pa
 
     if not array.null_count:
@@ -162,7 +160,7 @@ def _dictionary(name: str, array: Any) -> LabelColumn:
 
 
 def sorted_labels(labels: LabelColumn) -> LabelColumn:
-    """The same column with its states in sorted order."""
+    """The column with its states in sorted order."""
     order = sorted(range(len(labels.states)), key=lambda i: labels.states[i])
     rank = np.empty(len(order) + 1)
     rank[order] = np.arange(len(order))
@@ -172,7 +170,7 @@ def sorted_labels(labels: LabelColumn) -> LabelColumn:
 
 
 def declared_labels(codes: AnyArray, categories: Iterable[object], ordered: bool = False) -> LabelColumn:
-    """The labels of a categorical series: codes with -1 for missing, and the categories in their order."""
+    """The column of a categorical series: codes with -1 for missing cells, and the ordered categories."""
     plain = map(plain_value, categories)
     states = [c if isinstance(c, str | int | float | bool) else str(c) for c in plain]
     labels = _of_one_type(np.where(codes < 0, np.nan, codes), states)
@@ -180,7 +178,7 @@ def declared_labels(codes: AnyArray, categories: Iterable[object], ordered: bool
 
 
 def _of_one_type(codes: Floats, values: Sequence[State | date]) -> LabelColumn:
-    """The labels with some values, which become texts if they are of several types, and merge if equal."""
+    """The labels with some values, which become texts if their types differ, and are merged if equal."""
     types = type_names(values)
     if len(types) == 1:
         return _merged(codes, cast("Sequence[State]", values))
@@ -188,7 +186,7 @@ def _of_one_type(codes: Floats, values: Sequence[State | date]) -> LabelColumn:
 
 
 def _merged(codes: Floats, states: Sequence[State]) -> LabelColumn:
-    """The labels with some states, of which equal ones become one."""
+    """The labels with states of which equal ones are merged."""
     position = {state: code for code, state in enumerate(dict.fromkeys(states))}
     new = np.array([*(position[state] for state in states), np.nan])
     at = np.where(np.isnan(codes), len(states), codes).astype(np.int64)
@@ -196,7 +194,7 @@ def _merged(codes: Floats, states: Sequence[State]) -> LabelColumn:
 
 
 def as_times(column: Column) -> NumericColumn | None:
-    """The column as dates or times: its own, or those that all its texts are; None if it has none."""
+    """The column as dates or times: its own, or those that all its texts represent; otherwise None."""
     if isinstance(column, NumericColumn):
         return None if column.time is None else column
     if column.declared or not all(isinstance(state, str) for state in column.states):
@@ -209,7 +207,7 @@ def as_times(column: Column) -> NumericColumn | None:
 
 
 def as_labels(column: NumericColumn) -> LabelColumn:
-    """The labels of a column of dates: their ISO texts in order, without midnights if all are."""
+    """The labels of a column of dates: their ISO texts in order, without times if all are at midnight."""
     assert column.time is not None
     distinct, at = np.unique(column.values[column.seen], return_inverse=True)
     codes = np.full(len(column.values), np.nan)
@@ -221,10 +219,10 @@ def as_labels(column: NumericColumn) -> LabelColumn:
 
 
 def object_column(name: str, cells: Sequence[object]) -> Column:
-    """The column of any Python values: numbers if all are, otherwise labels in sorted order.
+    """The column of any Python values: numeric if all are numbers, otherwise labels in sorted order.
 
     Raises:
-        ValueError: if a cell is neither text, a number nor a truth value.
+        ValueError: if a cell is not text, a number or a Boolean.
     """
     import pyarrow as pa
 
@@ -240,7 +238,7 @@ def object_column(name: str, cells: Sequence[object]) -> Column:
 
 
 def _mixed_times(cells: Sequence[object]) -> NumericColumn | None:
-    """The column of dates and times together; None if there is anything else."""
+    """The column of dates and times together, or None if there are other values."""
     if not _are_times(cells):
         return None
     moments = [None if is_missing(cell) else moment_of(cell) for cell in cells]
@@ -252,7 +250,7 @@ def _are_times(cells: Sequence[object]) -> bool:
 
 
 def _all_numbers(cells: Sequence[object]) -> NumericColumn | None:
-    """The column of numbers that arrow has no one type for; None if there is anything else."""
+    """The column of numbers for which arrow has no common type, or None if there are other values."""
     plain = [np.nan if is_missing(cell) else plain_value(cell) for cell in cells]
     if not all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in plain):
         return None
@@ -284,7 +282,7 @@ def _is_state(value: object) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell of a Python list says nothing."""
+    """Whether a Python value stands for a missing cell."""
     return (
         value is None
         or (isinstance(value, float) and isnan(value))
@@ -295,7 +293,7 @@ def is_missing(value: object) -> bool:
 def _state(name: str, value: Any, row: int | None = None) -> State:
     if not _is_state(value):
         where = f"column '{name}'" if row is None else f"column '{name}', row {row}"
-        raise ValueError(f"{where}: {value!r} is neither text, a number nor a truth value")
+        raise ValueError(f"{where}: {value!r} is not text, a number or a Boolean")
     if isinstance(value, float) and isinf(value):
         raise ValueError(f"column '{name}', row {row}: {value} is not a finite number")
     state: State = value

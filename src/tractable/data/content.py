@@ -1,4 +1,4 @@
-"""What bytes are by how they begin, whatever the name of their file says."""
+"""Detection of file formats by their first bytes, regardless of file names."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A kind of file."""
+    """A file format."""
 
     words: str
     suffixes: tuple[str, ...]  # of files that may hold it; the first is the usual one
@@ -42,7 +42,7 @@ _PAGES = (b"<!doctype html", b"<html")
 
 
 def content_of(raw: bytes) -> Content | None:
-    """The kind of a file's content; None if it is not known, which may be text or anything else."""
+    """The detected format, or None for text and unknown formats."""
     for beginning, content in _BEGINNINGS:
         if raw.startswith(beginning) and not (beginning == b"BZh" and raw[4:10] != b"1AY&SY"):
             return content
@@ -55,10 +55,10 @@ def content_of(raw: bytes) -> Content | None:
 
 
 def check_suffix(name: str, suffix: str, head: bytes, read: Callable[[], bytes]) -> None:
-    """Refuse a file whose content is of another kind than its suffix says; `read` has all of it.
+    """Refuse a file whose content does not match its suffix; `read` returns the whole content.
 
     Raises:
-        ValueError: saying what it is, and how it should be called.
+        ValueError: naming the detected format and the suffix that it should have.
     """
     if suffix not in _KNOWN:  # which is told by its suffix
         return
@@ -73,29 +73,29 @@ def check_suffix(name: str, suffix: str, head: bytes, read: Callable[[], bytes])
             raise ValueError(f"{name}: the file is {content.words}: {better}")
     elif suffix not in content.suffixes and not (content is ZIP and suffix in WORKBOOK.suffixes):
         better = f": rename it to {content.suffixes[0]}" if content.suffixes else ""
-        raise ValueError(f"{name}: the file is {content.words}, in spite of its suffix '{suffix}'{better}")
+        raise ValueError(f"{name}: the file is {content.words}, despite its suffix '{suffix}'{better}")
 
 
 def _needs_all(head: bytes, suffix: str) -> bool:
-    """Whether the beginning does not tell a workbook from another archive."""
+    """Whether the first bytes do not distinguish a workbook from another archive."""
     return head.startswith(b"PK\x03\x04") and suffix not in WORKBOOK.suffixes
 
 
 def _check_text(name: str, suffix: str, raw: bytes) -> None:
-    """Refuse text under the suffix of something else."""
+    """Refuse text under the suffix of a binary format."""
     for content in (WORKBOOK, PARQUET, ARROW, SQLITE, DUCKDB):
         if suffix not in content.suffixes:
             continue
         if not raw:
-            raise ValueError(f"{name}: the file is empty, and not {content.words}")
+            raise ValueError(f"{name}: the file is empty, not {content.words}")
         if b"\0" not in raw and raw.isascii():
             raise ValueError(
-                f"{name}: the file is text and not {content.words}: if it is a table, rename it to .csv"
+                f"{name}: the file is text, not {content.words}; if it is a table, rename it to .csv"
             )
 
 
 def guess_suffix(raw: bytes) -> str:
-    """The suffix that bytes would have as a file."""
+    """The suffix for a file with this content."""
     content = content_of(raw)
     if content is not None and content.suffixes:
         return content.suffixes[0]

@@ -1,4 +1,4 @@
-"""Dates as numbers and back: whole days, or seconds, since the beginning of 1970 (UTC)."""
+"""Conversion of dates to numbers and back: days or seconds since the beginning of 1970 (UTC)."""
 
 from datetime import date, datetime, timedelta
 from typing import Literal, TypeAlias
@@ -31,7 +31,7 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S")
 
 
 def moment_of(value: object) -> float | None:
-    """The seconds since 1970 of a date, a time or an ISO text; None if the value is none of these."""
+    """The seconds since 1970 of a date, a time or an ISO text; None for other values."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
@@ -49,7 +49,7 @@ def moment_of(value: object) -> float | None:
 
 
 def label_of(code: float, kind: Time) -> date | datetime:
-    """The date or the time that a table's number stands for; those beyond the years 1 to 9999 are cut off."""
+    """The date or time of a table's number; dates outside the years 1 to 9999 are clipped."""
     seconds = min(max(float(np.rint(code)) * DAY if kind == "date" else code, _FIRST), _LAST)
     moment = _EPOCH + timedelta(seconds=round(seconds, 6))
     return moment.date() if kind == "date" else moment
@@ -61,7 +61,7 @@ def iso_text(code: float, kind: Time) -> str:
 
 
 def text_moments(texts: tuple[str, ...]) -> Floats | None:
-    """The seconds since 1970 of texts that are all dates, written in one way; None if they are not."""
+    """The seconds since 1970 of texts that are all dates of one format, or None."""
     if not texts or not all(_may_be_date(text) for text in texts[:5]):
         return None
     found = _iso_moments(texts)
@@ -79,7 +79,7 @@ def has_zone(text: str) -> bool:
 
 
 def looks_like_date(text: str) -> bool:
-    """Whether a text has the shape of a date, such as 3/4/2020 or 2020-02-30."""
+    """Whether a text has the form of a date, such as 3/4/2020 or 2020-02-30."""
     parts = text.strip().replace("/", "-").replace(".", "-").split("-")
     return len(parts) == 3 and all(p[:2].strip().isdigit() for p in parts) and _may_be_date(text)
 
@@ -96,7 +96,7 @@ def _iso_moments(texts: tuple[str, ...]) -> list[float] | None:
 
 
 def _read_alike(texts: tuple[str, ...], formats: tuple[str, ...], clock: str) -> list[float] | None:
-    """The moments of texts in the only one of some formats that reads all of them."""
+    """The times of texts in the only format of several that parses all of them."""
     readings = [found for f in formats if (found := _read_as(texts, f + clock)) is not None]
     return readings[0] if len(readings) == 1 else None
 

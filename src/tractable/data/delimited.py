@@ -1,8 +1,8 @@
-"""Delimited text: which separator a file has, and what its cells say.
+"""Delimited text: detection of separators and parsing of cells.
 
-Cells that are one of `MISSING` and stand in no quotes are missing everywhere. Those of `WEAK_MISSING` may be
-categories of a column of text, so that they are missing only if all other cells of their column are numbers
-or dates. A column in which a cell is a code, such as `007`, is text (`codes.py`).
+Unquoted cells that are one of `MISSING` are missing in every column. Those of `WEAK_MISSING` may be
+categories, so they are missing only if all other cells of their column are numbers or dates. A column that
+contains a code, such as `007`, is text (`codes.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _LARGEST_BLOCK = 1 << 30
 
 
 def read_delimited(source: Source, layout: Layout, sep: str | None = None) -> Any:
-    """The file as a pyarrow table. Columns that stay as they were typed are text, and so is `"NA"` in quotes.
+    """The file as a pyarrow table. Columns to be read as text keep their spelling, including quoted `"NA"`.
 
     Raises:
         ValueError: naming the line at fault.
@@ -56,7 +56,7 @@ def read_delimited(source: Source, layout: Layout, sep: str | None = None) -> An
 
 
 def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], layout: Layout) -> Any:
-    """The table in which columns such as 1.234, beside others with decimal commas, are text again."""
+    """The table in which columns such as 1.234 are text if other columns have decimal commas."""
     doubles = [f.name for f in frame.schema if f.type == "double" and layout.may_be_numbers(f.name)]
     if doubles:
         typed = parse(dict.fromkeys(doubles, "string"))
@@ -68,7 +68,7 @@ def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], l
 
 
 def _parse(text: Text, sep: str, layout: Layout, names: list[str], types: Iterable[str]) -> Any:
-    """The cells of a text, of which some columns are text; pyarrow finds the types of the others."""
+    """The cells of a text; the types of columns that are not text are inferred by pyarrow."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -91,7 +91,7 @@ def _options(
     only: Sequence[str] = (),
     block: int = _BLOCK,
 ) -> tuple[Any, Any, Any]:
-    """How pyarrow reads columns with some names, of which some are texts, or only some of them."""
+    """The options of pyarrow for reading all or some columns, some of them as text."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -110,7 +110,7 @@ def _options(
 
 
 def _keep_codes(frame: Any, text: Text, sep: str, layout: Layout) -> Any:
-    """The frame, in which columns of numbers that have codes among them are text."""
+    """The frame, in which columns of numbers that contain codes are text."""
     import pyarrow as pa
     from pyarrow import csv as arrow
     from pyarrow import types
@@ -137,7 +137,7 @@ def _keep_codes(frame: Any, text: Text, sep: str, layout: Layout) -> Any:
 
 
 def _ragged_line(text: Text, sep: str, names: list[str]) -> str:
-    """Which line has too few or too many cells; empty when none has."""
+    """A description of the line with too few or too many cells, or an empty text."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -162,9 +162,9 @@ def _ragged_line(text: Text, sep: str, names: list[str]) -> str:
 
 
 def _without_weak_marks(texts: Any, na: tuple[str, ...]) -> Any:
-    """A column of text as numbers or dates, where that is what all its cells are but for marks.
+    """A column of text as numbers or dates, if all its cells are except for missing markers.
 
-    Marks that were asked for may stand in quotes, as all cells do that some programs write.
+    Requested markers may be quoted, since some programs quote all cells.
     """
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Tables and views of DuckDB databases -> arrow tables, read by duckdb."""
+"""Reading of tables and views of DuckDB databases."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _TABLES = "SELECT table_schema, table_name FROM information_schema.tables ORDER 
 
 
 def read_duckdb(source: Source, layout: Layout) -> Any:
-    """The table of a database that is named, or its only one; `schema.table` if it is not in the main schema.
+    """The named table of a database, or its only one; `schema.table` outside the main schema.
 
     Raises:
         ValueError: if there is no such table, or the database cannot be read.
@@ -18,8 +18,8 @@ def read_duckdb(source: Source, layout: Layout) -> Any:
         import duckdb
     except ImportError:
         raise ValueError(
-            f"{source}: reading this database needs duckdb, which comes with the extra:"
-            " pip install 'tractable[duckdb]'"
+            f"{source}: reading this database requires duckdb, which is installed by: pip install"
+            " 'tractable[duckdb]'"
         ) from None
     try:
         with in_a_file(source) as path, duckdb.connect(str(path), read_only=True) as database:
@@ -36,7 +36,7 @@ def read_duckdb(source: Source, layout: Layout) -> Any:
 
 
 def _with_clocks_as_text(frame: Any) -> Any:
-    """The table with times of day as text, as they are in files of text."""
+    """The table with times of day as text, as in text files."""
     import pyarrow as pa
 
     for i, field in enumerate(frame.schema):

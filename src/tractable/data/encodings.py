@@ -1,7 +1,7 @@
-"""Bytes of text in any encoding -> UTF-8.
+"""Conversion of text in any encoding to UTF-8.
 
-A byte-order mark tells the encoding, and so do the zeros of UTF-16. What is no UTF-8 is taken for
-Windows-1252, or Latin-1, with a warning, unless it seems to be damaged UTF-8.
+The encoding is detected by a byte-order mark or the zero bytes of UTF-16. Other text that is not UTF-8 is
+read as Windows-1252 or Latin-1 with a warning, unless it seems to be damaged UTF-8.
 """
 
 import codecs
@@ -22,10 +22,10 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1a"))  # no table has t
 
 
 def as_utf8(raw: bytes, name: str, encoding: str | None = None) -> bytes:
-    """Text in UTF-8 without a byte-order mark, from bytes in an encoding that is named or found.
+    """The text in UTF-8 without a byte-order mark, from bytes in a given or detected encoding.
 
     Raises:
-        ValueError: if the bytes are no text, or none in the encoding that is named.
+        ValueError: if the bytes are not text in that encoding.
     """
     if encoding is not None:
         return _recoded(raw, name, _checked(encoding)).removeprefix(codecs.BOM_UTF8)
@@ -38,7 +38,7 @@ def as_utf8(raw: bytes, name: str, encoding: str | None = None) -> bytes:
     if not _is_utf8(raw):
         raw = _from_eight_bits(raw, name)
     if b"\0" in raw:
-        raise ValueError(f"{name}: byte {raw.index(0):,} is zero: the file is damaged, or no text")
+        raise ValueError(f"{name}: byte {raw.index(0):,} is zero: the file is damaged or is not text")
     return raw
 
 
@@ -46,9 +46,13 @@ def _checked(encoding: str) -> str:
     try:
         found = codecs.lookup(encoding)
     except (LookupError, ValueError):  # a name with a zero is a ValueError
-        raise ValueError(f"there is no encoding {encoding!r}: such as utf-8, latin-1 or utf-16") from None
+        raise ValueError(
+            f"there is no encoding {encoding!r}; write, for example, utf-8, latin-1 or utf-16"
+        ) from None
     if not found._is_text_encoding:
-        raise ValueError(f"{encoding!r} is no encoding of text: such as utf-8, latin-1 or utf-16")
+        raise ValueError(
+            f"{encoding!r} is not an encoding of text; write, for example, utf-8, latin-1 or utf-16"
+        )
     return found.name
 
 
@@ -57,18 +61,20 @@ def _recoded(raw: bytes, name: str, encoding: str) -> bytes:
         text = raw.decode(encoding)
         if "\0" in text:
             raise ValueError(
-                f"{name}: letter {text.index(chr(0)):,} is zero: the file is no text in {encoding}"
+                f"{name}: character {text.index(chr(0)):,} is zero: the file is not text in {encoding}"
             )
         return text.encode()
     except UnicodeDecodeError as fault:
-        words = f"byte {fault.start:,} is no text in {encoding}"
-        raise ValueError(f"{name}: {words}: name the encoding of the file (encoding=, --encoding)") from None
+        words = f"byte {fault.start:,} is not text in {encoding}"
+        raise ValueError(
+            f"{name}: {words}; specify the encoding of the file (encoding=, --encoding)"
+        ) from None
     except UnicodeEncodeError:  # half of a pair
-        raise ValueError(f"{name}: the file is no text in {encoding}") from None
+        raise ValueError(f"{name}: the file is not text in {encoding}") from None
 
 
 def _encoding_of_zeros(raw: bytes) -> str | None:
-    """UTF-16 by its zeros, since nearly all letters of a table are ASCII."""
+    """The variant of UTF-16 according to its zero bytes, since most characters of a table are ASCII."""
     sample = np.frombuffer(raw[: min(len(raw) // 2 * 2, _SAMPLE)], dtype=np.uint8)
     if not sample.size:
         return None
@@ -93,10 +99,10 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _from_eight_bits(raw: bytes, name: str) -> bytes:
-    """Text that is no UTF-8, taken for Windows-1252 or, where that has no letter, Latin-1.
+    """Text that is not UTF-8, read as Windows-1252 or, for bytes that it lacks, Latin-1.
 
     Raises:
-        ValueError: if it seems to be UTF-8 that is damaged, or no text at all.
+        ValueError: if it seems to be damaged UTF-8, or not to be text.
     """
     try:
         raw.decode()
@@ -108,14 +114,14 @@ def _from_eight_bits(raw: bytes, name: str) -> bytes:
     plain = len(lenient.encode("ascii", "ignore"))
     is_damaged = len(lenient) - broken - plain > broken  # letters of several bytes that are whole
     if is_damaged or len(raw.translate(None, _CONTROLS)) < len(raw):
-        advice = "the file is damaged" if is_damaged else "it is no text, or name its encoding (--encoding)"
-        raise ValueError(f"{name}: byte {start:,} is no text in UTF-8: {advice}")
+        advice = "the file is damaged" if is_damaged else "if it is text, specify its encoding (--encoding)"
+        raise ValueError(f"{name}: byte {start:,} is not valid UTF-8: {advice}")
     try:
         text, encoding = raw.decode("cp1252"), "Windows-1252"
     except UnicodeDecodeError:
         text, encoding = raw.decode("latin-1"), "Latin-1"
     caution(
-        f"{name}: byte {start:,} is no text in UTF-8: the file is read as {encoding}; if letters look wrong,"
-        " name its encoding (encoding=, --encoding)"
+        f"{name}: byte {start:,} is not valid UTF-8: the file is read as {encoding}; if letters look wrong,"
+        " specify its encoding (encoding=, --encoding)"
     )
     return text.encode()

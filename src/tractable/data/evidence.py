@@ -1,4 +1,4 @@
-"""What is known of one row: values, and regions in which unknown values lie."""
+"""Evidence about a row: known values, and regions of unknown values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ Finding: TypeAlias = float | Region | None  # what is known of one column: its c
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """The known values of a row, coded, and what is known of the others."""
+    """The coded known values of a row, and the regions of other columns."""
 
     row: Floats  # (columns,), NaN where the value is not known
     regions: dict[int, Region]  # column -> where its value lies; only columns without a value
 
     @property
     def columns(self) -> list[int]:
-        """The columns of which anything is known."""
+        """The columns with evidence."""
         return sorted({*np.flatnonzero(~np.isnan(self.row)).tolist(), *self.regions})
 
 
 def parse_evidence(given: Mapping[Any, object] | None, schema: Schema) -> Evidence:
     """The evidence in a dictionary of column names.
 
-    A categorical column has a state or a collection of states; a numeric column has a number, a pair
-    (low, high) or a slice, with None for an open end. None and NaN say that nothing is known.
+    Evidence about a categorical column is a state or a collection of states; about a numeric column a number,
+    a pair (low, high) or a slice, with None for an open end. None and NaN stand for no evidence.
 
     Raises:
-        ValueError: if a column or a state is unknown, or nothing is left possible.
+        ValueError: if a column or a state is unknown, or the evidence is contradictory.
     """
     known: dict[int, Finding] = {}
     for name, value in (given or {}).items():
@@ -44,7 +44,7 @@ def parse_evidence(given: Mapping[Any, object] | None, schema: Schema) -> Eviden
 
 
 def evidence_of(known: Mapping[int, Finding], schema: Schema) -> Evidence:
-    """The evidence made of what is known of each column."""
+    """The evidence composed of findings about columns."""
     row = np.full(len(schema), np.nan)
     regions: dict[int, Region] = {}
     for column, found in known.items():
@@ -78,13 +78,14 @@ def _checked_region(variable: Variable, region: Region) -> Finding:
         return region
     if region.allowed.shape != (variable.cardinality,):
         raise ValueError(
-            f"column '{variable.name}' has {variable.cardinality} states, not {region.allowed.size}"
+            f"column '{variable.name}' has {variable.cardinality} states, but its region has"
+            f" {region.allowed.size}"
         )
     return allowed_states(variable, region.allowed)
 
 
 def one_of(variable: Variable, values: Iterable[object]) -> Finding:
-    """The evidence that a categorical column has one of some states."""
+    """The evidence that a categorical column has one of several states."""
     allowed = np.zeros(variable.cardinality, dtype=np.bool_)
     for value in values:
         allowed[int(variable.code(value))] = True
@@ -92,22 +93,22 @@ def one_of(variable: Variable, values: Iterable[object]) -> Finding:
 
 
 def allowed_states(variable: Variable, allowed: Bools) -> Finding:
-    """The evidence that only some states are left: a value for one, nothing when all are.
+    """The evidence that only some states are possible: a value for a single state, nothing for all states.
 
     Raises:
-        ValueError: if none is left.
+        ValueError: if no state is possible.
     """
     if not allowed.any():
-        raise ValueError(f"column '{variable.name}' has no state left that it may take")
+        raise ValueError(f"column '{variable.name}' has no possible state left")
     if allowed.all() and variable.cardinality > 1:
         return None
     return float(np.argmax(allowed)) if allowed.sum() == 1 else States(allowed)
 
 
 def within(variable: Variable, low: object, high: object) -> Finding:
-    """The evidence that a value lies between two others, both included; None is an open end.
+    """The evidence that a value lies in a closed interval, where None is an open end.
 
-    A categorical column takes part when its states are numbers, an ordinal one with any states.
+    It applies to categorical columns with numeric states and to all ordinal columns.
     """
     if variable.kind == "ordinal" and variable.has_text_states:
         return _between_states(variable, low, high)
@@ -132,7 +133,7 @@ def _between_states(variable: Variable, low: object, high: object) -> Finding:
 
 def _pair(variable: Variable, values: Any) -> Finding:
     if not isinstance(values, list | tuple | np.ndarray) or len(values) != 2:
-        raise ValueError(f"column '{variable.name}' is {variable.kind}: {values!r} is no pair (low, high)")
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: {values!r} is not a pair (low, high)")
     return within(variable, values[0], values[1])
 
 
@@ -150,12 +151,12 @@ def _bound(variable: Variable, value: Any) -> float:
 
 def _numeric_states(variable: Variable) -> Floats:
     if variable.has_text_states:
-        raise ValueError(f"column '{variable.name}' has text states: they lie in no interval")
+        raise ValueError(f"column '{variable.name}' has text states: intervals do not apply to it")
     return np.array(variable.states, dtype=np.float64)
 
 
 def join_evidence(first: Evidence, second: Evidence, schema: Schema) -> Evidence | None:
-    """What both say together; None when they contradict each other."""
+    """The conjunction of two pieces of evidence, or None if they are contradictory."""
     known: dict[int, Finding] = {}
     for column in sorted({*first.columns, *second.columns}):
         try:
@@ -166,16 +167,16 @@ def join_evidence(first: Evidence, second: Evidence, schema: Schema) -> Evidence
 
 
 def finding_about(evidence: Evidence, column: int) -> Finding:
-    """What evidence says about a column."""
+    """The evidence about a column."""
     value = float(evidence.row[column])
     return evidence.regions.get(column) if isnan(value) else value
 
 
 def both(variable: Variable, one: Finding, other: Finding) -> Finding:
-    """What two findings about one column say together.
+    """The conjunction of two findings about a column.
 
     Raises:
-        ValueError: if they leave nothing possible.
+        ValueError: if they are contradictory.
     """
     if variable.is_categorical:
         return allowed_states(variable, mask(variable, one) & mask(variable, other))
@@ -195,7 +196,7 @@ def _ends(found: Finding) -> tuple[float, float]:
 
 
 def mask(variable: Variable, found: Finding) -> Bools:
-    """The states a finding leaves possible. Shape (states,)."""
+    """The states that a finding allows. Shape (states,)."""
     if isinstance(found, States):
         return found.allowed
     codes = np.arange(variable.cardinality)

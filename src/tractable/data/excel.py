@@ -1,4 +1,4 @@
-"""Sheets of workbooks (.xlsx, .xls, .ods and others) -> arrow tables, read by python-calamine."""
+"""Reading of sheets of workbooks (.xlsx, .xls, .ods and others) by python-calamine."""
 
 from io import BytesIO
 from typing import Any
@@ -13,10 +13,10 @@ from tractable.data.source import Source, choose_part
 
 
 def read_sheet(source: Source, layout: Layout) -> Any:
-    """The sheet of a workbook that is named, or the only one that has cells.
+    """The named sheet of a workbook, or the only one that has cells.
 
     Raises:
-        ValueError: if there is no such sheet, or it holds no table.
+        ValueError: if there is no such sheet, or it does not hold a table.
     """
     workbook = _open(source)
     names = list(workbook.sheet_names)
@@ -50,13 +50,13 @@ def _open(source: Source) -> Any:
         from python_calamine import CalamineError, load_workbook
     except ImportError:
         raise ValueError(
-            f"{source}: reading workbooks needs python-calamine, which comes with the extra:"
-            " pip install 'tractable[excel]'"
+            f"{source}: reading workbooks requires python-calamine, which is installed by: pip install"
+            " 'tractable[excel]'"
         ) from None
     try:
         return load_workbook(BytesIO(source.read()))
     except (CalamineError, OSError) as fault:
-        raise ValueError(f"{source}: no whole workbook: {_first_line(fault)}") from None
+        raise ValueError(f"{source}: the workbook is damaged or incomplete: {_first_line(fault)}") from None
 
 
 def _visible(workbook: Any) -> list[str]:
@@ -74,7 +74,7 @@ def _has_cells(source: Source, workbook: Any, name: str) -> bool:
 
 
 def _rows(source: Source, workbook: Any, name: str) -> tuple[list[list[Any]], int]:
-    """The rows of a sheet that have a cell, from the first of them on, and the number of rows above it."""
+    """The rows of a sheet from the first one that has a cell, and the number of rows above it."""
     from python_calamine import CalamineError
 
     try:
@@ -86,7 +86,7 @@ def _rows(source: Source, workbook: Any, name: str) -> tuple[list[list[Any]], in
 
 
 def _skip(rows: list[list[Any]], above: int, count: int) -> tuple[list[list[Any]], int]:
-    """The rows with a cell from row `count` of the sheet on, and the number of rows above them."""
+    """The rows of the sheet from row `count` on that have a cell, and the number of rows above them."""
     start = max(count - above, 0)
     while start < len(rows) and not any(map(_is_filled, rows[start])):
         start += 1
@@ -98,7 +98,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _filled(rows: list[list[Any]], header: bool) -> list[int]:
-    """The columns that have any cells, or a name."""
+    """The columns with a name or any cells."""
     return [i for i in range(len(rows[0])) if any(_is_filled(row[i]) for row in rows)]
 
 
@@ -109,21 +109,21 @@ def _name(cell: Any) -> str:
 
 
 def _check_title(where: str, header: list[str], cells: dict[int, list[Any]], above: int) -> None:
-    """Refuse a first row that names one column of several, as the title of a sheet does."""
+    """Refuse a first row with a single name for several columns, which seems to be a title."""
     if len(header) < 2 or sum(map(bool, header)) > 1:
         return
     rows = list(zip(*cells.values(), strict=True))
     full = next((i for i, row in enumerate(rows) if sum(map(_is_filled, row)) > 1), 0)
     raise ValueError(
-        f"{where}: row {above + 1} names only one of {len(header)} columns: if it is a title, say how many"
-        f" rows are above the header (skip={above + 1 + full}, --skip {above + 1 + full})"
+        f"{where}: row {above + 1} names only one of {len(header)} columns; if it is a title, skip the rows"
+        f" above the header (skip={above + 1 + full}, --skip {above + 1 + full})"
     )
 
 
 def _without_row_names(
     where: str, header: list[str], cells: dict[int, list[Any]], columns: list[int]
 ) -> tuple[list[str], dict[int, list[Any]]]:
-    """The columns without one of row names before all others, as data frames are written."""
+    """The columns without an initial column of row names, as data frames are written."""
     for n, name in enumerate(header):
         if not name.strip() and (n or len(set(map(str, cells[n]))) < len(cells[n])):
             raise ColumnError("", f"{where}: {no_name(_letters(columns[n]))}")
@@ -134,7 +134,7 @@ def _without_row_names(
 
 
 def _letters(column: int) -> str:
-    """What a sheet calls a column."""
+    """The letters of a column of a sheet."""
     return (_letters(column // 26 - 1) if column >= 26 else "") + chr(ord("A") + column % 26)
 
 

@@ -1,8 +1,8 @@
-"""Rows as they came, with their missing cells filled: what was observed stays, known to a model or not.
+"""Completion of missing cells in the original rows; observed cells are never changed.
 
-Columns that the model lacks, the order of columns, their types and a frame's index stay as well. Columns that
-the rows lack come last. A column keeps its type unless a filled cell does not fit in: a mean of 2.5 among
-integers makes them doubles, and a text among other things makes them text.
+Columns that the model lacks, the order of columns, their types and the index of a frame are preserved.
+Columns that the rows lack are appended. A column keeps its type unless a completed cell does not fit: a mean
+of 2.5 converts integers to doubles, and a text converts other values to text.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from tractable.data.table import Table
 
 
 def fill_cells(rows: Any, table: Table, filled: Floats, like: str, *, narrow: bool = False) -> Any:
-    """The rows with values in place of cells that are missing; frames and arrays stay of their kind.
+    """The rows with values in place of missing cells; frames and arrays keep their type.
 
-    `table` is the rows as a model codes them, and `filled` (rows, columns) the same with values, NaN where a
-    cell stays missing. A cell with a state that the model does not know was observed, and stays. What is no
-    frame and no array becomes a frame of the kind `like`. Pandas holds whole numbers and truth values as
-    something wider where cells are missing; if `narrow`, such a column without holes is narrow again.
+    `table` is the rows coded by a model, and `filled` (rows, columns) their completed codes, NaN for cells
+    that remain missing. Observed cells with unknown states are preserved. Other types of tables become a
+    frame of the kind `like`. In pandas, integers and Booleans with missing cells have a wider type; if
+    `narrow`, completed columns are converted back.
     """
     if hasattr(rows, "collect") and not isinstance(rows, Mapping):  # a lazy frame
         rows = rows.collect()
@@ -45,7 +45,7 @@ def fill_cells(rows: Any, table: Table, filled: Floats, like: str, *, narrow: bo
 
 
 def _array_of(whole: Any, table: Table, filled: Floats) -> AnyArray:
-    """The model's columns as an array, of objects if some cell is one that the model does not know."""
+    """The model's columns as an array, of objects if some cell has an unknown state."""
     if table.unseen is None:
         array: AnyArray = to_frame(filled, table.schema, like="numpy")
         return array
@@ -62,13 +62,13 @@ def _holes(table: Table, filled: Floats) -> Bools:
 
 
 def _labels(table: Table, filled: Floats, column: int, like: str) -> Any:
-    """The values of one column as a column of a frame."""
+    """The values of a column for a column of a frame."""
     part = to_frame(filled[:, [column]], table.schema.select([column]), like=like)
     return part[part.columns[0]] if like != "pyarrow" else part.column(0)
 
 
 def _places(names: Iterable[Any], table: Table, holes: Bools) -> Iterator[tuple[int, Any, Bools]]:
-    """Of each column with holes: its number, what the frame calls it (None: it lacks it), and its holes."""
+    """The number, label (None if absent) and missing cells of each incomplete column."""
     own = {label_text(name): name for name in names}
     for number, variable in enumerate(table.schema):
         if variable.name not in own or holes[:, number].any():
@@ -95,7 +95,7 @@ def _filled_pandas(frame: Any, table: Table, filled: Floats, holes: Bools, narro
 
 
 def _narrowed(column: Any, new: Any) -> Any:
-    """A column of pandas as the whole numbers or truth values that all of its cells are."""
+    """A column of pandas as integers or Booleans, if all of its cells are."""
     if (column.dtype.kind, new.dtype.kind) not in (("f", "i"), ("O", "b")) or column.isna().any():
         return column
     narrow = column.astype(new.dtype)
@@ -166,7 +166,7 @@ def _filled_polars(frame: Any, table: Table, filled: Floats, holes: Bools) -> An
 
 
 def _arrow_of(rows: Any, table: Table) -> Any:
-    """A table, a dictionary of columns or a list of rows as a table of arrow; mixed columns become text."""
+    """A table, a dictionary of columns or a list of rows as an arrow table; mixed columns become text."""
     import pyarrow as pa
 
     if isinstance(rows, Table):

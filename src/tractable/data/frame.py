@@ -1,4 +1,4 @@
-"""Any table a user may hold (data frame, array, dictionary, list) as named columns."""
+"""Conversion of data frames, arrays, dictionaries and lists to named columns."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ from tractable.data.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which columns of a table are read, and how their cells are understood."""
+    """The columns of a table to read, and how to interpret their cells."""
 
     drop: frozenset[str] = frozenset()  # left out before their cells, or how often their name occurs, matter
     only: frozenset[str] | None = None  # all that are read of named columns; None: all
@@ -38,7 +38,7 @@ class Wanted:
     marks: Marks = NO_MARKS
 
     def has(self, name: str, named: bool = True) -> bool:
-        """Whether a column is read, whose name may be no more than its place."""
+        """Whether a column is read; its name may be merely its position."""
         return name not in self.drop and (self.only is None or name in self.only or not named)
 
 
@@ -47,7 +47,7 @@ EVERYTHING = Wanted()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A table as it came, not coded yet."""
+    """An uncoded table."""
 
     columns: dict[str, Column]
     rows: int
@@ -56,16 +56,16 @@ class Frame:
     others: tuple[str, ...] = ()  # columns that were not wanted
 
     def without(self, names: Collection[str]) -> "Frame":
-        """The frame without some columns, which it may lack."""
+        """The frame without some columns, which need not exist."""
         kept = {name: column for name, column in self.columns.items() if name not in names}
         return replace(self, columns=kept)
 
 
 def frame_of(data: object, wanted: Wanted = EVERYTHING) -> Frame:
-    """The wanted columns of a table of any kind.
+    """The requested columns of a table of any type.
 
     Raises:
-        ValueError: if `data` is no table, or a wanted column cannot be read.
+        ValueError: if `data` is not a table, or a requested column cannot be read.
     """
     if isinstance(data, Table):
         return _from_table(data, wanted)
@@ -76,7 +76,7 @@ def frame_of(data: object, wanted: Wanted = EVERYTHING) -> Frame:
     if isinstance(data, list | tuple):
         return _from_list(data, wanted)
     if isinstance(data, str):
-        raise ValueError(f"'{data}' is a text, not a table: read a file with read('{data}')")
+        raise ValueError(f"'{data}' is text, not a table: read a file with read('{data}')")
     return _from_data_frame(data, wanted)
 
 
@@ -84,7 +84,7 @@ Cells: TypeAlias = tuple[Hashable, Callable[[str], Column]]  # what a column is 
 
 
 def _read(cells: Iterable[Cells], wanted: Wanted, *, named: bool = True, others: Iterable[str] = ()) -> Frame:
-    """The frame of some columns, beside others that are not wanted; its rows are those of the first."""
+    """The frame of the requested columns; the number of rows is that of the first column."""
     every = [(label_text(label), label, make) for label, make in cells]
     left_out = [*others, *(name for name, _, _ in every if not wanted.has(name, named))]
     if wanted.only is None:
@@ -105,10 +105,10 @@ def _read(cells: Iterable[Cells], wanted: Wanted, *, named: bool = True, others:
 
 
 def require_names(names: Collection[str], drop: frozenset[str], text: frozenset[str]) -> None:
-    """Refuse columns to leave out, or to be text, that are not there.
+    """Refuse columns to drop, or to read as text, that do not exist.
 
     Raises:
-        ValueError: naming the first, and the one that may have been meant.
+        ValueError: naming the first one and the most similar existing name.
     """
     for asked, what in ((drop, "to leave out"), (text, "to be text")):
         for name in sorted(asked - set(names)):
@@ -130,13 +130,15 @@ def _column_of(variable: Variable, values: Floats, name: str) -> Column:
 
 def _from_array(array: AnyArray, wanted: Wanted) -> Frame:
     if array.ndim != 2:
-        raise ValueError(f"a table has two dimensions, rows and columns: this array has {array.ndim}")
+        raise ValueError(
+            f"a table must have two dimensions, rows and columns, but this array has {array.ndim}"
+        )
     cells = [(f"x{i}", partial(array_column, values=column)) for i, column in enumerate(_transpose(array))]
     return replace(_read(cells, wanted, named=False), rows=len(array))
 
 
 def _transpose(array: AnyArray) -> AnyArray:
-    """A copy with contiguous columns, made in strips: a wide array is slow to walk through by column."""
+    """A copy with contiguous columns, made in strips because strided access to a wide array is slow."""
     columns = np.empty(array.shape[::-1], dtype=array.dtype)
     for start in range(0, len(array), 64):
         columns[:, start : start + 64] = array[start : start + 64].T
@@ -153,7 +155,7 @@ def array_column(name: str, values: AnyArray) -> Column:
         return object_column(name, values.tolist())
     if values.dtype.kind == "M":
         return time_column(name, values)
-    raise ValueError(f"column '{name}' holds {values.dtype} values: turn them into numbers or text")
+    raise ValueError(f"column '{name}' holds {values.dtype} values: convert them to numbers or text")
 
 
 def _from_mapping(data: Mapping[Any, Any], wanted: Wanted) -> Frame:
@@ -161,7 +163,7 @@ def _from_mapping(data: Mapping[Any, Any], wanted: Wanted) -> Frame:
     for name, column in frame.columns.items():
         if len(column.values) != frame.rows:
             rows = len(column.values)
-            raise ValueError(f"column '{name}' has {rows} rows, the columns before it have {frame.rows}")
+            raise ValueError(f"column '{name}' has {rows} rows, but the columns before it have {frame.rows}")
     return frame
 
 
@@ -170,7 +172,7 @@ def _sequence_column(name: str, cells: Any) -> Column:
         return object_column(name, cells)
     array = np.asarray(cells)
     if array.ndim != 1:
-        raise ValueError(f"column '{name}' is no list of cells")
+        raise ValueError(f"column '{name}' is not a list of cells")
     return array_column(name, array)
 
 
@@ -182,7 +184,7 @@ def _from_list(rows: Sequence[Any], wanted: Wanted) -> Frame:
         return _from_mapping({name: [row.get(name) for row in rows] for name in names}, wanted)
     for i, row in enumerate(rows):
         if not isinstance(row, list | tuple | np.ndarray) or len(row) != len(rows[0]):
-            raise ValueError(f"row {i} of the list is no row of {np.size(rows[0])} cells")
+            raise ValueError(f"row {i} of the list is not a row of {np.size(rows[0])} cells")
     columns = enumerate(zip(*rows, strict=True))
     cells = [(f"x{i}", partial(object_column, cells=column)) for i, column in columns]
     return replace(_read(cells, wanted, named=False), rows=len(rows))
@@ -204,12 +206,12 @@ def _from_data_frame(data: Any, wanted: Wanted) -> Frame:
     if hasattr(data, "__array__"):
         return _from_array(np.asarray(data), wanted)
     raise ValueError(
-        f"a {type(data).__name__} is no table: give a data frame, an array or a dictionary of columns"
+        f"a {type(data).__name__} is not a table: pass a data frame, an array or a dictionary of columns"
     )
 
 
 def _unwanted(data: Any, wanted: Wanted) -> dict[int, str]:
-    """The columns of a frame that may have a name twice and that are not wanted, by their places."""
+    """The positions of columns of a frame that are not requested, whose names may be duplicates."""
     is_pandas = hasattr(data, "iloc") and hasattr(data, "columns")
     labels = data.columns if is_pandas else getattr(data, "column_names", ())
     names = list(map(label_text, labels))
@@ -219,7 +221,7 @@ def _unwanted(data: Any, wanted: Wanted) -> dict[int, str]:
 
 
 def _without(data: Any, places: Collection[int]) -> Any:
-    """A frame of pandas or pyarrow without the columns at some places."""
+    """A frame of pandas or pyarrow without the columns at some positions."""
     if not places:
         return data
     if hasattr(data, "iloc"):
@@ -228,7 +230,7 @@ def _without(data: Any, places: Collection[int]) -> Any:
 
 
 def _series_column(name: str, series: Any) -> Column:
-    """The column of a series: categories keep their declared order, all else goes by way of arrow."""
+    """The column of a series: categories keep their declared order, other types are converted by arrow."""
     import narwhals as nw
 
     native = series.to_native()

@@ -1,4 +1,4 @@
-"""Columns that are the cells of a grid, such as the pixels of an image."""
+"""Columns with places in a grid, such as the pixels of an image."""
 
 import re
 from collections.abc import Hashable, Sequence
@@ -13,7 +13,7 @@ from tractable.data.table import Table, mark_distinct
 
 
 class Grid(NamedTuple):
-    """Where the columns of a schema lie in a grid."""
+    """The places of the columns of a schema in a grid."""
 
     columns: Ints  # (height, width) the column of each cell; -1 where the schema has none
 
@@ -28,12 +28,12 @@ class Grid(NamedTuple):
         halves = {"left": column < width // 2, "right": column >= width - width // 2}
         halves |= {"top": row < height // 2, "bottom": row >= height - height // 2}
         if side not in halves:
-            raise ValueError(f"a half is one of {', '.join(halves)}, not {side!r}")
+            raise ValueError(f"a half must be one of {', '.join(halves)}, not {side!r}")
         return np.asarray(halves[side])
 
 
 def grid_of(schema: Schema) -> Grid | None:
-    """The grid in which the columns of a schema lie; None if none of them has a place."""
+    """The grid of the columns of a schema, or None if no column has a place."""
     placed = [(v.place, number) for number, v in enumerate(schema) if v.place is not None]
     if not placed:
         return None
@@ -45,19 +45,19 @@ def grid_of(schema: Schema) -> Grid | None:
 
 
 def with_grid(schema: Schema, size: Sequence[int], names: Sequence[Hashable] | None = None) -> Schema:
-    """The schema whose columns lie in a grid of (height, width), row by row.
+    """The schema whose columns have places in a grid of (height, width), row by row.
 
-    They are those that are named or, otherwise, the first ones, so that a class may be the last column.
+    These are the named columns or, by default, the first ones, so the last column may be a class.
 
     Raises:
-        ValueError: if there are not as many columns as cells.
+        ValueError: if there are fewer columns than cells.
     """
     height, width = (int(side) for side in size)
     cells = height * width
     chosen = list(range(len(schema)))[:cells] if names is None else schema.columns(names)
     if height < 1 or width < 1 or len(chosen) != cells:
         raise ValueError(
-            f"a grid of {height} x {width} has {cells} cells, and there are {len(chosen)} columns for it"
+            f"a grid of {height} x {width} has {cells} cells, but there are {len(chosen)} columns for it"
         )
     places: dict[int, tuple[int, int] | None] = {
         column: (number // width, number % width) for number, column in enumerate(chosen)
@@ -66,7 +66,7 @@ def with_grid(schema: Schema, size: Sequence[int], names: Sequence[Hashable] | N
 
 
 def table_with_grid(table: Table, size: Sequence[int]) -> Table:
-    """The same rows, of which the first columns lie in a grid of (height, width)."""
+    """The table whose first columns have places in a grid of (height, width)."""
     placed = Table(with_grid(table.schema, size), table.values, table.weights, table.unseen)
     return mark_distinct(placed) if table.has_distinct_rows else placed
 
@@ -75,9 +75,9 @@ def parse_grid(text: str) -> tuple[int, int]:
     """Height and width in a text such as `8x8`.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if the text has another form.
     """
     found = re.fullmatch(r"\s*(\d+)\s*[xX×]\s*(\d+)\s*", text)
     if found is None:
-        raise ValueError(f"a grid is height x width, such as 8x8, not {text!r}")
+        raise ValueError(f"a grid must be written as height x width, such as 8x8, not {text!r}")
     return int(found[1]), int(found[2])

@@ -1,4 +1,4 @@
-"""Files of comma-separated integers without a header (`.data`), as the benchmark sets are written."""
+"""Files of comma-separated integers without a header (`.data`), the format of the benchmark data sets."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ def read_integers(source: Source) -> Integers:
     """The numbers and weights of a file.
 
     Raises:
-        ValueError: naming the line that is ragged, or holds something else than integers.
+        ValueError: naming the line that is ragged, or has a cell that is not an integer.
     """
     raw = as_utf8(source.read(), source.name)
     first = raw.lstrip().split(b"\n", 1)[0]
@@ -45,9 +45,9 @@ def read_integers(source: Source) -> Integers:
 
 
 def _single_digits(raw: bytes, columns: int) -> Floats | None:
-    """The rows of a text in which each cell is one digit and nothing is missing or blank; None of others.
+    """The rows of a text in which each cell is a single digit and no cell is missing, or None.
 
-    Most files are like this, and reading them so needs no compiled code.
+    Most files have this form, and parsing them in this way needs no compiled code.
     """
     text = np.frombuffer(raw if raw.endswith(b"\n") else raw + b"\n", dtype=np.uint8)
     if text.size % (2 * columns):
@@ -59,7 +59,7 @@ def _single_digits(raw: bytes, columns: int) -> Floats | None:
 
 
 def _explain_fault(raw: bytes, fault: int, place: int, columns: int) -> str:
-    """One line on what is wrong at a place of the text."""
+    """A one-line description of the error at a position of the text."""
     from tractable.data.kernels import NO_WEIGHT, NOT_A_NUMBER
 
     start = raw.rfind(b"\n", 0, place) + 1
@@ -90,7 +90,7 @@ def _weights(source: Source, raw: bytes) -> Floats:
 
 
 def plain_schema(source: Source, values: Floats) -> Schema:
-    """The schema of numbered states: each column has as many as its largest number asks for, at least two.
+    """The schema of numbered states: the largest number of each column plus one, at least two.
 
     Raises:
         ValueError: if a number is too large to be a state.
@@ -99,21 +99,20 @@ def plain_schema(source: Source, values: Floats) -> Schema:
         top = np.nan_to_num(np.fmax.reduce(values, axis=0), nan=1.0)
     if top.max() > LARGEST_STATE:
         column = int(top.argmax())
-        raise ValueError(
-            f"{source}, column {column + 1}: {top[column]:g} is too large for the number of a state"
-        )
+        raise ValueError(f"{source}, column {column + 1}: {top[column]:g} is too large for a state number")
     return discrete_schema(np.maximum(top.astype(np.int64) + 1, 2))
 
 
 def integer_column(values: Floats, variable: Variable) -> Column:
-    """A file's column for a variable: states, or the numbers of states where none of them is an integer."""
+    """A column of a file for a variable: states, or state numbers if no state is an integer."""
     if variable.is_categorical and not any(str(s).lstrip("-").isdigit() for s in variable.states):
         outside = values >= variable.cardinality
         if outside.any():
             row = int(np.argmax(outside))
             count = variable.cardinality
             raise ValueError(
-                f"row {row}: column '{variable.name}' has {count} states, none is number {values[row]:g}"
+                f"row {row}: column '{variable.name}' has {count} states, so {values[row]:g} is not a state"
+                " number"
             )
         return LabelColumn(values, variable.states)
     return NumericColumn(values)

@@ -1,4 +1,4 @@
-"""JSON -> arrow tables: a list of records, a dictionary of columns, or one record a line."""
+"""Reading of JSON: a list of records, a dictionary of columns, or one record per line."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ def read_json(source: Source, layout: Layout) -> Any:
     """The table in a JSON file: `[{...}, ...]`, `{"a": [...], ...}` or what pandas writes.
 
     Raises:
-        ValueError: if the JSON is not well formed, or no table.
+        ValueError: if the JSON is not well formed, or not a table.
     """
     text = as_utf8(source.read(), source.name, layout.encoding).decode()
     try:
@@ -29,10 +29,10 @@ def read_json(source: Source, layout: Layout) -> Any:
 
 
 def read_json_lines(source: Source, layout: Layout) -> Any:
-    """The table in a file of one JSON record a line.
+    """The table in a file with one JSON record per line.
 
     Raises:
-        ValueError: naming the line that is none.
+        ValueError: naming the line that is not a record.
     """
     import pyarrow as pa
     from pyarrow import json as arrow
@@ -77,7 +77,9 @@ def _table(source: Source, content: Any, layout: Layout) -> Any:
     except ValueError as fault:
         raise ValueError(f"{source}: {fault}") from None
     except (OverflowError, UnicodeEncodeError):  # a number beyond all doubles, or half of a pair of letters
-        raise ValueError(f"{source}: a cell is too large a number, or no text in UTF-8") from None
+        raise ValueError(
+            f"{source}: a cell is a number that is too large, or text that is not valid UTF-8"
+        ) from None
 
 
 def _columns(content: Any, layout: Layout) -> tuple[list[str], list[Sequence[Any]]]:
@@ -90,18 +92,18 @@ def _columns(content: Any, layout: Layout) -> tuple[list[str], list[Sequence[Any
     if isinstance(content, Mapping):
         return _columns_by_name(content)
     if not isinstance(content, list):
-        raise ValueError("a table in JSON is a list of records or a dictionary of columns")
+        raise ValueError("a table in JSON must be a list of records or a dictionary of columns")
     if content and all(isinstance(row, list) for row in content):
         return _columns_of_rows(content, None, layout)
     for number, row in enumerate(content):
         if not isinstance(row, Mapping):
-            raise ValueError(f"row {number} of the list is no record with names and cells")
+            raise ValueError(f"row {number} of the list is not a record with names and cells")
     names = list(dict.fromkeys(name for row in content for name in row))
     return names, [[row.get(name) for row in content] for name in names]
 
 
 def _are_rows(content: Mapping[str, Any]) -> bool:
-    """Whether a dictionary holds rows by their numbers, rather than columns by their names."""
+    """Whether a dictionary holds rows by number rather than columns by name."""
     if not all(isinstance(row, Mapping) for row in content.values()):
         return False
     names = [name for row in content.values() for name in row]
@@ -113,11 +115,14 @@ def _columns_by_name(content: Mapping[str, Any]) -> tuple[list[str], list[Sequen
     rows: Any = None
     for name, cells in content.items():
         if not isinstance(cells, list | Mapping):
-            raise ValueError(f"'{name}' is no list of cells: a table is a list of records or lists by name")
+            raise ValueError(
+                f"'{name}' is not a list of cells: a table must be a list of records or a dictionary of"
+                " columns"
+            )
         keys = list(cells) if isinstance(cells, Mapping) else len(cells)
         rows = keys if rows is None else rows
         if keys != rows:
-            raise ValueError(f"column '{name}' has other rows than the columns before it")
+            raise ValueError(f"column '{name}' does not have the rows of the columns before it")
     return list(content), [c if isinstance(c, list) else list(c.values()) for c in content.values()]
 
 
@@ -125,7 +130,7 @@ def _columns_of_rows(rows: list[Any], names: Any, layout: Layout) -> tuple[list[
     width = len(names) if isinstance(names, list) else len(rows[0])
     for number, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != width:
-            raise ValueError(f"row {number} of the list has not {width} cells")
+            raise ValueError(f"row {number} of the list does not have {width} cells")
     named = list(map(str, names)) if isinstance(names, list) else layout.names_for(width)
     if len(set(named)) < width:
         raise ValueError("two columns have the same name")

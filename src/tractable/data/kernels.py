@@ -1,4 +1,4 @@
-"""The compiled loops of this room: reading integers from bytes, and finding equal rows."""
+"""Compiled loops for parsing integers and for finding equal rows."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ _SPACE, _TAB, _RETURN = 32, 9, 13
 
 @kernel
 def parse_integers(text: Bytes, weighted: bool, values: Floats) -> tuple[int, int, int]:
-    """Fill `values` (lines, columns) from comma-separated text: (rows, fault, where in the text it is).
+    """Fill `values` (lines, columns) from comma-separated text: (rows, fault, position of the fault).
 
-    A star or question mark is NaN, a blank line is no row. A weighted line starts with something and a bar,
-    which are stepped over.
+    A star or question mark is NaN, and blank lines are skipped. The weight before a bar in a weighted line is
+    skipped.
     """
     row, i = 0, 0
     while i < text.size:
@@ -37,7 +37,7 @@ def parse_integers(text: Bytes, weighted: bool, values: Floats) -> tuple[int, in
 
 @inner
 def _parse_line(text: Bytes, i: int, cells: Floats) -> tuple[int, int]:
-    """Fill `cells` from the line at `i`: (fault, start of the next line, or the place of the fault)."""
+    """Fill `cells` from the line at `i`: (fault, start of the next line, or position of the fault)."""
     for column in range(cells.size):
         cells[column], good, i = _parse_cell(text, i)
         ended = i == text.size or text[i] == _END
@@ -53,7 +53,7 @@ def _parse_line(text: Bytes, i: int, cells: Floats) -> tuple[int, int]:
 
 @inner
 def _parse_cell(text: Bytes, i: int) -> tuple[float, bool, int]:
-    """The number at `i`, whether there is one, and the place after it and its blanks."""
+    """The number at `i`, whether there is one, and the position after it and its blanks."""
     i = _skip_blank(text, i)
     number, first = 0.0, i
     if i < text.size and (text[i] == _STAR or text[i] == _QUESTION):
@@ -73,7 +73,7 @@ def _skip_blank(text: Bytes, i: int) -> int:
 
 @inner
 def _after_bar(text: Bytes, i: int) -> int:
-    """The place after the bar of the line at `i`; -1 without a bar."""
+    """The position after the bar of the line at `i`; -1 without a bar."""
     while i < text.size and text[i] != _END:
         i += 1
         if text[i - 1] == _BAR:
@@ -83,11 +83,11 @@ def _after_bar(text: Bytes, i: int) -> int:
 
 @kernel
 def distinct_rows(values: Floats, bits: Ints, slot: Ints, hashes: Words, first: Ints, inverse: Ints) -> int:
-    """Fill in the first row of each set of equal rows, and each row's set. The number of sets.
+    """Fill in the first row of each set of equal rows and each row's set; returns the number of sets.
 
-    `bits` are the values' own bytes. `slot` and `hashes` are the memory of a hash table with open addressing:
-    a power of two of slots of -1, at least twice as many as there are rows, and a hash for each row. Equal
-    hashes are only a hint, rows are always compared.
+    `bits` are the bytes of the values. `slot` and `hashes` are the memory of a hash table with open
+    addressing: a power of two of slots initialised to -1, at least twice the number of rows, and a hash for
+    each row. Rows with equal hashes are compared.
     """
     found = 0
     for r in range(len(values)):
@@ -106,7 +106,7 @@ def distinct_rows(values: Floats, bits: Ints, slot: Ints, hashes: Words, first: 
 
 @inner
 def _row_hash(row: Floats, bits: Ints) -> np.uint64:
-    """A number that equal rows share; all NaNs count as one value, and so do both zeros."""
+    """The hash of a row; all NaNs are equal, and so are both zeros."""
     key = np.uint64(0x9E3779B97F4A7C15)
     for i in range(row.size):
         cell = np.uint64(bits[i])

@@ -1,4 +1,4 @@
-"""How a file holds its table, where that does not show by itself."""
+"""Options for reading a file that cannot be detected from its content."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ UNNAMED = "\0"  # begins what a column is called while it is read, if it has no 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What readers are told about a file beside the file itself."""
+    """The options of readers besides the file itself."""
 
     sep: str | None = None  # between cells; a space stands for any run of blanks
     na: tuple[str, ...] = ()  # marks of missing cells, beside the usual ones
@@ -24,9 +24,9 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.skip < 0:
-            raise ValueError(f"{self.skip} lines cannot be skipped (skip)")
+            raise ValueError(f"skip must be a number of lines, not {self.skip}")
         if self.decimal not in (None, ".", ","):
-            raise ValueError(f"a decimal point is '.' or ',' and not {self.decimal!r}")
+            raise ValueError(f"the decimal point must be '.' or ',', not {self.decimal!r}")
 
     def names_for(self, columns: int) -> list[str]:
         """The names of the columns of a file without a header."""
@@ -34,7 +34,7 @@ class Layout:
         return known if len(known) == columns else [f"x{i}" for i in range(columns)]
 
     def may_be_numbers(self, name: str) -> bool:
-        """Whether a column of text may be taken for numbers with a unit or with separators."""
+        """Whether a column of text may be read as numbers with units or separators."""
         if name.startswith(UNNAMED):
             return False
         return name not in self.kept | self.texts and (self.only is None or name in self.only)

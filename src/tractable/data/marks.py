@@ -1,4 +1,4 @@
-"""Marks: what else stands for a missing cell, as the owner of a table says."""
+"""User-defined markers of missing cells."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ Na: TypeAlias = str | float | Iterable[str | float]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Texts, and numbers that may be infinite, that say that a cell is missing."""
+    """Texts and numbers (possibly infinite) that mark missing cells."""
 
     texts: frozenset[str] = frozenset()
     numbers: tuple[float, ...] = ()
 
     def clear(self, column: Column) -> Column:
-        """The column without its cells that are marks; states that are marks are none."""
+        """The column without cells, and states, that are markers."""
         if isinstance(column, LabelColumn):
             return self._clear_labels(column) if self.texts else column
         if not self.numbers or column.time is not None:
@@ -43,7 +43,7 @@ NO_MARKS = Marks()
 
 
 def read_marks(na: Na) -> Marks:
-    """The marks in one or several texts and numbers; a text that is a number stands for both."""
+    """The markers in one or several texts and numbers; a numeric text stands for both."""
     every = [na] if isinstance(na, str | int | float) else list(na)
     numbers = [number for number in map(_number, every) if number is not None]
     return Marks(frozenset(map(state_text, every)), tuple(numbers))

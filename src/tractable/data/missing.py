@@ -1,4 +1,4 @@
-"""Marks of missing cells in columns of text, and what the columns hold beside them."""
+"""Markers of missing cells in columns of text, and the types of their other cells."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -11,7 +11,7 @@ WEAK_MISSING = ("-", "--", ".")  # missing in a column of numbers or dates, whic
 
 
 def text_array(texts: Iterable[str]) -> Any:
-    """An arrow array of texts, made without `pa.array`, which would import pandas."""
+    """An arrow array of texts, created without `pa.array`, which would import pandas."""
     import pyarrow as pa
 
     raw = [text.encode("utf-8", "replace") for text in texts]
@@ -20,9 +20,9 @@ def text_array(texts: Iterable[str]) -> Any:
 
 
 def without_marks(frame: Any, marks: Iterable[str], texts_stay: Collection[str]) -> Any:
-    """The arrow table in which texts that are a mark are missing; numbers are compared with marks later.
+    """The arrow table in which texts that are markers are missing; numbers are compared later.
 
-    A column of text that holds numbers or dates beside marks holds these, unless it is one that stays text.
+    A column of text with only numbers or dates besides markers is converted, unless it is declared as text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -41,7 +41,7 @@ def without_marks(frame: Any, marks: Iterable[str], texts_stay: Collection[str])
 
 
 def typed(texts: Any, otherwise: Any) -> Any:
-    """A column of text as numbers or dates if all its cells are; `otherwise` if not, or if it has a 007."""
+    """A column of text as numbers or dates if all its cells are and none is a code; otherwise `otherwise`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,9 +1,9 @@
-"""Columns of text that are numbers: `$12`, `12 kg`, `12 %`, `1,234`, `1.234,5` or `1 234`.
+"""Columns of text that represent numbers: `$12`, `12 kg`, `12 %`, `1,234`, `1.234,5` or `1 234`.
 
 A column is read as numbers if all its cells are numbers with the same currency or unit, or with none. The
-unit is left out and nothing is rescaled: `12 %` is 12. Whether the point or the comma is the decimal point is
-decided by the cells of the column, or else by other columns of the table; a column that can be read in two
-ways stays text. Each column that is read so, or could be, gets a line of warning.
+unit is removed and nothing is rescaled: `12 %` is 12. The decimal point is decided by the cells of the
+column, or else by other columns of the table; ambiguous columns are text. Each such column gets a line of
+warning.
 """
 
 import re
@@ -41,7 +41,7 @@ _NO_UNITS = (
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """How the distinct cells of a column can be read as numbers."""
+    """The possible readings of the distinct cells of a column as numbers."""
 
     cells: list[str]  # the distinct cells
     before: str  # a currency
@@ -51,25 +51,25 @@ class Numeral:
 
     @property
     def is_plain(self) -> bool:
-        """Whether these are ordinary numbers, which somebody may have good reason to hold as text."""
+        """Whether these are ordinary numbers, which may be text for a good reason."""
         return not (self.before or self.after) and self.marks <= {"."} and "." in self.readings
 
     def is_grouped(self, point: str) -> bool:
-        """Whether something stands between thousands if `point` is the decimal point."""
+        """Whether there are thousands separators if `point` is the decimal point."""
         return bool(self.marks - {point})
 
     @property
     def is_settled(self) -> bool:
-        """Whether the cells alone say which number each of them is."""
+        """Whether the cells alone determine the decimal point."""
         found = list(self.readings.values())
         return len(found) == 1 or found[0] == found[1]
 
 
 def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | None = None) -> Any:
-    """The table with its columns of numerals as numbers. `decimal` is the decimal point of doubtful ones.
+    """The table with its columns of numerals as numbers; `decimal` resolves ambiguous columns.
 
     Raises:
-        ValueError: if a column that is known to hold numbers has a unit, and a cell that is none.
+        ValueError: if a column that is known to be numeric has a unit and a cell that is not a number.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -92,7 +92,7 @@ def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | No
 
 
 def find_decimal(frame: Any, layout: Layout) -> str | None:
-    """The decimal point of the columns that have only one reading; None if they have none, or several."""
+    """The decimal point of the unambiguous columns; None if there are none, or they disagree."""
     points = set()
     for i, _ in _columns_of_text(frame, layout):
         found = read_numeral(frame.column(i))
@@ -102,7 +102,7 @@ def find_decimal(frame: Any, layout: Layout) -> str | None:
 
 
 def _columns_of_text(frame: Any, layout: Layout) -> list[tuple[int, str]]:
-    """The places and names of the columns that may be numerals."""
+    """The positions and names of the columns that may be numerals."""
     return [
         (i, field.name)
         for i, field in enumerate(frame.schema)
@@ -111,7 +111,7 @@ def _columns_of_text(frame: Any, layout: Layout) -> list[tuple[int, str]]:
 
 
 def _choose_point(found: Numeral, decimal: str | None, sep: str | None) -> str | None:
-    """The decimal point that a column has; None if nothing tells."""
+    """The decimal point of a column, or None if it is ambiguous."""
     points = list(found.readings)
     if found.is_settled:
         return points[0]
@@ -123,7 +123,7 @@ def _choose_point(found: Numeral, decimal: str | None, sep: str | None) -> str |
 
 
 def read_numeral(texts: Any) -> Numeral | None:
-    """How an arrow column of text can be read as numbers; None if it cannot."""
+    """The readings of an arrow column of text as numbers, or None."""
     import pyarrow.compute as pc
 
     distinct = pc.unique(texts)
@@ -145,7 +145,7 @@ def read_numeral(texts: Any) -> Numeral | None:
 
 
 def _matches(cells: Any) -> list[re.Match[str]] | None:
-    """The parts of all cells but weak marks, if these are numbers and have the same around them."""
+    """The parts of all cells except weak markers, if these are numbers with equal affixes."""
     found: list[re.Match[str]] = []
     for cell in cells.to_pylist():
         if cell is None or cell in WEAK_MISSING:
@@ -158,7 +158,7 @@ def _matches(cells: Any) -> list[re.Match[str]] | None:
 
 
 def _refuse_odd_cell(name: str, texts: Any) -> None:
-    """Refuse the first cell that is no number in a column of numbers that have a unit.
+    """Refuse the first cell that is not a number in a column of numbers with units.
 
     Raises:
         ValueError: naming its row.
@@ -167,7 +167,9 @@ def _refuse_odd_cell(name: str, texts: Any) -> None:
     odd = [i for i, cell in enumerate(cells) if cell is not None and not _is_numeral(cell)]
     found = read_numeral(text_array(c for c in cells if c is not None and _is_numeral(c)))
     if odd and found is not None and not found.is_plain:
-        raise ValueError(f"row {odd[0]}: column '{name}' holds numbers: {cells[odd[0]]!r} is none")
+        raise ValueError(
+            f"row {odd[0]}: column '{name}' holds numbers, but {cells[odd[0]]!r} is not a number"
+        )
 
 
 def _is_numeral(cell: str) -> bool:
@@ -175,7 +177,7 @@ def _is_numeral(cell: str) -> bool:
 
 
 def _are_units(before: str, after: str) -> bool:
-    """Whether what stands around a number is a currency or a unit, rather than a part of a name."""
+    """Whether the affixes of a number are a currency or a unit, rather than a part of a name."""
     if before[:1].isalpha() and before[-1:].isalpha() and before not in (*_CURRENCIES.split(), "Rs", "Rs."):
         return False
     if len(after) == 1 and after.isalpha():
@@ -184,7 +186,7 @@ def _are_units(before: str, after: str) -> bool:
 
 
 def _sizes(numbers: list[str], point: str) -> list[float] | None:
-    """The numbers without signs if `point` is the decimal point and one other mark separates thousands."""
+    """The absolute values if `point` is the decimal point and one other character separates thousands."""
     for mark in ("," if point == "." else ".", " ", "'"):
         form = _form(point, mark)
         if all(map(form.fullmatch, numbers)):
@@ -199,14 +201,14 @@ def _form(point: str, mark: str) -> re.Pattern[str]:
 
 
 def _tell_reading(name: str, found: Numeral, point: str, sep: str | None) -> None:
-    """Tell how a column is read, unless it has nothing but the decimal commas of its file."""
+    """Report the reading of a column, unless it only has the decimal commas of its file."""
     has_unit = bool(found.before or found.after)
     if sep not in (None, ",") and not has_unit and not found.is_grouped(point):
         return
     example, number = found.cells[0], found.readings[point][0]
     caution(
-        f"column '{name}' is read as numbers: {example!r} is {number:.15g}; if it is text, say so"
-        f" (kinds={{'{name}': 'categorical'}}, --kinds {name}=categorical)"
+        f"column '{name}' is read as numbers: {example!r} is {number:.15g}; if it is text, declare it as"
+        f" such (kinds={{'{name}': 'categorical'}}, --kinds {name}=categorical)"
     )
 
 
@@ -215,6 +217,6 @@ def _tell_doubt(name: str, found: Numeral) -> None:
     row = next(i for i in range(len(first)) if first[i] != second[i])
     values = " or ".join(f"{one[row]:.15g}" for one in (first, second))
     caution(
-        f"column '{name}' stays text: {found.cells[row]!r} is {values}; say which character is the"
-        " decimal point (decimal='.', --decimal .)"
+        f"column '{name}' is read as text: {found.cells[row]!r} may be {values}; specify the decimal point"
+        " (decimal='.', --decimal .)"
     )

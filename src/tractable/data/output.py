@@ -1,4 +1,4 @@
-"""Coded rows -> the kind of table the user works with."""
+"""Conversion of coded rows to the table types of users."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -14,7 +14,7 @@ ANY_KIND = "any"  # nothing is known: pandas where it is installed, otherwise py
 
 
 def frame_kind(data: object) -> str:
-    """The kind of a table ("pandas", "polars", "pyarrow", "numpy", ...), in which `to_frame` can answer."""
+    """The type of a table ("pandas", "polars", "pyarrow", "numpy", ...), as `to_frame` takes it."""
     if isinstance(data, np.ndarray):
         return "numpy"
     if isinstance(data, Table | dict | list | tuple | str):
@@ -30,19 +30,20 @@ def frame_kind(data: object) -> str:
 
 
 def _without_columns(data: Any) -> Any:
-    """A frame of pandas or pyarrow without its columns, of which two may have one name; all else as it is."""
+    """A frame of pandas or pyarrow without its columns, whose names may be duplicates."""
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return data.iloc[:, :0]
     return data.select([]) if hasattr(data, "column_names") and hasattr(data, "num_rows") else data
 
 
 def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = ANY_KIND) -> Any:
-    """The rows as a frame of the kind `like` (see `frame_kind`), with states in place of their codes.
+    """The rows as a frame of the kind `like` (see `frame_kind`), with states instead of codes.
 
-    An array has one type for all its columns: the narrowest that holds them, with NaN (or None) for missing.
+    An array has one type for all its columns, the narrowest that can hold them, with NaN (or None) for
+    missing cells.
 
     Raises:
-        ValueError: if rows come without a schema, or `like` is no kind of table.
+        ValueError: if rows have no schema, or `like` is unknown.
     """
     table = rows if isinstance(rows, Table) else _check_rows(rows, schema)
     if like == "numpy":
@@ -51,10 +52,10 @@ def to_frame(rows: Table | Floats, schema: Schema | None = None, *, like: str = 
 
 
 def native_frame(frame: Any, schema: Schema, like: str) -> Any:
-    """A table of arrow as a frame of a kind; its columns are described by the schema, as far as it has them.
+    """An arrow table as a frame of the given kind; its columns follow the schema, as far as it has them.
 
     Raises:
-        ValueError: if `like` is no kind of table.
+        ValueError: if `like` is unknown.
     """
     import narwhals as nw
 
@@ -65,12 +66,12 @@ def native_frame(frame: Any, schema: Schema, like: str) -> Any:
         frame = frame if kind in ("pyarrow", "polars") else _days_as_times(frame)
         native = nw.from_arrow(frame, backend=kind).to_native()
     except ValueError:
-        raise ValueError(f"{like!r} is no kind of data frame") from None
+        raise ValueError(f"{like!r} is not a kind of data frame") from None
     return _with_headings(_with_orders(native, schema), schema) if kind == "pandas" else native
 
 
 def _days_as_times(frame: Any) -> Any:
-    """The table with times at midnight for dates, of which pandas has no column."""
+    """The table with times at midnight instead of dates, which pandas lacks."""
     import pyarrow as pa
 
     for place, field in enumerate(frame.schema):
@@ -80,7 +81,7 @@ def _days_as_times(frame: Any) -> Any:
 
 
 def _with_orders(frame: Any, schema: Schema) -> Any:
-    """A frame of pandas whose ordinal columns of texts are ordered categories, as they came."""
+    """A frame of pandas whose ordinal text columns are ordered categories."""
     ordered = [v for v in schema if v.kind == "ordinal" and v.has_text_states]
     ordered = [v for v in ordered if frame[v.name].dropna().isin(v.states).all()]
     if ordered:
@@ -92,7 +93,7 @@ def _with_orders(frame: Any, schema: Schema) -> Any:
 
 
 def _with_headings(frame: Any, schema: Schema) -> Any:
-    """A frame of pandas whose columns have the labels, of any type, that they came with."""
+    """A frame of pandas whose columns have their original labels of any type."""
     if any(variable.label_in_frame for variable in schema):
         import pandas as pd
 
@@ -103,13 +104,13 @@ def _with_headings(frame: Any, schema: Schema) -> Any:
 
 
 def _all_tuples(labels: tuple[Any, ...]) -> bool:
-    """Whether labels are those of columns with several levels."""
+    """Whether labels are those of a hierarchical index."""
     return all(isinstance(label, tuple) for label in labels)
 
 
 def _check_rows(rows: Floats, schema: Schema | None) -> Table:
     if schema is None:
-        raise ValueError("coded rows need a schema to be read by")
+        raise ValueError("coded rows need a schema")
     return Table(schema, rows)
 
 
@@ -137,7 +138,7 @@ def _arrow_column(variable: Variable, values: Floats) -> Any:
 
 
 def _of_one_type(states: tuple[State, ...]) -> list[Any]:
-    """States as one column can hold them: whole and other numbers as numbers, text with others as text."""
+    """States in a common type: numbers as numbers, mixed types as text."""
     if len(type_names(states)) > 1:
         return [state_text(state) for state in states]
     return [float(s) for s in states] if {type(s) for s in states} == {int, float} else list(states)
@@ -160,7 +161,7 @@ def _array(table: Table) -> AnyArray:
 
 
 def _number_type(variable: Variable) -> type:
-    """The type that holds all values of a column: bool, int, float or object."""
+    """The type of all values of a column: bool, int, float or object."""
     if variable.is_time:
         return object
     if variable.is_numeric:

@@ -1,4 +1,4 @@
-"""Files that hold one other file, compressed, or several of them: .gz, .bz2, .xz, .zst and .zip."""
+"""Compressed files and archives: .gz, .bz2, .xz, .zst and .zip."""
 
 import bz2
 import gzip
@@ -12,10 +12,10 @@ _FAULTS = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, NotImpleme
 
 
 def unpack(name: str, suffix: str, raw: bytes) -> bytes:
-    """The bytes that a compressed file holds.
+    """The decompressed content of a file.
 
     Raises:
-        ValueError: if they are not whole.
+        ValueError: if the file is damaged or incomplete.
     """
     try:
         return COMPRESSED[suffix](raw)
@@ -30,16 +30,16 @@ def _unpack_zstd(raw: bytes) -> bytes:
 
 
 def members(name: str, raw: bytes) -> list[str]:
-    """The files in a .zip, without folders and without what macOS adds.
+    """The files in a .zip archive, without folders and metadata of macOS.
 
     Raises:
-        ValueError: if it is no whole .zip file.
+        ValueError: if the archive is damaged or incomplete.
     """
     try:
         with zipfile.ZipFile(BytesIO(raw)) as archive:
             return [m for m in archive.namelist() if not _is_by_the_way(m)]
     except (zipfile.BadZipFile, *_FAULTS) as fault:
-        raise ValueError(f"{name}: no whole .zip file: {_first_line(fault)}") from None
+        raise ValueError(f"{name}: the .zip file is damaged or incomplete: {_first_line(fault)}") from None
 
 
 def _is_by_the_way(member: str) -> bool:

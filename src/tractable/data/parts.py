@@ -1,4 +1,4 @@
-"""Parts of dates as columns of their own: the year, the month, the day of the week, ..."""
+"""Parts of dates as additional columns: year, month, day of the week, ..."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -49,24 +49,24 @@ PARTS: dict[str, tuple[Callable[[Moments], Ints], tuple[str | int, ...], int]] =
 
 
 def date_parts(data: Any, column: Any, parts: Sequence[str] = ("year", "month", "weekday", "hour")) -> Any:
-    """The table with parts of a column of dates as more columns, called `when_month` and so on.
+    """The table with parts of a date column as additional columns, called `when_month` and so on.
 
-    `data` is a Table or a frame of any kind, and the answer is of the same kind. The parts are `year`,
-    `quarter`, `month`, `day`, `weekday` (Mon to Sun) and `hour`.
+    `data` is a Table or a frame of any type, and the result has this type. The parts are `year`, `quarter`,
+    `month`, `day`, `weekday` (Mon to Sun) and `hour`.
 
     Raises:
-        ValueError: if the column holds no dates, or a part is unknown.
+        ValueError: if the column does not hold dates, or a part is unknown.
     """
     for part in parts:
         if part not in PARTS:
-            raise ValueError(f"there is no part '{part}' of a date (parts: {', '.join(PARTS)})")
+            raise ValueError(f"'{part}' is not a part of a date (parts: {', '.join(PARTS)})")
     frame = frame_of(data, Wanted(only=frozenset([label_text(column)])))
     if label_text(column) not in frame.columns:
         near = did_you_mean(column, [*frame.columns, *frame.others])
         raise ValueError(f"there is no column '{column}' to take parts of{near}")
     times = as_times(frame.columns[label_text(column)])
     if times is None:
-        raise ValueError(f"column '{column}' holds no dates to take parts of")
+        raise ValueError(f"column '{column}' does not hold dates")
     seconds = times.values * (86_400.0 if times.time == "date" else 1.0)
     made = [_part(f"{column}_{part}", part, seconds) for part in parts]
     if isinstance(data, Table):
@@ -86,7 +86,7 @@ def _part(name: str, part: str, seconds: Any) -> tuple[Variable, Any]:
 
 
 def _with_columns(data: Any, more: Table) -> Any:
-    """A frame with the columns of a table beside its own."""
+    """A frame with the columns of a table appended."""
     import narwhals as nw
 
     kind = frame_kind(data)
@@ -94,7 +94,7 @@ def _with_columns(data: Any, more: Table) -> Any:
         return {**data, **to_frame(more, like="pyarrow").to_pydict()}
     frame = nw.from_native(data, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        raise ValueError("parts of dates are added to data frames, dictionaries of columns and Tables")
+        raise ValueError("parts of dates can be added to data frames, dictionaries of columns and Tables")
     if kind == "pandas":
         return data.assign(**{v.name: _pandas_part(v, x) for v, x in _columns(more)})
     if kind == "pyarrow":
@@ -110,7 +110,7 @@ def _columns(table: Table) -> Iterator[tuple[Variable, Floats]]:
 
 
 def _pandas_part(variable: Variable, codes: Floats) -> Any:
-    """A column of pandas; names of days keep their order."""
+    """A column of pandas; names of days are ordered."""
     import pandas as pd
 
     if variable.has_text_states:

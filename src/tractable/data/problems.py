@@ -1,4 +1,4 @@
-"""All columns of a table that cannot be used, and why."""
+"""Collection of the problems of all unusable columns of a table."""
 
 import warnings
 from collections.abc import Callable, Collection
@@ -9,7 +9,7 @@ from tractable.data.table import Table
 
 
 class ColumnError(ValueError):
-    """What is wrong with a column, because of which a file cannot be read."""
+    """The problem of a column because of which a file cannot be read."""
 
     def __init__(self, column: str, text: str) -> None:
         super().__init__(text)
@@ -19,9 +19,9 @@ class ColumnError(ValueError):
 def find_problems(
     read: Callable[[Collection[str]], Any], code: Callable[[Any, str], Table | None]
 ) -> dict[str, str]:
-    """What is wrong with each column, by name; empty if no column by itself is at fault.
+    """The problem of each unusable column, by name; empty if no single column is at fault.
 
-    `read` makes an arrow table of a file without some columns, and `code` a table of one column.
+    `read` returns an arrow table of a file without some columns, and `code` a table of one column.
     """
     found: dict[str, str] = {}
     frame = None

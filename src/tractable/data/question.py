@@ -1,9 +1,9 @@
-"""Questions as one types them: `P(smoker=yes, sex=f | age=40-60)`.
+"""Parsing of queries such as `P(smoker=yes, sex=f | age=40-60)`.
 
 A condition is `name=value` (or `==`), `name!=value`, `name in {a, b}`, `name=[low, high]`, or `<`, `<=`, `>`,
-`>=` with a number, a date (`when > 2020-03-01`) or a state of an ordinal column, also as
-`low <= name < high`. Names and values that hold a comma, a bar or an operator stand in quotes, single or
-double; a quote inside them is written twice. Several conditions on one column hold together.
+`>=` with a number, a date (`when > 2020-03-01`) or a state of an ordinal column, also as `low <= name <
+high`. Names and values with a comma, a bar or an operator must be quoted, with single or double quotes; a
+quote inside them is doubled. Several conditions on a column are combined by conjunction.
 """
 
 import re
@@ -22,14 +22,14 @@ _QUESTION = re.compile(r"\s*[Pp]\s*\((.*)\)\s*", re.DOTALL)
 
 
 def parse_question(text: str, schema: Schema) -> tuple[Evidence, Evidence]:
-    """The evidence asked for and the evidence given in `P(... | ...)`; the second half may be absent.
+    """The query and the evidence in `P(... | ...)`, whose second half may be absent.
 
     Raises:
-        ValueError: naming the part that cannot be understood.
+        ValueError: naming the invalid part.
     """
     found = _QUESTION.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no question of the form P(name=value, ... | name=value, ...)")
+        raise ValueError(f"{text!r} is not a query of the form P(name=value, ... | name=value, ...)")
     inner, quoted = _hold_quoted(found[1])
     parts = _split(inner, "|")
     if len(parts) > 2:
@@ -41,46 +41,46 @@ def parse_question(text: str, schema: Schema) -> tuple[Evidence, Evidence]:
 
 
 def parse_conditions(text: str, schema: Schema) -> Evidence:
-    """The evidence in a list of conditions such as `age=40-60, sex=f`; an empty text says nothing.
+    """The evidence in a list of conditions such as `age=40-60, sex=f`, which may be empty.
 
     Raises:
-        ValueError: naming the part that cannot be understood.
+        ValueError: naming the invalid part.
     """
     held, quoted = _hold_quoted(text)
     return _evidence(held, quoted, schema)
 
 
 class _Quoted:
-    """The quoted parts of a text; marks stand for them while it is cut up."""
+    """The quoted parts of a text, which are replaced by placeholders during parsing."""
 
     def __init__(self, text: str) -> None:
         used = set(text)
         mark = next((chr(code) for code in _PRIVATE if chr(code) not in used), None)
         if mark is None:
-            raise ValueError("a question has too many different characters of private use")
+            raise ValueError("a query has too many different private-use characters")
         self._mark = mark
         self._held = re.compile(f"{mark}(\\d+){mark}")
         self._parts: list[str] = []
 
     def hold(self, match: re.Match[str]) -> str:
-        """The mark that stands for one quoted part, which is kept without its quotes."""
+        """The placeholder of a quoted part, which is stored without its quotes."""
         quote = match[2][0]
         self._parts.append(match[2][1:-1].replace(quote * 2, quote))
         return f"{match[1]}{self._mark}{len(self._parts) - 1}{self._mark}"
 
     def restore(self, text: str) -> str:
-        """The text without spaces around it and with its quoted parts put back."""
+        """The stripped text with its quoted parts restored."""
         return self._held.sub(lambda match: self._parts[int(match[1])], text.strip())
 
 
 def _hold_quoted(text: str) -> tuple[str, _Quoted]:
-    """The text with each quoted part replaced by a mark, and what the marks stand for."""
+    """The text with each quoted part replaced by a placeholder, and the quoted parts."""
     quoted = _Quoted(text)
     return _QUOTED.sub(quoted.hold, text), quoted
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """The parts of a text between separators that stand in no brackets of any shape."""
+    """The parts of a text between separators outside brackets of any kind."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c in "([{") - (c in ")]}")
@@ -101,10 +101,10 @@ def _evidence(text: str, quoted: _Quoted, schema: Schema) -> Evidence:
 
 
 def _conditions(part: str, quoted: _Quoted, schema: Schema) -> list[tuple[str, str, str]]:
-    """The name, operator and value of each condition: two in `low <= name < high`, else one."""
+    """The name, operator and value of each condition: two in `low <= name < high`, otherwise one."""
     operator = _OPERATOR.search(part)
     if operator is None:
-        raise ValueError(f"{quoted.restore(part)!r} is no condition of the form name=value")
+        raise ValueError(f"{quoted.restore(part)!r} is not a condition of the form name=value")
     left, right = part[: operator.start()].strip(), part[operator.end() :].strip()
     name = quoted.restore(left)
     if operator[0] not in _TURNED or name in schema.names:
@@ -129,7 +129,7 @@ def _condition(variable: Variable, operator: str, value: str, quoted: _Quoted) -
 
 
 def _equals(variable: Variable, value: str, quoted: _Quoted) -> Finding:
-    """What `name=value` says: a state of that very text first, then a set, an interval, or a number."""
+    """The evidence of `name=value`: a state with this text, otherwise a set, an interval or a number."""
     text = quoted.restore(value)
     if text in map(str, variable.states):
         return variable.code(text)
@@ -140,12 +140,12 @@ def _equals(variable: Variable, value: str, quoted: _Quoted) -> Finding:
     if variable.is_categorical and (value[0] == "{" or textual):
         return one_of(variable, items)
     if value[0] == "{" or len(items) != 2:
-        raise ValueError(f"column '{variable.name}': {text!r} is no interval [low, high]")
+        raise ValueError(f"column '{variable.name}': {text!r} is not an interval [low, high]")
     return within(variable, items[0] or None, items[1] or None)
 
 
 def _truth(variable: Variable, text: str) -> float:
-    """The code of a value; truth values may be written in any case."""
+    """The code of a value; Booleans may be written in any case."""
     capital = text.capitalize()
     return variable.code(
         capital if set(variable.states) == {False, True} and capital in ("True", "False") else text
@@ -154,7 +154,7 @@ def _truth(variable: Variable, text: str) -> float:
 
 def _differs(variable: Variable, found: Finding) -> Finding:
     if not variable.is_categorical:
-        raise ValueError(f"column '{variable.name}' is {variable.kind}: '!=' says nothing about it")
+        raise ValueError(f"column '{variable.name}' is {variable.kind}: '!=' does not apply to it")
     return allowed_states(variable, ~mask(variable, found))
 
 
@@ -173,14 +173,14 @@ def _comparison(variable: Variable, operator: str, text: str) -> Finding:
 
 
 def _state_comparison(variable: Variable, operator: str, code: float) -> Finding:
-    """What a comparison with a state says by the order of the states."""
+    """The evidence of a comparison with a state in the order of the states."""
     codes = np.arange(variable.cardinality)
     allowed = codes > code if operator[0] == ">" else codes < code
     return allowed_states(variable, allowed | (codes == code) if operator[1:] else allowed)
 
 
 def _next(variable: Variable, bound: float, towards: float) -> float:
-    """The nearest value beyond a bound that is left out; the ends of an interval of reals weigh nothing."""
+    """The nearest value beyond an excluded bound; bounds of real intervals have probability zero anyway."""
     if variable.is_categorical:
         return nextafter(bound, towards)
     if not variable.is_whole:

@@ -1,6 +1,6 @@
-"""Files -> `Table`; the suffix says how a file is read.
+"""Readers of table files, which are selected by the suffix.
 
-A new kind of file is one function and one line in `READERS`.
+To add a format: one function and one line in `READERS`.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -58,30 +58,30 @@ def read(  # noqa: PLR0913 - what can be said about a file
 ) -> Table:
     """The table in a file; `-` is standard input.
 
-    The suffix says what it holds: delimited text (`.csv`, `.tsv`, `.txt`), JSON (`.json`, or one record a
-    line: `.jsonl`, `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), workbooks (`.xlsx`, `.xls`, `.ods`),
-    databases of SQLite (`.sqlite`, `.db`) and DuckDB (`.duckdb`), or headerless integers (`.data`). Each may
-    be packed (`.gz`, `.bz2`, `.xz`, `.zst`, `.zip`). `table` names the sheet of a workbook, the table of a
-    database or the file in a .zip, if there are several; `clinic.xlsx::Sheet 2` does the same.
+    The suffix determines the format: delimited text (`.csv`, `.tsv`, `.txt`), JSON (`.json`, or one record
+    per line: `.jsonl`, `.ndjson`), Parquet, Arrow (`.feather`, `.arrow`), workbooks (`.xlsx`, `.xls`,
+    `.ods`), databases of SQLite (`.sqlite`, `.db`) and DuckDB (`.duckdb`), or headerless integers (`.data`).
+    Files may be compressed (`.gz`, `.bz2`, `.xz`, `.zst`, `.zip`). `table` is the name of the sheet of a
+    workbook, the table of a database or the file in a .zip, if there are several; `clinic.xlsx::Sheet 2` is
+    equivalent.
 
-    `schema` is a schema or the file of one, which `tractable schema` writes. `weight` names the column that
-    says how many rows each row stands for. `drop` names columns to leave out, `text` columns that are text,
-    whatever their cells look like, `sep` the separator of text where it is not found (a space stands for any
-    run of blanks), `na` more marks of missing cells, and `encoding` that of text which is no UTF-8.
-    `header=False` says that the first line is a row; the columns are then called x0, x1, ... or as in the
-    schema. `skip` lines or rows stand above the header. `decimal` is the decimal point of columns that could
-    be read in two ways. `parts` adds parts of dates as columns, such as `{"when": ("month", "weekday")}`.
-    The first columns are the pixels of images of `grid` (height, width), row by row. The rest is as in
-    `as_table`.
+    `schema` is a schema or a schema file as written by `tractable schema`. `weight` is the column with the
+    number of rows that each row represents. `drop` are columns to leave out, `text` columns to read as text,
+    `sep` the separator of text if it is not detected (a space stands for any run of blanks), `na` additional
+    markers of missing cells, and `encoding` that of text which is not UTF-8. With `header=False` the first
+    line is a row, and the columns are called x0, x1, ... or as in the schema. `skip` is the number of lines
+    or rows above the header. `decimal` is the decimal point of ambiguous columns. `parts` adds parts of dates
+    as columns, such as `{"when": ("month", "weekday")}`. The first columns are the pixels of images of `grid`
+    (height, width), row by row. Other parameters are those of `as_table`.
 
     Raises:
-        ValueError: if the file cannot be read as a table; the line or the column at fault is named.
+        ValueError: if the file cannot be read as a table, naming the line or the column at fault.
     """
     found = find_source(source, table)
     known = read_schema(schema) if isinstance(schema, str | Path) else schema
     if found.suffix == DATA_SUFFIX:
         if weight is not None or kinds is not None or names_of(drop) or names_of(text) or parts:
-            raise ValueError(f"{found}: the columns of a .data file have no names to choose by")
+            raise ValueError(f"{found}: the columns of a .data file have no names")
         return _placed(_read_data(found, known, unseen), grid)
     frame = read_frame(
         found,
@@ -134,12 +134,12 @@ def read_frame(  # noqa: PLR0913 - as `read`
     decimal: str | None = None,
     parts: Mapping[str, Sequence[str]] | None = None,
 ) -> Any:
-    """The columns of a file as a table of arrow, before they are coded; all else is as in `read`.
+    """The uncoded columns of a file as an arrow table, with the parameters of `read`.
 
-    Columns in `drop` are left out, but for those of which parts are taken.
+    Columns in `drop` are left out, except those whose parts are extracted.
 
     Raises:
-        ValueError: if the file cannot be read, or a column to leave out, or to be text, is not there.
+        ValueError: if the file cannot be read, or a column to drop or to read as text does not exist.
     """
     found = find_source(source, table)
     texts = _text_columns(schema) | names_of(text)
@@ -163,11 +163,11 @@ def read_frame(  # noqa: PLR0913 - as `read`
 
 
 def _read_with(layout: Layout, source: Source) -> Any:
-    """The table of a source as an arrow table, with numbers where its text is numbers."""
+    """The table of a source as an arrow table, with numerals as numbers."""
     if source.suffix not in READERS:
         suffixes = ", ".join([*READERS, DATA_SUFFIX])
         packed = ": unpack it first, or pack it as .gz or .zip" if source.suffix in UNKNOWN_PACKED else ""
-        raise ValueError(f"'{source}' is no table this program reads{packed} (suffixes: {suffixes})")
+        raise ValueError(f"'{source}' is not a table in a known format{packed} (suffixes: {suffixes})")
     frame = READERS[source.suffix](source, layout)
     if not frame.num_rows:
         raise ValueError(f"{source}: the table has no rows")
@@ -181,7 +181,7 @@ def _read_with(layout: Layout, source: Source) -> Any:
 def _chosen_columns(
     frame: Any, drop: frozenset[str], text: frozenset[str], parts: Mapping[str, Sequence[str]], strict: bool
 ) -> Any:
-    """The frame with parts of dates and without columns to leave out; if strict, all names must be there."""
+    """The frame with parts of dates and without dropped columns; if strict, all names must exist."""
     kept = [i for i, name in enumerate(frame.column_names) if name not in drop - set(parts)]
     names = frame.column_names
     frame = frame.select(kept)
@@ -197,12 +197,12 @@ def _placed(table: Table, grid: Sequence[int] | None) -> Table:
 
 
 def _text_columns(schema: Schema | None) -> frozenset[str]:
-    """Columns with text states, whose cells are read as text, so that `1.0` stays `1.0`."""
+    """The columns with text states, whose cells are read as text, so `1.0` stays `1.0`."""
     return frozenset(v.name for v in schema or () if v.has_text_states)
 
 
 def _number_columns(schema: Schema | None, kinds: Mapping[str, Kind], weight: str | None) -> frozenset[str]:
-    """Columns that are known to hold numbers, so that none of their cells is a code."""
+    """The columns that are known to be numeric, so none of their cells is a code."""
     known = {v.name for v in schema or () if not v.has_text_states and not v.is_time}
     chosen = {name for name, kind in kinds.items() if kind in NUMBERS}
     return frozenset(known | chosen | ({weight} if weight else set()))
@@ -217,7 +217,7 @@ def _read_data(source: Source, schema: Schema | None, unseen: Unseen) -> Table:
         return _named(source, Table, plain, content.values, content.weights)
     if content.values.shape[1] != len(schema):
         raise ValueError(
-            f"{source}: the file has {content.values.shape[1]} columns, the schema has {len(schema)}"
+            f"{source}: the file has {content.values.shape[1]} columns, but the schema has {len(schema)}"
         )
     values = np.empty_like(content.values)
     for i, (column, variable) in enumerate(zip(content.values.T, schema, strict=True)):
@@ -228,7 +228,7 @@ def _read_data(source: Source, schema: Schema | None, unseen: Unseen) -> Table:
 
 
 def _named(source: Source, make: Callable[..., T], *arguments: Any, **options: Any) -> T:
-    """What a function returns; the file is named in its complaint."""
+    """The result of a function, whose errors are prefixed with the name of the file."""
     try:
         return make(*arguments, **options)
     except ValueError as fault:

@@ -1,4 +1,4 @@
-"""Evidence weaker than a value: some of a column's states, or an interval of its numbers."""
+"""Evidence weaker than a value: a set of states, or an interval of numbers."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -8,14 +8,14 @@ from tractable.base.arrays import Bools
 
 @dataclass(frozen=True, slots=True, eq=False)
 class States:
-    """The states that a categorical column may still take."""
+    """The possible states of a categorical column."""
 
     allowed: Bools  # (states,)
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The closed interval in which a real or count column lies."""
+    """A closed interval of values of a numeric column."""
 
     low: float
     high: float

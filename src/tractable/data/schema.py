@@ -1,4 +1,4 @@
-"""What a table's columns are called and which values they take."""
+"""Names, kinds and values of the columns of a table."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -20,20 +20,20 @@ Role: TypeAlias = Literal["target", "input", "potential"]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One column: its name, its kind and, when it is categorical, its states in the order of their codes.
+    """A column: its name, its kind and, if it is categorical, its states in the order of their codes.
 
-    Its kind says which values there are. A `categorical` column has named states, an `ordinal` one has states
-    in an order that means something. A `real` column holds numbers that have a density; an `integer` column
-    holds whole numbers, each of which has a probability; a `count` is a whole number from zero up. A `date`
-    is a whole number of days since 1970, a `datetime` a number of seconds since then.
+    The kind determines the possible values. A `categorical` column has named states, an `ordinal` column
+    ordered states. A `real` column has numbers with a density; an `integer` column has whole numbers, each
+    with a probability; a `count` is a non-negative whole number. A `date` is a whole number of days since
+    1970, a `datetime` a number of seconds since then.
 
-    Its role says what a model does with it. A `target` is a random variable. A model is conditional on an
-    `input`, which always has a value. A `potential` holds the logarithm of a factor that comes with each row.
-    A joint model is one in which every column is a target.
+    The role determines its use in a model. A `target` is a random variable. A model is conditional on an
+    `input`, which always has a value. A `potential` holds the logarithm of a factor of each row. In a joint
+    model all columns are targets.
 
-    A frame may call its columns by something else than text. The name is that label as text, and `heading` is
-    the label itself; files keep the name alone. A column may have a place in a grid, as pixels have in an
-    image (`data/grid.py`); it says how answers are drawn, and two columns are the same wherever they are.
+    The label of a column in a frame need not be text. The name is that label as text, and `heading` is the
+    label itself; files store only the name. A column may have a place in a grid, as pixels in an image
+    (`data/grid.py`), which affects only how answers are drawn.
     """
 
     name: str
@@ -54,37 +54,37 @@ class Variable:
             if isinstance(state, int | float) and not _is_number(state):
                 told = str(state)[:40]
                 raise ValueError(
-                    f"column '{self.name}' has the state {told}: a state is text or a finite number"
+                    f"column '{self.name}' has the state {told}: a state must be text or a finite number"
                 )
 
     @property
     def heading(self) -> Any:
-        """What the column is called in the frame that it came from: its name, or a label that is no text."""
+        """The label of the column in its original frame: the name, or a label that is not text."""
         return self.label_in_frame[0] if self.label_in_frame else self.name
 
     @property
     def is_categorical(self) -> bool:
-        """Whether the column takes one of a few states, ordered (ordinal) or not."""
+        """Whether the column has named states, ordered (ordinal) or not."""
         return self.kind in ("categorical", "ordinal")
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the column takes numbers that are not listed one by one."""
+        """Whether the column has numbers rather than states."""
         return not self.is_categorical
 
     @property
     def is_whole(self) -> bool:
-        """Whether the column takes whole numbers, each of which has a probability and not a density."""
+        """Whether the column has whole numbers, which have probabilities rather than densities."""
         return self.kind in ("integer", "count", "date")
 
     @property
     def is_time(self) -> bool:
-        """Whether the column takes dates or times."""
+        """Whether the column has dates or times."""
         return self.kind in ("date", "datetime")
 
     @property
     def has_text_states(self) -> bool:
-        """Whether a state is text, so that the states are no numbers."""
+        """Whether a state is text, so the states are not numbers."""
         return any(isinstance(state, str) for state in self.states)
 
     @property
@@ -93,10 +93,10 @@ class Variable:
         return len(self.states)
 
     def code(self, value: object) -> float:
-        """The number that stands for `value` in a table.
+        """The number that represents `value` in a table.
 
         Raises:
-            ValueError: if the column cannot take that value.
+            ValueError: if the value is invalid for the column.
         """
         if self.is_categorical:
             return float(_state_code(self, value))
@@ -104,17 +104,19 @@ class Variable:
         if not isfinite(number):
             raise ValueError(f"column '{self.name}': {value!r} is not a finite number")
         if self.kind == "count" and (number < 0 or number != int(number)):
-            raise ValueError(f"column '{self.name}' counts: {value!r} is not a whole number from 0 up")
+            raise ValueError(
+                f"column '{self.name}' holds counts, but {value!r} is not a non-negative whole number"
+            )
         if self.is_whole and number != int(number):
-            what = "holds whole days" if self.kind == "date" else "holds whole numbers"
-            raise ValueError(f"column '{self.name}' {what}: {value!r} is none")
+            what = "dates" if self.kind == "date" else "whole numbers"
+            raise ValueError(f"column '{self.name}' holds {what}, but {value!r} is not one")
         return number
 
     def bound(self, value: object) -> float:
-        """The number that stands for an end of an interval, which the column need not be able to take.
+        """The number that represents an end of an interval, which need not be a possible value.
 
         Raises:
-            ValueError: if the value is no number, or no date where the column holds dates.
+            ValueError: if the value is not a number, or not a date in a column of dates.
         """
         moment = moment_of(value) if self.is_time else None
         if moment is not None:
@@ -122,7 +124,7 @@ class Variable:
         return _number(self, value)
 
     def label(self, code: float) -> State | date:
-        """The value that a table's number stands for; a date where the column holds dates."""
+        """The value that a number of a table represents; a date in a column of dates."""
         if self.is_categorical:
             return self.states[int(code)]
         if self.is_time:
@@ -131,14 +133,14 @@ class Variable:
 
 
 def _twice(name: str, one: State, other: State) -> str:
-    """The complaint about two states of a column that are one to Python."""
+    """The error message for two states of a column that are equal in Python."""
     if type(one) is type(other):
         return f"column '{name}' has the same state twice"
     return f"column '{name}' has the states {one!r} and {other!r}, which Python takes for one: make them text"
 
 
 def _is_number(state: float) -> bool:
-    """Whether a state is a finite number that a double can hold."""
+    """Whether a state is a finite number that a double can represent."""
     try:
         return isfinite(state)
     except OverflowError:  # a whole number of more than 308 digits
@@ -146,7 +148,7 @@ def _is_number(state: float) -> bool:
 
 
 def _state_code(variable: Variable, value: object) -> int:
-    """The position of the state that a value is, as `find_state` says."""
+    """The position of the state that equals a value according to `find_state`."""
     code = find_state(variable.states, value)
     if code is not None:
         return code
@@ -168,7 +170,7 @@ def _number(variable: Variable, value: object) -> float:
 
 @dataclass(frozen=True, eq=True)
 class Schema:
-    """The columns of a table, in order; names are unique."""
+    """The columns of a table in order, with unique names."""
 
     variables: tuple[Variable, ...]
 
@@ -215,7 +217,7 @@ class Schema:
 
     @cached_property
     def is_potential(self) -> Bools:
-        """Which columns hold factors and no values. Shape (columns,)."""
+        """Which columns hold factors instead of values. Shape (columns,)."""
         return np.array([v.role == "potential" for v in self.variables], dtype=np.bool_)
 
     @cached_property
@@ -225,7 +227,7 @@ class Schema:
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """The least and the greatest number a table may hold in each column. Shapes (columns,)."""
+        """The minimum and maximum number in each column. Shapes (columns,)."""
         finite = np.finfo(np.float64).max
         low = [0.0 if v.is_categorical or v.kind == "count" else -finite for v in self.variables]
         high = [v.cardinality - 1.0 if v.is_categorical else finite for v in self.variables]
@@ -233,12 +235,12 @@ class Schema:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether every state is its own code, so that a user's numbers need no coding."""
+        """Whether every state equals its code, so that numbers need no coding."""
         return all(v.states == tuple(range(v.cardinality)) for v in self.variables)
 
     @cached_property
     def headings(self) -> tuple[Any, ...]:
-        """What the columns are called in the frame they came from: names, or labels that are no text."""
+        """The labels of the columns in their original frame: names, or labels that are not text."""
         return tuple(v.heading for v in self.variables)
 
     @cached_property
@@ -246,10 +248,10 @@ class Schema:
         return {**_positions(self.headings), **_positions(self.names)}
 
     def column(self, name: Hashable) -> int:
-        """The position of the column called `name`, which is its name, its heading, or reads like its name.
+        """The position of a column, given by its name, its heading, or a label that reads like its name.
 
         Raises:
-            ValueError: if there is none.
+            ValueError: if there is no such column.
         """
         found = self._column.get(name) if isinstance(name, Hashable) else None
         if found is None:
@@ -264,14 +266,14 @@ class Schema:
         return [self.column(name) for name in names]
 
     def with_inputs(self, columns: Iterable[int]) -> "Schema":
-        """The same columns, of which those given are inputs; the others keep their roles."""
+        """The schema in which the given columns are inputs; others keep their roles."""
         inputs = {int(c) for c in columns}
         return Schema(
             tuple(replace(v, role="input") if c in inputs else v for c, v in enumerate(self.variables))
         )
 
     def with_targets(self, columns: Iterable[int]) -> "Schema":
-        """The same columns, of which those given are targets and all others inputs; potentials stay."""
+        """The schema in which the given columns are targets and all others inputs, except potentials."""
         targets = {int(c) for c in columns}
         roles: list[Role] = ["target" if c in targets else "input" for c in range(len(self))]
         return Schema(
@@ -282,12 +284,12 @@ class Schema:
         )
 
     def select(self, columns: Iterable[int]) -> "Schema":
-        """A schema of the given columns only."""
+        """The schema of the given columns."""
         return Schema(tuple(self.variables[int(c)] for c in columns))
 
 
 def label_text(label: object) -> str:
-    """The name of a column that a frame calls by any label; numbers of numpy read as those of Python."""
+    """The name of a column with a label of any type; numpy numbers are written like Python numbers."""
     if isinstance(label, tuple):
         return str(tuple(part.item() if isinstance(part, np.generic) else part for part in label))
     return str(label)
@@ -302,7 +304,7 @@ def _few(names: tuple[str, ...]) -> str:
 
 
 def discrete_schema(cardinalities: Iterable[int]) -> Schema:
-    """A schema of nameless categorical columns `x0`, `x1`, ... with states 0, 1, ..."""
+    """A schema of categorical columns `x0`, `x1`, ... with states 0, 1, ..."""
     return Schema(
         tuple(Variable(f"x{i}", "categorical", tuple(range(int(k)))) for i, k in enumerate(cardinalities))
     )

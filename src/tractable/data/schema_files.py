@@ -1,4 +1,4 @@
-"""Schemas as JSON files that people edit: one entry a column, with its kind and its states."""
+"""Schemas as editable JSON files: one entry per column, with its kind and its states."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tractable.data.table import Table
 
 
 def describe_columns(table: Table) -> list[dict[str, Any]]:
-    """Each column as plain values: name, kind, states or range, and which share of its cells is missing."""
+    """A plain description of each column: name, kind, states or range, and fraction of missing cells."""
     return [_describe(v, x) for v, x in zip(table.schema, table.values.T, strict=True)]
 
 
@@ -32,9 +32,9 @@ def _plain(value: Any) -> Any:
 
 
 def schema_text(columns: list[dict[str, Any]], grid: Grid | None = None) -> str:
-    """The text of a schema file; what is no part of a schema, such as the range, is there to be read only.
+    """The text of a schema file; entries beyond the schema, such as the range, are informative only.
 
-    Of a grid the file has the height and width: it holds the first columns, row by row.
+    A grid is stored as its height and width; it consists of the first columns, row by row.
     """
     lines = ",\n".join(f"  {json.dumps(column, ensure_ascii=False)}" for column in columns)
     size = "" if grid is None else f'"grid": {list(grid.columns.shape)}, '
@@ -42,10 +42,10 @@ def schema_text(columns: list[dict[str, Any]], grid: Grid | None = None) -> str:
 
 
 def read_schema(path: str | Path) -> Schema:
-    """The schema in a file that `tractable schema` wrote and somebody may have edited.
+    """The schema in a file that `tractable schema` wrote and users may have edited.
 
     Raises:
-        ValueError: naming the column that is wrong.
+        ValueError: naming the invalid column.
     """
     place = Path(path)
     if not place.is_file():
@@ -76,7 +76,7 @@ def _size(grid: Any) -> list[int]:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether a value can be written as UTF-8, as every table is; what is no text can."""
+    """Whether a value is text that can be encoded in UTF-8."""
     try:
         str(value).encode()
     except UnicodeEncodeError:
@@ -86,16 +86,16 @@ def _is_text(value: Any) -> bool:
 
 def _variable(number: int, column: Any) -> Variable:
     if not isinstance(column, dict) or not isinstance(column.get("name"), str):
-        raise ValueError(f"column {number + 1} has no name that is text")
+        raise ValueError(f"column {number + 1} has no name, or one that is not text")
     name, kind, states = column["name"], column.get("kind"), column.get("states", [])
     if not all(_is_text(part) for part in (name, *(states if isinstance(states, list) else ()))):
         raise ValueError(
-            f"column {number + 1}: its name or a state holds half a surrogate pair, which is no text"
+            f"column {number + 1}: its name or a state contains an unpaired surrogate, which is not text"
         )
     if kind not in KINDS:
-        raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
+        raise ValueError(f"column '{name}' cannot be {kind!r}: a kind must be one of {', '.join(KINDS)}")
     if kind not in ("categorical", "ordinal"):
         return Variable(name, kind)  # states that were left when the kind was edited say nothing
     if not isinstance(states, list) or not all(isinstance(s, str | int | float) for s in states):
-        raise ValueError(f"the states of column '{name}' are not a list of texts and numbers")
+        raise ValueError(f"the states of column '{name}' are not a list of strings and numbers")
     return Variable(name, kind, separate_states(states))

@@ -1,4 +1,4 @@
-"""Which separator delimited text has, and text whose cells are separated by any run of blanks."""
+"""Detection of the separator of delimited text, and text separated by runs of blanks."""
 
 import csv
 import re
@@ -14,21 +14,21 @@ _LINE_EDGES = re.compile(rb"(?<![^\r\n])[ \t]+|[ \t]+(?![^\r\n])")
 
 
 def check_separator(sep: str) -> str:
-    """The separator that was asked for.
+    """The separator given by the user.
 
     Raises:
-        ValueError: if no table can have it.
+        ValueError: if it is not a valid separator.
     """
     if len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0':
-        raise ValueError(f"a separator is one character such as ; and not {sep!r}")
+        raise ValueError(f"the separator must be one character such as ;, not {sep!r}")
     return sep
 
 
 def separator(lines: list[str]) -> str:
-    """The separator that cuts all lines into the same number of cells, more than one.
+    """The separator that divides all lines into an equal number of cells, more than one.
 
-    Of several the one that makes the most cells is taken, and blanks only if there is no other; without any
-    the comma, or what the header has.
+    The separator with the most cells is selected, and blanks only if there is no other; by default the comma,
+    or the separator in the header.
     """
     lines = [line for line in lines if len(line) <= _LONGEST]
     if not lines:
@@ -43,7 +43,7 @@ def separator(lines: list[str]) -> str:
 
 
 def _widths(lines: list[str], sep: str) -> list[int]:
-    """The number of cells in each line; the last of many may be the beginning of a longer one."""
+    """The number of cells in each line; a very long last line may be incomplete."""
     try:
         widths = [len(row) for row in csv.reader(lines, delimiter=sep) if row] or [0]
     except csv.Error:
@@ -52,7 +52,7 @@ def _widths(lines: list[str], sep: str) -> list[int]:
 
 
 def are_aligned(lines: list[str]) -> bool:
-    """Whether blanks cut lines into columns: equally many cells, some of them aligned or all numbers."""
+    """Whether blanks divide lines into columns: equally many cells, some of them aligned or all numbers."""
     rows = [_CELL.findall(line) for line in lines if line.strip()]
     if len(rows) < 2 or len(rows[1]) < 2 or len({len(row) for row in rows[1:]}) > 1:
         return False
@@ -66,7 +66,7 @@ def are_aligned(lines: list[str]) -> bool:
 
 
 def count_rows(cells: list[str]) -> bool:
-    """Whether cells are the numbers of the rows, from 0 or from 1."""
+    """Whether cells are row numbers, from 0 or from 1."""
     return any(cells == [str(i + first) for i in range(len(cells))] for first in (0, 1))
 
 
@@ -75,7 +75,7 @@ def _is_number(text: str) -> bool:
 
 
 def with_single_blanks(content: bytes) -> bytes:
-    """The text with one blank between cells and none at the ends of lines; what stands in quotes stays."""
+    """The text with single blanks between cells and none at line ends; quoted text is unchanged."""
     if b'"' in content:
         content = _QUOTED_OR_BLANKS.sub(lambda m: m[0] if m[0].startswith(b'"') else b" ", content)
     else:

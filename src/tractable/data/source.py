@@ -1,6 +1,6 @@
-"""Where a table's bytes come from: a file, perhaps packed, a part of one, or standard input.
+"""Sources of tables: a file, possibly compressed, a part of a file, or standard input.
 
-`file.zip::train.csv`, `file.xlsx::Sheet 1` and `file.db::patients` name a part of a file.
+`file.zip::train.csv`, `file.xlsx::Sheet 1` and `file.db::patients` refer to a part of a file.
 """
 
 import sys
@@ -23,7 +23,7 @@ _HEAD = 4096
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The bytes of one table, and the suffix that says how to read them."""
+    """The bytes of a table, and the suffix of their format."""
 
     name: str  # as messages call it
     suffix: str
@@ -35,7 +35,7 @@ class Source:
         return self.name
 
     def open(self) -> Any:
-        """Something that pyarrow reads from the beginning."""
+        """A binary stream that pyarrow reads from the beginning."""
         return str(self.path) if self.path is not None else BytesIO(self.content or b"")
 
     def read(self) -> bytes:
@@ -51,12 +51,12 @@ class Source:
 
 
 def find_source(path: "str | Path | Source", part: str | None = None) -> Source:
-    """The source of a path, unpacked, or one that was found already; `part` is what may stand behind `::`.
+    """The decompressed source of a path, or a source that was already found; `part` may replace `::`.
 
     `-` is standard input, which is read only once.
 
     Raises:
-        ValueError: if there is no such file or no such part, or it is something else than its suffix says.
+        ValueError: if there is no such file or part, or its content does not match its suffix.
     """
     if isinstance(path, Source):
         return path
@@ -81,7 +81,7 @@ def find_source(path: "str | Path | Source", part: str | None = None) -> Source:
 
 
 def split_parts(path: str | Path) -> tuple[str, list[str]]:
-    """The file that a path names, and the parts of it behind `::`."""
+    """The file of a path, and the parts after `::`."""
     text = str(path)
     if Path(text).is_file():  # which may be called anything
         return text, []
@@ -90,7 +90,7 @@ def split_parts(path: str | Path) -> tuple[str, list[str]]:
 
 
 def table_stem(path: str | Path) -> str:
-    """What to call things made of a table: its file without suffixes, with the part that is meant."""
+    """A name for results of a table: its file name without suffixes, with the selected part."""
     place, parts = split_parts(path)
     if place == STANDARD_INPUT:
         place = "table"
@@ -110,7 +110,7 @@ def _decompressed(source: Source) -> Source:
 
 
 def _member(source: Source, parts: list[str]) -> Source:
-    """The only file in an archive, or the one that is named by the first part, which is taken away."""
+    """The only file in an archive, or the one with the name of the first part, which is removed."""
     raw = source.read()
     names = members(source.name, raw)
     if parts:
@@ -126,10 +126,10 @@ def _member(source: Source, parts: list[str]) -> Source:
 
 
 def choose_part(source: Source, kind: str, names: list[str]) -> str:
-    """The part of a source that is asked for, or the only one there is.
+    """The requested part of a source, or the only one.
 
     Raises:
-        ValueError: naming the parts there are.
+        ValueError: naming the existing parts.
     """
     if source.part is None:
         if len(names) == 1:
@@ -154,7 +154,7 @@ def _list(names: list[str]) -> str:
 
 @contextmanager
 def in_a_file(source: Source) -> Iterator[Path]:
-    """The file of a source for a block; one that is packed is written to a temporary file."""
+    """A context with the file of a source; compressed content is written to a temporary file."""
     if source.path is not None:
         yield source.path
         return

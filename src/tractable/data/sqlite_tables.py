@@ -1,4 +1,4 @@
-"""Tables and views of SQLite databases -> arrow tables."""
+"""Reading of tables and views of SQLite databases."""
 
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +15,7 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND su
 
 
 def read_sqlite(source: Source, layout: Layout) -> Any:
-    """The table of a database that is named, or its only one.
+    """The named table of a database, or its only one.
 
     Raises:
         ValueError: if there is no such table, or the database cannot be read.

@@ -1,8 +1,8 @@
-"""States of categorical columns: which of them are one, what they are as text, and how one is found.
+"""States of categorical columns: equality, text form and lookup.
 
-The states of a column are keys of dictionaries, so no two of them may be equal to Python, for which True, 1
-and 1.0 are one key. A column with values of one type keeps them; one that mixes text, numbers and truth
-values is kept as text (decision 67).
+The states of a column are keys of dictionaries, so they must be distinct in Python, where True, 1 and 1.0 are
+equal. A column with values of one type keeps them; mixed text, numbers and Booleans are converted to text
+(decision 67).
 """
 
 import re
@@ -23,9 +23,9 @@ _LARGEST_SHORT = 2.0**53  # above this a whole double has more digits than it kn
 
 
 def state_text(value: object) -> str:
-    """A value as the text of a state: a whole number without a point, so that 1 and 1.0 read the same.
+    """A value as the text of a state; whole numbers have no decimal point, so 1 and 1.0 are equal.
 
-    A time at midnight is a date, as it is in a column of dates.
+    A time at midnight is written as a date.
     """
     plain = plain_value(value)
     if isinstance(plain, float) and plain.is_integer() and abs(plain) <= _LARGEST_SHORT:
@@ -36,7 +36,7 @@ def state_text(value: object) -> str:
 
 
 def plain_value(value: object) -> object:
-    """A value of numpy, or a decimal number, as one of Python."""
+    """A value of numpy, or a decimal number, as a Python value."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]").item()
     if isinstance(value, np.generic):
@@ -45,20 +45,20 @@ def plain_value(value: object) -> object:
 
 
 def type_names(states: Iterable[object]) -> list[str]:
-    """The types of some values in words: numbers are of one type, whether whole or not."""
+    """The types of values in words; integers and floats are both numbers."""
     return list(dict.fromkeys(map(_type_name, states)))
 
 
 def _type_name(value: object) -> str:
     if isinstance(value, bool):
-        return "truth values"
+        return "Booleans"
     if isinstance(value, int | float):
         return "numbers"
     return "text" if isinstance(value, str) else "dates"
 
 
 def equal_states(states: Sequence[State]) -> tuple[State, State] | None:
-    """The first two states that are one key of a dictionary; None if there are none."""
+    """The first two states that are equal dictionary keys, or None."""
     seen: dict[State, State] = {}
     for state in states:
         if state in seen:
@@ -68,9 +68,9 @@ def equal_states(states: Sequence[State]) -> tuple[State, State] | None:
 
 
 def separate_states(states: Sequence[State]) -> tuple[State, ...]:
-    """The states as they are or, if Python takes two of them for one, as texts.
+    """The states unchanged or, if two of them are equal in Python, as texts.
 
-    Files that were written before states were told apart may hold such a column.
+    Old model files may have such a column.
     """
     texts = tuple(map(state_text, states))
     if equal_states(states) is None or len(set(texts)) < len(texts):
@@ -79,7 +79,7 @@ def separate_states(states: Sequence[State]) -> tuple[State, ...]:
 
 
 def find_state(states: Sequence[State], value: object) -> int | None:
-    """The position of a value among states, as `StateIndex` finds it; None if it is none of them."""
+    """The position of a value among states, as `StateIndex` finds it, or None."""
     plain = plain_value(value)
     for code, state in enumerate(states):
         if type(state) is type(plain) and state == plain:
@@ -88,11 +88,11 @@ def find_state(states: Sequence[State], value: object) -> int | None:
 
 
 class StateIndex:
-    """Finds the positions of many values among the same states.
+    """An index for looking up the positions of many values among states.
 
-    The very state is taken first, then one that is equal or reads the same (`1`, `"1"`), then one that is the
-    same number: 12.0 and "12.0" are 12. A text is the same number as another one only if both are whole and
-    neither has a leading zero or a plus sign, so that `007` is not 7 and `1.10` is not `1.1`.
+    An identical state has priority, then one that is equal or has an equal text (`1`, `"1"`), then one that
+    is an equal number: 12.0 and "12.0" are 12. Texts are equal numbers only if both are whole and have no
+    leading zero or plus sign, so `007` is not 7 and `1.10` is not `1.1`.
     """
 
     def __init__(self, states: Sequence[State]) -> None:
@@ -100,7 +100,7 @@ class StateIndex:
         self._typed: dict[Any, int] = {(type(state), state): code for code, state in enumerate(states)}
 
     def find(self, value: Any) -> int | None:
-        """The position of a value; None if it is none of the states."""
+        """The position of a value, or None if it is not a state."""
         plain = plain_value(value)
         plain = state_text(plain) if isinstance(plain, date) else plain
         for known, key in (
@@ -124,7 +124,7 @@ class StateIndex:
 
     @cached_property
     def _number(self) -> dict[Any, int]:
-        """The positions of states that are numbers."""
+        """The positions of numeric states."""
         return _unique((None if isinstance(s, str) else _number_in(s)) for s in self._states)
 
     @cached_property
@@ -134,7 +134,7 @@ class StateIndex:
 
 
 def _unique(keys: Iterable[object]) -> dict[Any, int]:
-    """The positions of keys that occur once."""
+    """The positions of keys that occur only once."""
     every = list(keys)
     often = Counter(every)
     return {key: code for code, key in enumerate(every) if key is not None and often[key] == 1}
@@ -157,7 +157,7 @@ def _whole_in(value: object) -> str | None:
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """The end of a complaint about a name: the known one that is most like it, if one is."""
+    """A suffix for error messages with the most similar known name, if there is one."""
     from difflib import get_close_matches
 
     texts = {state_text(one).casefold(): state_text(one) for one in known}

@@ -1,4 +1,4 @@
-"""Columns that may not be what their owner means, and what to do about each."""
+"""Detection of suspicious columns, with a suggested remedy for each."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ SENTINELS = {-9.0, *(sign * (10.0**digits - 1) for digits in range(2, 10) for si
 
 
 def suspicion(variable: Variable, column: Column) -> str | None:
-    """One line on what is suspicious about a column and what to do; None if nothing is."""
+    """A one-line warning about a column, or None if it is not suspicious."""
     name, seen = variable.name, int(column.seen.sum())
     if np.abs(column.values[column.seen]).max(initial=0.0) > LARGEST_EXACT:
         return f"column '{name}' holds whole numbers too large to be kept exactly: {_drop(name, 'an id')}"
@@ -23,7 +23,7 @@ def suspicion(variable: Variable, column: Column) -> str | None:
         return None
     share = 1.0 - seen / len(column.values)
     if share > NEARLY_EMPTY:
-        return f"column '{name}' is missing in {share:.1%} of the rows: {_drop(name, 'of no use')}"
+        return f"column '{name}' is missing in {share:.1%} of the rows: {_drop(name, 'not useful')}"
     if isinstance(column, LabelColumn):
         return _label_suspicion(variable, column, seen)
     mark = _sentinel(column) if column.time is None else None
@@ -35,11 +35,11 @@ def suspicion(variable: Variable, column: Column) -> str | None:
 
 
 def mixed_types(variable: Variable, column: Column) -> str | None:
-    """One line on a column whose values were of several types; None if they were of one."""
+    """A one-line warning about a column with values of several types, or None."""
     if not isinstance(column, LabelColumn) or not column.mixed:
         return None
     types = f"{', '.join(column.mixed[:-1])} and {column.mixed[-1]}"
-    return f"column '{variable.name}' mixes {types}: all of its values are kept as text"
+    return f"column '{variable.name}' mixes {types}: all of its values are treated as text"
 
 
 def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str | None:
@@ -52,26 +52,26 @@ def _label_suspicion(variable: Variable, column: LabelColumn, seen: int) -> str 
     if len(texts) == len(states) and sum(map(looks_like_date, texts)) > 0.8 * len(texts):
         return (
             f"column '{name}' seems to hold dates that cannot be read, such as {texts[0]!r}: write them as"
-            " 2020-12-31, or they are states without an order"
+            " 2020-12-31, otherwise they are unordered states"
         )
     words = [text for text in texts if not any(map(str.isdigit, text))]
     if 0 < len(words) <= FEW_WORDS and _are_numbers_but_for(words, column):
         listed = ", ".join(map(repr, words))
-        return _mark(name, f"holds numbers and {listed}, so that all are states of text", words[0])
+        return _mark(name, f"holds numbers and {listed}, so all of its values are text", words[0])
     if len(states) > SOME_STATES and all(map(_is_number, texts)) and len(texts) == len(states):
         return (
-            f"column '{name}' holds numbers as text: if they are numbers, say so (kinds={{'{name}': 'real'}},"
-            f" --kinds {name}=real)"
+            f"column '{name}' holds numbers as text; if they are numbers, declare them as such"
+            f" (kinds={{'{name}': 'real'}}, --kinds {name}=real)"
         )
     if len(states) > SOME_STATES and len(states) >= 0.95 * seen:
-        return f"column '{name}' has another text in almost every row: {_drop(name, 'an id')}"
+        return f"column '{name}' has a different value in almost every row: {_drop(name, 'an id')}"
     if len(states) > MANY_STATES:
         return f"column '{name}' has {len(states):,} states: group them, or {_drop(name, 'an id')}"
     return None
 
 
 def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
-    """Whether most cells, and all states but for some words, are numbers, perhaps with a unit."""
+    """Whether most cells, and all states except some words, are numbers, possibly with a unit."""
     from tractable.data.missing import text_array
     from tractable.data.numerals import read_numeral
 
@@ -86,7 +86,7 @@ def _are_numbers_but_for(words: list[str], column: LabelColumn) -> bool:
 
 
 def _sentinel(column: NumericColumn) -> float | None:
-    """A number of nines, in several cells, that lies apart from all others; None if there is none."""
+    """A sentinel such as -999 in several cells, isolated from all other numbers, or None."""
     values = column.values[column.seen]
     for end in (values.min(), values.max()):
         rest = values[values != end]
@@ -113,12 +113,12 @@ def _number_suspicion(variable: Variable, column: NumericColumn) -> str | None:
     steps = np.diff(values)
     if variable.kind in ("integer", "count") and ((steps > 0).all() or (steps < 0).all()):
         name = variable.name
-        return f"column '{name}' numbers the rows, each with another number: {_drop(name, 'an id')}"
+        return f"column '{name}' numbers the rows: {_drop(name, 'an id')}"
     return None
 
 
 def _constant(name: str) -> str:
-    return f"column '{name}' has the same value in every row: {_drop(name, 'of no use')}"
+    return f"column '{name}' has the same value in every row: {_drop(name, 'not useful')}"
 
 
 def _drop(name: str, what: str) -> str:
@@ -126,4 +126,6 @@ def _drop(name: str, what: str) -> str:
 
 
 def _mark(name: str, what: str, mark: str) -> str:
-    return f"column '{name}' {what}: if it marks missing cells, say so (na=['{mark}'], --na {mark})"
+    return (
+        f"column '{name}' {what}: if it marks missing cells, declare it as such (na=['{mark}'], --na {mark})"
+    )

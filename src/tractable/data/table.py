@@ -1,4 +1,4 @@
-"""Rows of numbers under a schema."""
+"""Coded rows with a schema."""
 
 from dataclasses import dataclass, field
 
@@ -12,11 +12,11 @@ MOST_WEIGHT = 1e250  # of all rows, so that log-likelihoods of weighted rows are
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A coded matrix: states as 0, 1, ..., numbers as they are, NaN where a cell is missing.
+    """A coded matrix: states as 0, 1, ..., numbers unchanged, NaN for missing cells.
 
-    Each row may stand for several (or for a part of one): `weights` says for how many. A table that came out
-    of `collapse` knows that its rows are distinct, and so do selections of its rows. A cell with a state that
-    the schema does not have is missing, and `unseen` says where such cells are.
+    `weights` is the number of rows (possibly fractional) that each row represents. The rows of a table
+    returned by `collapse`, and selections of them, are marked as distinct. Cells with unknown states are
+    missing, and `unseen` marks them.
     """
 
     schema: Schema
@@ -35,40 +35,40 @@ class Table:
 
     @property
     def missing(self) -> Bools:
-        """Where a cell is missing. Shape (rows, columns)."""
+        """Which cells are missing. Shape (rows, columns)."""
         return np.isnan(self.values)
 
     @property
     def row_weights(self) -> Floats:
-        """How many rows each row stands for. Shape (rows,)."""
+        """The weight of each row. Shape (rows,)."""
         return np.ones(len(self.values)) if self.weights is None else self.weights
 
     @property
     def total_weight(self) -> float:
-        """How many rows the table stands for."""
+        """The total weight of the rows."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
     @property
     def unseen_cells(self) -> Ints:
-        """How many cells of each row hold a state that the schema does not have. Shape (rows,)."""
+        """The number of cells of each row with unknown states. Shape (rows,)."""
         if self.unseen is None:
             return np.zeros(len(self.values), dtype=np.int64)
         return self.unseen.sum(axis=1)
 
     def take(self, rows: Ints | Bools | slice) -> "Table":
-        """The chosen rows."""
+        """The table of selected rows."""
         weights = None if self.weights is None else self.weights[rows]
         unseen = None if self.unseen is None else self.unseen[rows]
         table = Table(self.schema, self.values[rows], weights, unseen)
         return mark_distinct(table) if self.has_distinct_rows and _never_repeats(rows) else table
 
     def useful_rows(self) -> "Table":
-        """The rows that have a weight and a known target; others tell nothing."""
+        """The rows with a positive weight and a known target."""
         useful = (self.row_weights > 0) & ~self.missing[:, self.schema.targets].all(axis=1)
         return self if useful.all() else self.take(useful)
 
     def select(self, columns: list[int] | Ints) -> "Table":
-        """The chosen columns. Rows that differ in others only become equal, but stay apart."""
+        """The table of selected columns; rows that become equal are not merged."""
         chosen = np.asarray(columns, dtype=np.int64)
         unseen = None if self.unseen is None else self.unseen[:, chosen]
         table = Table(self.schema.select(columns), self.values[:, chosen], self.weights, unseen)
@@ -76,19 +76,19 @@ class Table:
         return mark_distinct(table) if self.has_distinct_rows and keeps_all else table
 
     def reweight(self, weights: Floats) -> "Table":
-        """The same rows with other weights, (rows,)."""
+        """The table with other weights, (rows,)."""
         table = Table(self.schema, self.values, weights, self.unseen)
         return mark_distinct(table) if self.has_distinct_rows else table
 
 
 def mark_distinct(table: Table) -> Table:
-    """The table itself, which remembers from now on that no two of its rows are equal."""
+    """The table, marked as having no equal rows."""
     object.__setattr__(table, "has_distinct_rows", True)  # tables are frozen for everybody else
     return table
 
 
 def _never_repeats(rows: Ints | Bools | slice) -> bool:
-    """Whether a choice of rows has no row twice, as far as this is seen at a glance."""
+    """Whether a selection of rows obviously has no duplicates."""
     chosen = np.zeros(0) if isinstance(rows, slice) else np.asarray(rows)
     ascends = not chosen.size or bool(chosen[0] >= 0 and (np.diff(chosen) > 0).all())
     return chosen.dtype == np.bool_ or ascends
@@ -97,11 +97,11 @@ def _never_repeats(rows: Ints | Bools | slice) -> bool:
 def _check_shape(table: Table) -> None:
     if table.values.ndim != 2 or table.values.shape[1] != len(table.schema):
         shape = " x ".join(map(str, table.values.shape))
-        raise ValueError(f"the schema has {len(table.schema)} columns, the values are {shape}")
+        raise ValueError(f"the schema has {len(table.schema)} columns, but the values have the shape {shape}")
 
 
 def _check_values(table: Table) -> None:
-    """Refuse infinite numbers and codes that are no state; what is cheap to see over a whole column."""
+    """Refuse infinite numbers and invalid codes, by checks of whole columns."""
     values = table.values
     if not values.size:
         return
@@ -127,9 +127,12 @@ def _check_weights(table: Table) -> None:
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"the weight of row {row} is {weights[row]:g}: weights are finite and not negative")
+        raise ValueError(
+            f"the weight of row {row} is {weights[row]:g}: weights must be finite and non-negative"
+        )
     if weights.size and (weights.max() > MOST_WEIGHT or weights.sum() > MOST_WEIGHT):
         row = int(weights.argmax())
         raise ValueError(
-            f"the weight of row {row} is {weights[row]:g}: all weights together are at most {MOST_WEIGHT:g}"
+            f"the weight of row {row} is {weights[row]:g}: the sum of all weights must be at most"
+            f" {MOST_WEIGHT:g}"
         )

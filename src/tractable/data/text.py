@@ -1,4 +1,4 @@
-"""Files of text from their header on."""
+"""Text files from their header on."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def read_text(source: Source, layout: Layout) -> Text:
     """The text of a source, without blank lines and those to be skipped at its beginning.
 
     Raises:
-        ValueError: if it is no text.
+        ValueError: if it is not text.
     """
     content = as_utf8(source.read(), source.name, layout.encoding)
     start = line = 0

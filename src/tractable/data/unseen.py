@@ -1,8 +1,8 @@
-"""States that training rows did not have.
+"""States that do not occur in the training rows.
 
-A model reserves a share of probability for all those states of a categorical column that it has never seen.
-The share comes on top of the known states, whose probabilities still add up to one: a cell with such a state
-counts as missing, and the row's log-probability is log P(its other cells) plus log(share) for each such cell.
+A model reserves a share of probability for all unseen states of a categorical column, in addition to the
+known states, whose probabilities add up to one. A cell with an unseen state is summed out, and log(share) is
+added to the log-probability of the row for each such cell.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from tractable.data.table import Table
 
 
 def unseen_share(weight: float) -> float:
-    """The share that training rows of a total weight leave to unseen states: half a row's worth."""
+    """The probability reserved for unseen states, given the total weight of the training rows."""
     return 0.5 / (weight + 1.0)
 
 
 def warn_of_unseen(table: Table, done: str) -> None:
-    """Warn, in one line, of the rows with states that the schema does not have, and say what is done.
+    """Warn in one line of rows with unknown states, and report their treatment.
 
     Raises:
         ValueError: if such a state is in an input, which must have a value.
@@ -27,11 +27,11 @@ def warn_of_unseen(table: Table, done: str) -> None:
     for column in table.schema.inputs[table.unseen[:, table.schema.inputs].any(axis=0)].tolist():
         row = int(table.unseen[:, column].argmax())
         raise ValueError(
-            f"column '{table.schema[column].name}', row {row}: the training rows did not have this state, and"
-            " an input must have a known one"
+            f"column '{table.schema[column].name}', row {row}: this state does not occur in the training"
+            " rows, and the state of an input must be known"
         )
     rows = int((table.unseen_cells > 0).sum())
     names = [table.schema[int(column)].name for column in np.flatnonzero(table.unseen.any(axis=0))]
     some = ", ".join(f"'{name}'" for name in names[:4]) + (", ..." if len(names) > 4 else "")
     verb = "row has" if rows == 1 else "rows have"
-    caution(f"{rows:,} {verb} states that the training rows did not have (in {some}): {done}")
+    caution(f"{rows:,} {verb} states that do not occur in the training rows (in {some}): {done}")
