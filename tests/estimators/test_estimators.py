@@ -118,7 +118,7 @@ def test_validation_rows_are_coded_by_the_training_schema(estimator: type[TableE
     model = small_estimator(estimator, random_state=0).fit(frame, valid=no_fever)
     assert np.isfinite(model.score(no_fever))
     strange = frame.assign(**{"fièvre": "low"})
-    with pytest.warns(tr.TableWarning, match="120 rows have states that the training rows did not have"):
+    with pytest.warns(tr.TableWarning, match="120 rows have states that do not occur in the training rows"):
         model.fit(frame, valid=strange)
     with pytest.raises(ValueError, match=r"row 0: column 'fièvre' has no state 'low'"):
         small_estimator(estimator, unseen="error").fit(frame, valid=strange)

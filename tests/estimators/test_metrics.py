@@ -75,5 +75,5 @@ def test_a_target_that_is_missing_leaves_its_row_out() -> None:
     found = prediction_metrics(circuit.graph, rows, [0])
     assert (found["rows"], found["targets"]) == (2, 1)
     assert found["marginals"]["hamming_loss"] == 0.5
-    with pytest.raises(ValueError, match="no categorical target"):
+    with pytest.raises(ValueError, match="has a categorical target"):
         prediction_metrics(circuit.graph, rows.take(np.array([1])), [0])

@@ -92,7 +92,7 @@ def test_an_input_without_a_value_is_asked_for_by_name(ask: Any) -> None:
 
 
 def test_an_input_is_never_completed() -> None:
-    with pytest.raises(ValueError, match="column 'x' is an input: it is given"):
+    with pytest.raises(ValueError, match="column 'x' is an input, which must be given"):
         Circuit(gated()).mpe({"x": 0}, columns=["x"])
 
 

@@ -223,7 +223,7 @@ def test_what_has_no_exact_value_is_refused_with_a_way_out() -> None:
         queries.mutual_information(graph, range(15), range(15, 30), nothing(graph))
     with pytest.raises(ValueError, match="not deterministic"):
         queries.divergence(graph, graph)
-    with pytest.raises(ValueError, match="column 'x3' stands on both sides"):
+    with pytest.raises(ValueError, match="column 'x3' is in both groups of columns"):
         queries.mutual_information(graph, [3, 4], [2, 3], nothing(graph))
     with pytest.raises(ValueError, match="different columns"):
         queries.divergence(graph, chooser(np.array([1.0, 0.0]), np.array([0.0, 1.0])))

@@ -316,10 +316,10 @@ def test_a_file_keeps_the_network_beside_the_circuit(tmp_path: Path, no_sweep: N
     [
         ("scope", lambda a: a + 1, "scopes .* out of range"),
         ("start", lambda a: a[:-1], "scopes .* out of range"),
-        ("log_value", lambda a: a[:-1], "another size"),
+        ("log_value", lambda a: a[:-1], "do not have the sizes"),
         ("log_value", lambda a: a + 1, "do not sum to 1"),
         ("log_value", lambda a: a * np.nan, "log value nan"),
-        ("log_value", lambda a: a.astype(np.float32), "not a line of float64"),
+        ("log_value", lambda a: a.astype(np.float32), "not a one-dimensional array of float64"),
         ("log_value", None, "'source.log_value' is missing"),
         ("order", lambda a: a * 0, "does not name each column once"),
         ("more", lambda _: np.zeros(1), "'source.more' does not belong here"),

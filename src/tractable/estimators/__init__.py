@@ -1,4 +1,4 @@
-"""The scikit-learn face of the learners: a class for each, made from the learner's own settings."""
+"""The scikit-learn estimators of the learners, generated from the settings that the learners declare."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["ConditionalEstimator", "TableEstimator", "conditional_estimator_clas
 
 
 def __getattr__(name: str) -> Any:
-    """The estimator class of that name, made when it is first asked for."""
+    """The estimator class with this name, which is created on first access."""
     if name in CONDITIONAL.estimators:
         return conditional_estimator_class(name, CONDITIONAL[CONDITIONAL.estimators[name]])
     if name not in LEARNERS.estimators:

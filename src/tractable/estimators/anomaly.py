@@ -1,4 +1,4 @@
-"""Rows that a joint model finds improbable, and the columns that make them so."""
+"""Anomaly detection with a joint model, and the columns that make rows anomalous."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -33,22 +33,19 @@ class Explanation:
 
 
 class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
-    """Tells which rows are improbable under a joint model of all columns, and why.
+    """Detects rows that are improbable under a joint model of all columns, and explains them.
 
-    Rows with missing cells are judged by the cells that are there, against other rows seen in the same cells.
+    A row with missing cells is judged by its known cells, relative to other rows in which the same cells are
+    known.
 
-    Parameters
-    ----------
-    learner : str or estimator, default "fast"
-        The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
-        `tr.LearnSPN(smoothing=0.5)`. `"fast"` takes the one of a few fast learners that has the highest
-        log-likelihood on held-out rows. `"auto"` is `tr.AutoTractable(budget="1m")`, a mixture of models of
-        several learners; the minute is for everything together.
-    contamination : "auto" or float, default "auto"
-        The share of the training rows, up to 0.5, that count as anomalies. `"auto"`: a row is an anomaly if
-        it is less probable than all but 2 % of rows that are drawn from the model.
-    random_state : int, RandomState or None
-        Seed of learning, of the choice of held-out rows and of the draws.
+    Parameters ---------- learner : str or estimator, default "fast" The name of a learner, such as
+    `"learnspn"`, or an estimator with settings, such as `tr.LearnSPN(smoothing=0.5)`. `"fast"` selects the
+    one of a few fast learners with the highest log-likelihood on held-out rows. `"auto"` is
+    `tr.AutoTractable(budget="1m")`, a mixture of models of several learners; the budget is for the whole fit.
+    contamination : "auto" or float, default "auto" The proportion of anomalies in the training rows, up to
+    0.5. With `"auto"`, a row is an anomaly if it is less probable than all but 2 % of rows sampled from the
+    model. random_state : int, RandomState or None Seed of learning, of the selection of held-out rows and of
+    sampling.
 
     Attributes
     ----------
@@ -83,14 +80,13 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
         drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
-        """Learn a joint model of the columns of X, and which scores are low; `y` is ignored.
+        """Learn a joint model of the columns of X and the threshold of scores; `y` is ignored.
 
-        Columns in `drop` are left out. A `watch` follows the learning and ends it early, with the best model
-        so far. Its time budget, or that of the learner, is for the choice of a learner and all learning
-        together.
+        Columns in `drop` are left out. A `watch` reports progress and can end learning early with the best
+        model so far. Its time budget, or that of the learner, is for the whole fit.
         """
         if self.contamination != "auto" and not 0.0 < self.contamination <= 0.5:
-            raise ValueError(f"contamination is 'auto' or in (0, 0.5], not {self.contamination!r}")
+            raise ValueError(f"contamination must be 'auto' or in (0, 0.5], not {self.contamination!r}")
         table = self._training_table(X, sample_weight, schema, drop=drop)
         self._fit_joint(table, X, watch)
         self._usual = table
@@ -103,12 +99,12 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """The log-probability (or density) of each row's cells; the lower, the stranger. Shape (rows,)."""
+        """The log-probability (or log-density) of each row; the lower, the more anomalous. Shape (rows,)."""
         check_is_fitted(self)
         return log_prob(self.circuit_.graph, self._fitted_table(X).values)
 
     def decision_function(self, X: Any) -> Floats:
-        """The score of each row above the one from which rows are usual; negative for anomalies."""
+        """The score of each row minus the threshold; negative for anomalies."""
         check_is_fitted(self)
         table = self._fitted_table(X)
         scores = log_prob(self.circuit_.graph, table.values)
@@ -120,10 +116,10 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def explain(self, X: Any) -> list[Explanation]:
-        """For each row the column whose value is least probable given all others, and how surprising it is.
+        """The column of each row whose value is least probable given all others, and its surprise.
 
-        A surprise compares log P(value | the rest of the row) with its mean over the training rows, so that
-        columns in any unit can be compared.
+        A surprise compares log P(value | the rest of the row) with its mean over the training rows, so
+        columns with different units are comparable.
 
         Raises:
             ValueError: if a row has no value, or probability zero even without one of its cells.
@@ -136,7 +132,7 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
     def _explanation(self, row: Floats, surprises: Floats, number: int) -> Explanation:
         seen = np.flatnonzero(~np.isnan(surprises))
         if not seen.size:
-            raise ValueError(f"row {number} has no value that could be explained")
+            raise ValueError(f"row {number} has no value to explain")
         order = seen[np.argsort(-surprises[seen], kind="stable")]
         worst = int(order[0])
         rest = row.copy()
@@ -152,7 +148,7 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
         )
 
     def _offset(self, seen: Bools) -> float:
-        """The score below which a row that is seen in these columns is an anomaly."""
+        """The score below which a row with these known columns is an anomaly."""
         hidden = np.where(seen, self._usual.values, np.nan)
         scores = log_prob(self.circuit_.graph, hidden)
         share = FALSE_ALARMS if self.contamination == "auto" else self.contamination
@@ -160,7 +156,7 @@ class AnomalyScorer(OutlierMixin, CircuitFace):  # type: ignore[misc]
 
 
 def _weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
-    """The least value that has at least this share of the weight strictly below it, or the largest one."""
+    """The smallest value with at least this share of the weight strictly below it, or the largest value."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     place = np.searchsorted(below, share * below[-1] * (1.0 + 1e-12), side="right")
@@ -169,7 +165,7 @@ def _weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
 
 
 def _patterns(seen: Bools) -> tuple[Bools, Ints]:
-    """The distinct rows of truth values, and which of them each row is."""
+    """The distinct rows of a Boolean array, and the index of each row among them."""
     patterns, which = np.unique(seen, axis=0, return_inverse=True)
     return patterns, which.reshape(-1)
 

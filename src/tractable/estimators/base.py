@@ -18,10 +18,10 @@ from tractable.model import Circuit
 
 
 class TableEstimator(CircuitSavingMixin, TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """What all estimators of joint distributions share; `estimator_class` makes the classes of learners.
+    """The base class of the estimators of joint distributions, which `estimator_class` creates.
 
-    A class names its learner and has a constructor parameter for each of the learner's settings, with the
-    same default, `unseen` and `random_state`.
+    A subclass has a learner and constructor parameters for each of its settings, with the same defaults, and
+    for `unseen` and `random_state`.
     """
 
     _learner: ClassVar[type[Learner]]
@@ -47,20 +47,20 @@ class TableEstimator(CircuitSavingMixin, TableInputMixin, DensityMixin, BaseEsti
         Parameters
         ----------
         X : data frame, array, dictionary of columns or Table
-            One row an observation. Text states and missing cells are welcome.
+            One observation per row. Text states and missing cells are allowed.
         y : ignored
-        valid : anything that X may be, optional
-            Held-out rows, for learners that choose between models.
+        valid : like X, optional
+            Validation rows, for model selection and early stopping.
         sample_weight : array of shape (rows,), optional
-            How many rows each row stands for.
+            The number of rows that each row represents.
         schema : Schema, optional
-            The columns and their states, when they are not to be inferred from X.
+            The columns and their states; by default inferred from X.
         kinds : dict, optional
-            The kinds of columns by name, such as `{"visits": "count"}`, where others are inferred.
+            The kinds of columns by name, such as `{"visits": "count"}`; those of other columns are inferred.
         drop : name or list of names, optional
-            Columns to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
+            Columns to leave out before they are checked; those of an array are called `"x0"`, `"x1"`, ...
         watch : Watch, optional
-            Follows the work, and ends it early with the best model so far.
+            Reports progress, and can end learning early with the best model so far.
         """
         learner = self._make_learner()
         table = self._training_table(X, sample_weight, schema, kinds, drop)
@@ -76,20 +76,20 @@ class TableEstimator(CircuitSavingMixin, TableInputMixin, DensityMixin, BaseEsti
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """The log-probability (or density) of each row; a missing cell is summed out. Shape (rows,)."""
+        """The log-probability (or log-density) of each row; missing cells are summed out. Shape (rows,)."""
         check_is_fitted(self)
         logs: Floats = self.circuit_.log_prob(self._fitted_table(X))
         return logs
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean log-probability of the rows, in nats; of a density where `circuit_.density_columns` are.
+        """The mean log-probability of the rows, in nats; a log-density with `circuit_.density_columns`.
 
-        Rows count by `sample_weight` or, without it, by the weights of a `Table`.
+        Rows are weighted by `sample_weight` or, without it, by the weights of a `Table`.
         """
         return mean_score(self.score_samples(X), X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> Any:
-        """Rows drawn from the distribution, as a frame of the kind that was fitted on."""
+        """Rows sampled from the distribution, as a frame of the type that was fitted."""
         check_is_fitted(self)
         seed = seed_of(random_state)
         return self.circuit_.sample(n_samples, random_state=seed)

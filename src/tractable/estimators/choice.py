@@ -1,7 +1,7 @@
-"""Which learner a classifier, an imputer or an anomaly scorer uses: one by name, an estimator, or a fast one.
+"""Selection of the learner of a classifier, an imputer or an anomaly scorer.
 
-`"fast"` compares a few fast learners on held-out rows, three folds of at most `MOST_ROWS` rows, and learns
-the best one anew from all rows. A time budget is for all of that together: half of it for the comparison.
+`"fast"` compares a few fast learners by cross-validation with three folds of at most `MOST_ROWS` rows, and
+refits the best one on all rows. Half of the time budget is for the comparison.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ LearnerLike: TypeAlias = str | TableEstimator
 
 
 class Candidate(NamedTuple):
-    """A way to learn a circuit from a table, with what it is called."""
+    """A named way to learn a circuit from a table."""
 
     name: str
     learn: Callable[[Table, Watch | None], Circuit]
@@ -53,13 +53,13 @@ class Candidate(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How candidates are judged: by the mean over rows of a score of each."""
+    """A criterion for candidates: the mean over rows of a score of each row."""
 
     of_rows: Callable[[Circuit, Table], Floats]
     counted: Callable[[Table], Table] = lambda rows: rows  # those of the held-out rows that are scored
 
     def mean(self, circuit: Circuit, rows: Table, watch: Watch | None) -> float:
-        """The mean score of held-out rows, or of as many of them as there is time for."""
+        """The mean score of held-out rows, or of as many of them as time allows."""
         judged = self.counted(rows)
 
         def whole() -> float:
@@ -73,7 +73,7 @@ class Score(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The candidate that did best, and the scores of all of them by name (higher is better)."""
+    """The best candidate, and the scores of all candidates by name (higher is better)."""
 
     best: Candidate
     scores: dict[str, float]
@@ -85,21 +85,22 @@ def estimators_of(
     """The estimators that a `learner` parameter stands for: one or, with `"fast"`, all of `fast`.
 
     Raises:
-        ValueError: if there is no such learner, or it is no estimator of this package.
+        ValueError: if there is no such learner, or it is not an estimator of this package.
     """
     if isinstance(learner, TableEstimator):
         made = clone(learner)
         return [made.set_params(random_state=seed) if made.random_state is None else made]
     if not isinstance(learner, str):
         raise ValueError(
-            f"learner is 'fast', the name of a learner or an estimator such as tr.LearnSPN(), not {learner!r}"
+            "learner must be 'fast', the name of a learner or an estimator such as tr.LearnSPN(), not"
+            f" {learner!r}"
         )
     chosen = fast if learner == "fast" else {learner: BY_NAME.get(learner, {})}
     return [_estimator_named(name).set_params(random_state=seed, **how) for name, how in chosen.items()]
 
 
 def learner_name(estimator: TableEstimator) -> str:
-    """The name of an estimator's learner, as the command line has it."""
+    """The name of an estimator's learner on the command line."""
     return estimator._learner.name
 
 
@@ -109,21 +110,21 @@ def joint_candidate(estimator: TableEstimator) -> Candidate:
 
 
 def budget_of(estimator: TableEstimator) -> str | None:
-    """The time budget that the learner of an estimator has by itself."""
+    """The default time budget of the learner of an estimator."""
     budget: str | None = getattr(estimator, BUDGET, None)
     return budget
 
 
 def learn_circuit(estimator: TableEstimator, table: Table, watch: Watch | None = None) -> Circuit:
-    """The circuit that an estimator learns from a table; the estimator itself stays as it is."""
+    """The circuit that an estimator learns from a table; the estimator itself is not changed."""
     circuit: Circuit = clone(estimator).fit(table, watch=watch).circuit_
     return circuit
 
 
 def whole_watch(budget: str | None, watch: Watch | None) -> Watch | None:
-    """The watch of everything that is done with a learner, whose own time budget is for all of it together.
+    """The watch of a whole fit, with the time budget of the call or of the learner.
 
-    None if nobody looks, and there is no budget. Ctrl-C is left to `watch`.
+    None if there is neither a watch nor a budget. Ctrl-C is handled by `watch`.
     """
     if budget is None or (watch is not None and watch.left is not None):
         return watch
@@ -131,7 +132,7 @@ def whole_watch(budget: str | None, watch: Watch | None) -> Watch | None:
 
 
 def part_of(watch: Watch | None, share: float) -> Watch | None:
-    """A watch that has a part of the time that is left; the same watch if time does not matter."""
+    """A watch with a fraction of the remaining time, or the given watch if time is unlimited."""
     if watch is None or watch.left is None:
         return watch
     return InnerWatch(watch, seconds=share * watch.left)
@@ -145,11 +146,10 @@ def choose(
     labels: Ints | None = None,
     watch: Watch | None = None,
 ) -> Choice:
-    """The candidate with the best mean score on held-out rows; the only one is not tried.
+    """The candidate with the best mean score on held-out rows; a single candidate is not scored.
 
-    With `labels` every fold has its share of each. Of candidates that score alike the first is kept, and so
-    it is where there are too few rows to hold some out. When the time for the choice is over, the folds that
-    were compared until then decide.
+    With `labels` the folds are stratified. Among equal scores, or if there are too few rows to hold some out,
+    the first candidate is selected. When the time is over, the folds that have been compared decide.
     """
     if len(candidates) == 1 or len(table) < 2 * FOLDS:
         return Choice(candidates[0], {})
@@ -174,7 +174,7 @@ def choose(
 
 
 def _folds_in_time(watch: Watch | None, candidates: int) -> int:
-    """The number of folds in which there is time for all candidates."""
+    """The number of folds in which all candidates can be compared in time."""
     if watch is None or watch.left is None:
         return FOLDS
     affordable = watch.left / (FOLD_SECONDS * candidates)
@@ -182,7 +182,7 @@ def _folds_in_time(watch: Watch | None, candidates: int) -> int:
 
 
 def _folds(table: Table, seed: int, labels: Ints | None) -> Iterator[tuple[Table, Table]]:
-    """Training and held-out rows."""
+    """The training and held-out rows of each fold."""
     rng = np.random.default_rng(seed)
     for rows in shuffled_folds(len(table), FOLDS, rng, most=MOST_ROWS, labels=labels):
         train, test = (table.take(np.sort(some)) for some in rows)

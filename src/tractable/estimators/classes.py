@@ -1,4 +1,4 @@
-"""A joint model of features and a class, made of one circuit of the features for each class."""
+"""A joint model of features and a class, composed of one circuit of the features for each class."""
 
 import numpy as np
 
@@ -15,10 +15,10 @@ UNSEEN = 0.5  # rows for which a class without any counts
 def learn_by_class(
     estimator: TableEstimator, target: int, table: Table, watch: Watch | None = None
 ) -> Circuit:
-    """P(target) P(features | target): a sum over classes of circuits that are learned from their rows alone.
+    """P(target) P(features | target): a sum over classes of circuits learned from the rows of each class.
 
-    It is a joint distribution as any other circuit is. Rows without a class are left aside. A class without
-    rows has the features of all rows, and a small share. Each class has an even part of the time left.
+    Rows without a class are ignored. A class without rows gets the distribution of the features in all rows,
+    and a small weight. The remaining time is divided evenly among the classes.
     """
     variable = table.schema[target]
     labels = table.values[:, target]
@@ -38,7 +38,7 @@ def learn_by_class(
 
 
 def with_class(features: Graph, target: Variable, state: int) -> Graph:
-    """The circuit of the features together with a target that surely has one state."""
+    """The product of a circuit of the features and a leaf that fixes the state of the target."""
     builder = Builder(Schema((target,)))
     builder.indicator(0, state)
     return product([features, builder.freeze()])

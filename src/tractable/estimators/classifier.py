@@ -1,4 +1,4 @@
-"""A classifier whose class probabilities are exact conditionals of a joint model."""
+"""A classifier with the exact conditional distribution of a joint model."""
 
 from functools import partial
 from typing import Any, Literal, Self
@@ -32,26 +32,21 @@ from tractable.queries import state_log_probs
 
 
 class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
-    """Predicts a column by its exact distribution given the others, P(target | features), in a joint model.
+    """Predicts a column by its exact conditional distribution P(target | features) under a joint model.
 
-    Features may be of any kind, text among them, and any of them may be missing, when learning and when
-    predicting: what is missing is summed out. The joint model is kept as `circuit_` and answers all other
-    questions about the table.
+    Features may be of any kind, including text, and any of them may be missing in training and prediction:
+    missing features are summed out. The joint model is `circuit_`, which answers all other queries about the
+    table.
 
-    Parameters
-    ----------
-    learner : str or estimator, default "fast"
-        The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
-        `tr.LearnSPN(smoothing=0.5)`. `"fast"` takes the one of a few fast learners that has the lowest
-        log-loss on held-out rows. `"auto"` is `tr.AutoTractable(budget="1m")`, a mixture of models of
-        several learners; the minute is for everything together.
-    target : str or None
-        The column to predict, if it is a column of the table: `fit(frame)`. None: `fit(X, y)`.
-    by_class : bool or "auto", default "auto"
-        True: learn the features of each class apart, P(target) P(features | target). False: learn one model
-        of all columns, the target among them. `"auto"`: whichever has the lower log-loss on held-out rows.
-    random_state : int, RandomState or None
-        Seed of learning and of the choice of held-out rows.
+    Parameters ---------- learner : str or estimator, default "fast" The name of a learner, such as
+    `"learnspn"`, or an estimator with settings, such as `tr.LearnSPN(smoothing=0.5)`. `"fast"` selects the
+    one of a few fast learners with the lowest log-loss on held-out rows. `"auto"` is
+    `tr.AutoTractable(budget="1m")`, a mixture of models of several learners; the budget is for the whole fit.
+    target : str or None The column to predict if it is a column of X, as in `fit(frame)`. If None, call
+    `fit(X, y)`. by_class : bool or "auto", default "auto" If True, learn a separate model of the features for
+    each class, P(target) P(features | target). If False, learn one model of all columns including the target.
+    `"auto"` selects the alternative with the lower log-loss on held-out rows. random_state : int, RandomState
+    or None Seed of learning and of the selection of held-out rows.
 
     Attributes
     ----------
@@ -60,9 +55,9 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     classes_ : array
         The states of the target, in the order of the columns of `predict_proba`.
     learner_ : str
-        The learner that was used; with `" by class"` if it learned each class apart.
+        The selected learner, followed by `" by class"` if there is a separate model for each class.
     choice_scores_ : dict
-        Minus the held-out log-loss of each candidate; empty where there was only one.
+        The negative held-out log-loss of each candidate; empty if there was only one.
     """
 
     classes_: AnyArray
@@ -92,21 +87,14 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     ) -> Self:
         """Learn a joint model of features and target.
 
-        Parameters
-        ----------
-        X : data frame, array, dictionary of columns or Table
-            The features; with `target=` the whole table, in which rows without a class may be, too.
-        y : array of shape (rows,)
-            The classes; none with `target=`.
-        sample_weight : array of shape (rows,), optional
-            How many rows each row stands for.
-        schema : Schema, optional
-            The columns of X and their states, when they are not to be inferred.
-        drop : name or list of names, optional
-            Columns of X to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
-        watch : Watch, optional
-            Follows the work, and ends it early with the best model so far. Its time budget, or that of the
-            learner, is for everything together: the choice of a learner, and all classes.
+        Parameters ---------- X : data frame, array, dictionary of columns or Table The features; with
+        `target=` the whole table, whose rows may lack a class. y : array of shape (rows,) The classes;
+        omitted with `target=`. sample_weight : array of shape (rows,), optional The number of rows that each
+        row represents. schema : Schema, optional The columns of X and their states; by default inferred. drop
+        : name or list of names, optional Columns of X to leave out before they are checked; those of an array
+        are called `"x0"`, `"x1"`, ... watch : Watch, optional Reports progress, and can end learning early
+        with the best model so far. Its time budget, or that of the learner, is for the whole fit, including
+        the selection of a learner and all classes.
         """
         table = self._table_with_target(X, y, sample_weight, schema, drop)
         last = len(table.schema) - 1
@@ -138,12 +126,12 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
         return self.classes_[best]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted; with `target=` the classes are a column of X.
+        """The accuracy of the predicted classes; with `target=` the true classes are a column of X.
 
-        A class that no training row had is never predicted, so that such a row counts as wrong.
+        Rows with a class that does not occur in the training rows count as wrong.
 
         Raises:
-            ValueError: if there are no classes to compare with.
+            ValueError: if there are no true classes.
         """
         if y is not None or self.target is None:
             return float(super().score(X, y, sample_weight))
@@ -164,14 +152,16 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
         if self.target is None:
             return self._join(X, y, sample_weight, schema, drop)
         if y is not None:
-            raise ValueError(f"the target is the column '{self.target}' of X: give no y, or no target")
+            raise ValueError(
+                f"the target is the column '{self.target}' of X: pass either y or target, not both"
+            )
         known = schema or (X.schema if isinstance(X, Table) else None)
         kinds = None if known is not None else {self.target: "categorical"}
         whole = as_table(X, known, kinds=kinds, drop=drop)  # type: ignore[arg-type]
         target = whole.schema.column(self.target)
         if not whole.schema[target].is_categorical:
             kind = whole.schema[target].kind
-            raise ValueError(f"the target '{self.target}' is {kind}: a classifier needs categories")
+            raise ValueError(f"the target '{self.target}' is {kind}: a classifier needs a categorical target")
         rest = [c for c in range(len(whole.schema)) if c != target]
         features = self._training_table(
             without_columns(X, [self.target]), sample_weight, whole.schema.select(rest), drop=drop
@@ -192,12 +182,12 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
         return _append(features, Variable(name, "categorical", tuple(self.classes_.tolist())), codes)
 
     def _features(self, X: Any) -> Any:
-        """X without the target, if it is there."""
+        """X without the target column, if it is there."""
         return X if self.target is None else without_columns(X, [self.target])
 
     def _candidates(self, target: int, seed: int) -> list[Candidate]:
         if self.by_class not in (True, False, "auto"):
-            raise ValueError(f"by_class is True, False or 'auto', not {self.by_class!r}")
+            raise ValueError(f"by_class must be True, False or 'auto', not {self.by_class!r}")
         made = estimators_of(self.learner, seed, CLASS_FAST)
         return [
             _candidate(one, target, by_class)
@@ -208,11 +198,11 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
 
     @property
     def _is_open(self) -> bool:
-        """Whether everything is left to choose."""
+        """Whether both learner and `by_class` are to be selected."""
         return self.learner == "fast" and self.by_class == "auto"
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect: with `target=` there is no y."""
+        """The estimator tags of scikit-learn: with `target=` there is no y."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.target is None
         return tags
@@ -226,17 +216,17 @@ def _candidate(estimator: TableEstimator, target: int, by_class: bool) -> Candid
 
 
 def _pools(estimator: TableEstimator) -> bool:
-    """Whether a learner lets its components share their covariances, which is lost class by class."""
+    """Whether the components of a learner share covariances, which a model for each class would not do."""
     return learner_name(estimator) == "gaussian-mixture"
 
 
 def _labelled(rows: Table) -> Table:
-    """The rows that have a class."""
+    """The rows with a class."""
     return rows.take(~rows.missing[:, -1])
 
 
 def _log_probs_of_classes(circuit: Circuit, labelled: Table) -> Floats:
-    """The log-probability of the class of each row given its features: minus its log-loss. Shape (rows,)."""
+    """The log-probability of each row's class given its features (the negative log-loss). Shape (rows,)."""
     target = len(circuit.schema) - 1
     logs = state_log_probs(circuit.graph, labelled.values, target)
     right: Floats = logs[np.arange(len(labelled)), labelled.values[:, target].astype(np.int64)]
@@ -244,6 +234,6 @@ def _log_probs_of_classes(circuit: Circuit, labelled: Table) -> Floats:
 
 
 def _append(features: Table, target: Variable, codes: AnyArray) -> Table:
-    """The table with one more column."""
+    """The table with an additional column."""
     schema = Schema((*features.schema, target))
     return Table(schema, np.column_stack([features.values, codes.astype(np.float64)]), features.weights)

@@ -1,4 +1,4 @@
-"""A learner of conditional models as a scikit-learn estimator: P(targets | inputs) of one or many targets."""
+"""Conditional learners as scikit-learn estimators of P(targets | inputs)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -22,10 +22,10 @@ from tractable.queries import marginals
 
 
 class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What all estimators of conditional distributions share; the factory makes the classes of learners.
+    """The base class of the estimators of conditional distributions, which the factory creates.
 
-    A class names its learner and has a constructor parameter for each of the learner's settings, with the
-    same default, `unseen` and `random_state`.
+    A subclass has a learner and constructor parameters for each of its settings, with the same defaults, and
+    for `unseen` and `random_state`.
     """
 
     _learner: ClassVar[type[ConditionalLearner]]
@@ -49,26 +49,17 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
     ) -> Self:
         """Learn P(targets | inputs).
 
-        Parameters
-        ----------
-        X : data frame, array, dictionary of columns or Table
-            The inputs, one row an observation, without missing cells. A column of more than two numbers is
-            numeric, also if there are few of them, unless `kinds` or `schema` say otherwise.
-        y : the same, or a column
-            The targets: one column of classes, or several columns of labels or classes. Some may be missing
-            (None).
-        valid : tuple (X, y), optional
-            Held-out rows, for learners that choose between models.
-        sample_weight : array of shape (rows,), optional
-            How many rows each row stands for.
-        schema : Schema, optional
-            The columns of X and their states, when they are not to be inferred.
-        kinds : dict, optional
-            The kinds of columns of X by name, such as `{"visits": "count"}`, where others are inferred.
-        drop : name or list of names, optional
-            Columns of X to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
-        watch : Watch, optional
-            Follows the work, and ends it early with the best model so far.
+        Parameters ---------- X : data frame, array, dictionary of columns or Table The inputs, one
+        observation per row, without missing cells. A column with more than two distinct numbers is numeric,
+        unless `kinds` or `schema` specify otherwise. y : like X, or a column The targets: one column of
+        classes, or several columns of labels or classes, which may be missing (None). valid : tuple (X, y),
+        optional Validation rows, for model selection and early stopping. sample_weight : array of shape
+        (rows,), optional The number of rows that each row represents. schema : Schema, optional The columns
+        of X and their states; by default inferred. kinds : dict, optional The kinds of columns of X by name,
+        such as `{"visits": "count"}`; those of other columns are inferred. drop : name or list of names,
+        optional Columns of X to leave out before they are checked; those of an array are called `"x0"`,
+        `"x1"`, ... watch : Watch, optional Reports progress, and can end learning early with the best model
+        so far.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -92,22 +83,17 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
         return self
 
     def predict(self, X: Any, method: str | Costs = "mpe") -> AnyArray:
-        """The targets that suit a measure best. Shape (rows, targets), or (rows,) for one column.
+        """The targets that minimise a loss. Shape (rows, targets), or (rows,) for one column.
 
-        Parameters
-        ----------
-        X : as in `fit`
-            The inputs.
-        method : str, or matrices of costs
-            `"mpe"` or `"0/1"`: the most probable targets together, which are least often wrong as a whole.
-            They are exact if the circuit is deterministic (a single tree of `mctbn`) or the targets have few
-            completions; otherwise they are searched for, and a warning says for how many rows they are not
-            proved. `"exact"` proves them, which may take long.
-            `"marginals"` or `"hamming"`: the most probable state of each target by itself. Exact.
-            Matrices of costs, `cost[true, predicted]`, by target, as a list, or one for all targets: the
-            predictions of least expected cost. Exact.
-            `"f1"`: the set of labels of highest expected F1 of a row. Exact for up to 10 targets, of
-            1,000 draws for more.
+        Parameters ---------- X : as in `fit` The inputs. method : str, or matrices of costs `"mpe"` or
+        `"0/1"`: the jointly most probable targets, which minimise the expected 0/1 loss of a row. They are
+        exact if the circuit is deterministic (a single tree of `mctbn`) or the targets have few completions;
+        otherwise a heuristic search is used, and a warning reports the number of rows without proof of
+        optimality. `"exact"` proves optimality, which may take long. `"marginals"` or `"hamming"`: the most
+        probable state of each target separately. Exact. Cost matrices, `cost[true, predicted]`, by target, as
+        a list, or one for all targets: the predictions of minimum expected cost. Exact. `"f1"`: the set of
+        labels with the highest expected F1 score. Exact for up to 10 targets, estimated from 1,000 samples
+        for more.
         """
         codes = decide(self._fitted_circuit().graph, self._rows(X), method, self._seed())
         return self._labelled(codes)
@@ -120,10 +106,9 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
         return every[0] if self._single else every
 
     def predict_log_proba(self, X: Any, y: Any = None) -> Any:
-        """log P(targets | inputs) of all targets together, one number a row. Shape (rows,).
+        """The joint log-probability log P(targets | inputs) of each row. Shape (rows,).
 
-        Missing targets are summed out. Without y it is the logarithm of `predict_proba`, as scikit-learn has
-        it.
+        Missing targets are summed out. Without y it is the logarithm of `predict_proba`, as in scikit-learn.
         """
         circuit = self._fitted_circuit()
         if y is not None:
@@ -140,7 +125,7 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
 
     @property
     def _single(self) -> bool:
-        """Whether the target was one column rather than a table."""
+        """Whether the target was a single column rather than a table."""
         return not isinstance(self.classes_, list)
 
     def _remember_targets(self, labels: Labels, features: Table) -> None:
@@ -155,12 +140,12 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
         )
 
     def _join(self, features: Table | None, y: Any) -> Table:
-        """Inputs and targets as one table; a label that was never fitted is marked as unseen."""
+        """Inputs and targets as one table; unknown labels are marked as unseen."""
         assert features is not None
         _refuse_missing(features)
         columns = list(read_labels(y).columns.items())
         if len(columns) != self.n_outputs_:
-            raise ValueError(f"y has {len(columns)} targets, {self.n_outputs_} were fitted")
+            raise ValueError(f"y has {len(columns)} targets, but the model was fitted with {self.n_outputs_}")
         classes = [self.classes_] if self._single else self.classes_
         coded = [code_labels(cells, known) for (_, cells), known in zip(columns, classes, strict=True)]
         for _, cells in columns:
@@ -174,7 +159,7 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
         return Table(self._schema(), values, features.weights, unseen if unseen.any() else None)
 
     def _schema(self) -> Schema:
-        """The inputs, and after them the targets."""
+        """The schema of the inputs followed by the targets."""
         inputs = self.schema_.with_inputs(range(len(self.schema_)))
         return Schema((*inputs, *self.targets_))
 
@@ -188,7 +173,7 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
         return table
 
     def _rows(self, X: Any) -> Floats:
-        """The inputs with missing targets. Shape (rows, columns)."""
+        """The coded inputs with missing targets. Shape (rows, columns)."""
         values = self._inputs(X).values
         return np.concatenate([values, np.full((len(values), self.n_outputs_), np.nan)], axis=1)
 
@@ -206,7 +191,7 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
         return seed_of(self.random_state)
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect: several targets, and no missing inputs."""
+        """The estimator tags of scikit-learn: several targets, and no missing inputs."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         tags.target_tags.required = True
@@ -216,9 +201,9 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
 
 
 def _numbers(features: Table, kinds: Mapping[Any, Kind]) -> dict[Any, Kind]:
-    """The kinds of columns that look categorical because they hold few numbers; others may come.
+    """The kinds of numeric columns that would be inferred as categorical for their few distinct values.
 
-    A conditional model cannot sum an unknown state of an input out, as a joint model does.
+    A conditional model cannot sum out an unknown state of an input, as a joint model can.
     """
     found: dict[Any, Kind] = {}
     for variable in features.schema:
@@ -230,7 +215,7 @@ def _numbers(features: Table, kinds: Mapping[Any, Kind]) -> dict[Any, Kind]:
 
 
 def _refuse_missing(table: Table) -> None:
-    """Refuse inputs that have no value.
+    """Refuse inputs with missing values.
 
     Raises:
         ValueError: naming the first of them.
@@ -244,12 +229,12 @@ def _refuse_missing(table: Table) -> None:
     raise ValueError(
         f"column '{table.schema[column].name}', row {row} {what}: inputs of a conditional model must have"
         " values that it knows; a joint learner such as tr.EACMN or tr.IDSPN (in tr.TractableClassifier for"
-        " one target) takes missing cells everywhere"
+        " one target) accepts missing cells everywhere"
     )
 
 
 def _refuse_unseen(unseen: Bools, schema: Schema, columns: list[tuple[str, AnyArray]]) -> None:
-    """Refuse labels that were never fitted.
+    """Refuse labels that were not in the training rows.
 
     Raises:
         ValueError: naming the first of them.

@@ -1,8 +1,8 @@
-"""Which targets to predict for a row of inputs, whose distribution is known: what costs least on average.
+"""Optimal predictions of targets given their distribution, for several loss functions.
 
-It depends on how mistakes count. All targets together (0/1 loss): the most probable completion. Each target
-by itself (Hamming loss, a matrix of costs): the marginals. The F1 measure of a row: the marginals of each
-label together with the number of labels, by enumeration or by draws.
+The 0/1 loss of all targets is minimised by the most probable completion; the Hamming loss and cost matrices
+depend only on the marginals of the targets; the F1 score of a row depends on the distribution of label sets,
+which are enumerated or sampled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ Costs: TypeAlias = Mapping[str, Any] | Sequence[Any] | np.ndarray[Any, Any]
 
 
 class UnprovenWarning(UserWarning):
-    """Predictions that are probably the best, though no proof was sought."""
+    """A warning that predictions are not proved to be optimal."""
 
 
 def decide(graph: Graph, rows: Floats, method: str | Costs, seed: int) -> Ints:
-    """The states of all targets that are predicted for each row. Shape (rows, targets).
+    """The predicted states of all targets for each row. Shape (rows, targets).
 
     Raises:
-        ValueError: naming a method that there is not, or a target that it does not suit.
+        ValueError: naming an unknown method, or a target to which it does not apply.
     """
     if not isinstance(method, str):
         return _least_costs(graph, rows, cost_matrices(method, graph.schema))
@@ -48,13 +48,13 @@ def decide(graph: Graph, rows: Floats, method: str | Costs, seed: int) -> Ints:
 
 
 def cost_matrices(costs: Costs, schema: Schema) -> list[Floats]:
-    """A matrix for each target: what it costs to predict a state (column) where another is true (line).
+    """The cost matrix of each target, with true states in rows and predicted states in columns.
 
-    `costs` is a dictionary by target, whose other targets cost one for a mistake, a list with a matrix for
-    each target, or one matrix for all.
+    `costs` is a dictionary by target (other targets have unit costs), a list with a matrix for each target,
+    or one matrix for all targets.
 
     Raises:
-        ValueError: naming a target that has another number of states, or that there is not.
+        ValueError: naming an unknown target, or one with a different number of states.
     """
     targets = [schema[int(c)] for c in schema.targets]
     found = _by_target(costs, [v.name for v in targets], [v.cardinality for v in targets])
@@ -64,17 +64,18 @@ def cost_matrices(costs: Costs, schema: Schema) -> list[Floats]:
         size = variable.cardinality
         if matrix.shape != (size, size) or not np.isfinite(matrix).all():
             raise ValueError(
-                f"target '{variable.name}' has {size} states: its costs are {size} x {size} finite numbers"
+                f"target '{variable.name}' has {size} states: its cost matrix must be {size} x {size} finite"
+                " numbers"
             )
     return found
 
 
 def _by_target(costs: Costs, names: list[str], states: list[int]) -> list[Floats]:
-    """One matrix for each target, as far as they are given."""
+    """The given cost matrix of each target."""
     if isinstance(costs, Mapping):
         for name in costs:
             if name not in names:
-                raise ValueError(f"there is no target '{name}' to have costs")
+                raise ValueError(f"there is no target '{name}', for which costs are given")
         pairs = zip(names, states, strict=True)
         return [np.asarray(costs.get(name, 1.0 - np.eye(k)), dtype=np.float64) for name, k in pairs]
     given = list(costs)
@@ -98,8 +99,9 @@ def _most_probable(graph: Graph, rows: Floats, method: str) -> Ints:
     unproven = int((~found.exact).sum())
     if unproven:
         warn(
-            f"{unproven} of {len(rows)} rows have too many completions to try them all: their most probable"
-            " targets were searched for and are not proved to be the best; method='exact' proves them",
+            f"{unproven} of {len(rows)} rows have too many completions to enumerate: the targets that a"
+            " heuristic search returns for them may not be the most probable ones; method='exact' guarantees"
+            " that they are",
             UnprovenWarning,
             stacklevel=4,
         )
@@ -110,17 +112,17 @@ def _most_probable(graph: Graph, rows: Floats, method: str) -> Ints:
 
 
 def _best_f1(graph: Graph, rows: Floats, seed: int) -> Ints:
-    """For each row the set of labels of highest expected F1 (Dembczynski and others, 2011).
+    """The label set of highest expected F1 score for each row (Dembczynski and others, 2011).
 
-    The second state of a target is that it has the label. Exact for up to `MOST_LABELS` targets; for more the
-    probabilities are shares of `DRAWS` draws. Two empty sets have an F1 of one.
+    The second state of a target means that the label is present. Exact for up to `MOST_LABELS` targets; for
+    more the probabilities are estimated from `DRAWS` samples. Two empty sets have an F1 score of one.
     """
     targets = graph.schema.targets
     for column in targets.tolist():
         if graph.schema[column].cardinality != 2:
             raise ValueError(
                 f"target '{graph.schema[column].name}' has {graph.schema[column].cardinality} states: the F1"
-                " measure is of sets of labels, which a row has or has not"
+                " score is defined for binary targets only"
             )
     step = max(1, TOGETHER // (2**targets.size if targets.size <= MOST_LABELS else DRAWS))
     parts = [_f1_part(graph, rows[i : i + step], seed + i) for i in range(0, len(rows), step)]
@@ -143,7 +145,7 @@ def _f1_part(graph: Graph, rows: Floats, seed: int) -> Ints:
 
 
 def _best_sets(labels: Floats, share: Floats) -> Ints:
-    """The best set for each row; `labels` is (rows, sets, targets), `share` the probabilities of the sets."""
+    """The best label set of each row; `labels` is (rows, sets, targets), `share` their probabilities."""
     rows, _, targets = labels.shape
     size = labels.sum(axis=2)
     best_value = (share * (size == 0)).sum(axis=1)  # of the empty set

@@ -27,21 +27,21 @@ from tractable.model import Circuit
 
 
 class DSPNSVD(CircuitSavingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of numbers: HSIC features, a circuit of them for each class, and a sum over the classes.
+    """A classifier of numeric arrays: HSIC features, and a circuit over them for each class.
 
-    As printed, the features are linear and the circuits are those of `spn-svd`. The weights of the sum are
-    the shares of the classes. Of several numbers of features or values of gamma, cross-validation chooses
-    those with the fewest errors. The learner `dspn-svd` of the command line makes the same model of a table
+    In the published algorithm, the features are linear and the circuits are those of `spn-svd`, weighted by
+    the class frequencies. The number of features and the value of gamma with the fewest errors in
+    cross-validation are selected. The learner `dspn-svd` of the command line learns such a model from a table
     with columns of any kind, as a conditional circuit over the columns.
 
     Parameters
     ----------
     n_features : int or sequence of int, default (9, 5, 3)
-        Numbers of features to choose from; there are at most as many features as classes less one.
+        Numbers of features to try; there are at most as many features as classes minus one.
     gamma : float or sequence of float, default (4.0, 20.0)
-        Values of the setting `gamma` of `spn-svd` to choose from.
+        Values of the setting `gamma` of `spn-svd` to try.
     density : {"blocks", "gaussian-mixture"}, default "blocks"
-        Circuit of a class: blocks of rank one, or a mixture of multivariate Gaussians.
+        Model of the features of a class: blocks of rank one, or a mixture of multivariate Gaussians.
     kernel, whiten, components, width, shrinkage
         The parameters of `HSICFeatures`.
     random_state : int, RandomState or None
@@ -56,7 +56,7 @@ class DSPNSVD(CircuitSavingMixin, ClassifierMixin, BaseEstimator):  # type: igno
     classes_ : array
         The classes, in the order of the columns of `predict_proba`.
     chosen_ : dict
-        The number of features and the value of gamma that were used.
+        The selected number of features and value of gamma.
     """
 
     classes_: AnyArray
@@ -87,7 +87,7 @@ class DSPNSVD(CircuitSavingMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows of numbers and their classes."""
+        """Learn from numeric rows and their classes."""
         x, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)

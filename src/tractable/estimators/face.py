@@ -1,4 +1,4 @@
-"""What classifier, imputer and anomaly scorer share: a circuit, by a learner that may be chosen."""
+"""The base class of the classifier, the imputer and the anomaly scorer."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -24,7 +24,7 @@ from tractable.model import Circuit
 
 
 class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns the joint distribution of a table's columns; what it is asked then differs."""
+    """An estimator that learns the joint distribution of the columns of a table for one kind of query."""
 
     learner: LearnerLike
     random_state: RandomState
@@ -33,7 +33,7 @@ class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: 
     choice_scores_: dict[str, float]
 
     def _fit_joint(self, table: Table, X: Any, watch: Watch | None) -> None:
-        """Learn `circuit_`, by the learner with the highest log-likelihood of held-out rows."""
+        """Learn `circuit_` with the learner that has the highest log-likelihood on held-out rows."""
         seed = seed_of(self.random_state)
         candidates = [joint_candidate(one) for one in estimators_of(self.learner, seed)]
         self._learn_best(candidates, table, Score(Circuit.log_prob), seed, watch=watch)
@@ -50,7 +50,7 @@ class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: 
         labels: Ints | None = None,
         watch: Watch | None,
     ) -> None:
-        """Learn `circuit_` by the best candidate; the time budget is for choice and learning together."""
+        """Learn `circuit_` with the best candidate; the time budget is for selection and learning."""
         with nullcontext() if watch is None else watch:
             whole = whole_watch(candidates[0].budget, watch)
             choice = choose(candidates, table, score, seed, labels, whole)
@@ -59,5 +59,5 @@ class CircuitFace(CircuitSavingMixin, TableInputMixin, BaseEstimator):  # type: 
 
 
 def with_frame(circuit: Circuit, X: Any) -> Circuit:
-    """The circuit, whose samples come in the kind of frame that X is."""
+    """The circuit, whose samples are returned in the frame type of X."""
     return Circuit(circuit.graph, {**circuit.about, "frame": frame_kind(X)})

@@ -1,7 +1,7 @@
-"""Estimator classes from the settings that learners declare.
+"""Estimator classes generated from the settings that learners declare.
 
-scikit-learn reads an estimator's parameters off the signature of its constructor, and people off its
-docstring: both are made here from the declarations, so that there is nothing to keep in step by hand.
+scikit-learn reads the parameters of an estimator from the signature of its constructor, and users from its
+docstring; both are generated from the declarations.
 """
 
 from functools import cache
@@ -18,24 +18,24 @@ from tractable.learning.conditional import ConditionalLearner
 from tractable.learning.joint import Learner
 from tractable.learning.learner import CircuitLearner
 
-RANDOM_STATE = "Seed of the random numbers, or their generator. Learners that draw none ignore it."
+RANDOM_STATE = "Seed of the random number generator. Deterministic learners ignore it."
 UNSEEN = (
-    "What a state that the training rows did not have does to the score of a row: the other cells of the row"
-    " count, times a small share of probability, or it is an error."
+    "Treatment of states that do not occur in the training rows: with 'share' they have a small reserved"
+    " probability in the score of a row, with 'error' they are an error."
 )
 WIDTH = 100  # characters of a line of a docstring
 
 
 @cache
 def estimator_class(name: str, learner: type[Learner]) -> type[TableEstimator]:
-    """The scikit-learn estimator of a learner of joint models; the same class each time."""
+    """The scikit-learn estimator of a joint learner; repeated calls return one class."""
     made: type[TableEstimator] = _make_class(name, learner, TableEstimator)
     return made
 
 
 @cache
 def conditional_estimator_class(name: str, learner: type[ConditionalLearner]) -> type[ConditionalEstimator]:
-    """The scikit-learn estimator of a learner of conditional models; the same class each time."""
+    """The scikit-learn estimator of a conditional learner; repeated calls return one class."""
     made: type[ConditionalEstimator] = _make_class(name, learner, ConditionalEstimator)
     return made
 
@@ -52,7 +52,7 @@ def _make_class(name: str, learner: type[CircuitLearner], base: type) -> Any:
 
 
 def _constructor(settings: tuple[Setting, ...]) -> Any:
-    """A constructor that stores each setting under its name, as scikit-learn wants it."""
+    """A constructor that stores each setting under its name, as scikit-learn requires."""
     keyword = Parameter.KEYWORD_ONLY
     parameters = [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
@@ -74,7 +74,7 @@ def _constructor(settings: tuple[Setting, ...]) -> Any:
 
 
 def _docstring(learner: type[CircuitLearner], settings: tuple[Setting, ...]) -> str:
-    """The documentation in numpydoc's form."""
+    """The documentation in numpydoc format."""
     lines = [cleandoc(learner.__doc__ or ""), "", "Parameters", "----------"]
     for one in settings:
         lines += [f"{one.name} : {type_name(one.type)}, default {one.default!r}", *_indent(one.text)]
@@ -92,7 +92,7 @@ def _indent(text: str) -> list[str]:
 
 
 def type_name(kind: Any) -> str:
-    """A type as numpydoc writes it: `float`, `int or None`, `{'em', 'k-means'}`, `int or tuple of int`."""
+    """A type in numpydoc format: `float`, `int or None`, `{'em', 'k-means'}`, `int or tuple of int`."""
     arguments = get_args(kind)
     if get_origin(kind) is Literal:
         return "{" + ", ".join(map(repr, arguments)) + "}"

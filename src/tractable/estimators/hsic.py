@@ -1,4 +1,4 @@
-"""Features that depend as much as possible on a class, as a scikit-learn transformer."""
+"""Features with maximum dependence on a class, as a scikit-learn transformer."""
 
 from typing import Any, Self
 
@@ -13,27 +13,27 @@ from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, Kernel
 
 
 class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Projections of numbers that depend as much as possible on a class.
+    """Projections of numeric inputs with maximum dependence on a class.
 
     The dependence is the Hilbert-Schmidt independence criterion (HSIC) between the projections and the
     classes, as in Barshan et al. (2011) and in DSPN-SVD (Adel, Balduzzi and Ghodsi, 2015). There are at most
-    as many projections as classes less one.
+    as many projections as classes minus one.
 
     Parameters
     ----------
     n_features : int, default 9
-        Number of projections, at most; those of the largest dependence are kept.
+        Maximum number of projections; those with the strongest dependence are kept.
     kernel : {"linear", "rbf"}, default "linear"
-        Dot products of the numbers, as in the paper, or a Gaussian kernel by random Fourier features.
+        Linear kernel, as in the paper, or a Gaussian kernel approximated by random Fourier features.
     whiten : bool, default False
-        True: the projections have variance one within classes, so that directions of much noise count less.
-        With a linear kernel these are the projections of linear discriminant analysis.
+        Whether to scale the projections to unit variance within classes, so that noisy directions count less.
+        With a linear kernel the result is the projection of linear discriminant analysis.
     components : int, default 2000
         Number of random Fourier features of the Gaussian kernel.
     width : float, default 0.5
-        Width of the Gaussian kernel, as a share of the median distance of two rows.
+        Width of the Gaussian kernel, as a fraction of the median distance between two rows.
     shrinkage : float, default 0.01
-        Share of the mean variance that is added to all variances within classes, if `whiten` is true.
+        Fraction of the mean variance that is added to all within-class variances, if `whiten` is true.
     random_state : int, RandomState or None
         Seed of the random Fourier features.
 
@@ -68,7 +68,7 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the projections for rows of numbers and their classes."""
+        """Learn the projections from numeric rows and their classes."""
         x, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -88,17 +88,17 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return int(self.directions_.shape[1])
 
     def _settings(self) -> FeatureSettings:
-        """The parameters but for the number of projections and the seed."""
+        """The parameters except the number of projections and the seed."""
         return FeatureSettings(self.kernel, self.whiten, self.components, self.width, self.shrinkage)
 
     def _take(self, projection: Projection, classes: AnyArray, numbers: int) -> Self:
-        """Have projections that were found elsewhere, of rows of so many numbers."""
+        """Set projections that were computed elsewhere, for rows with this number of columns."""
         self.map_, self.directions_ = projection.mapped, projection.directions
         self.classes_, self.n_features_in_ = classes, numbers
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect: there is nothing to learn without classes."""
+        """The estimator tags of scikit-learn: y is required."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

@@ -1,4 +1,4 @@
-"""An imputer: missing cells by what a joint model expects of them given the cells that are there."""
+"""An imputer that fills missing cells from their conditional distribution under a joint model."""
 
 from typing import Any, Self
 
@@ -17,23 +17,19 @@ from tractable.queries.sampling import Filling
 
 
 class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # type: ignore[misc]
-    """Fills missing cells from a joint model of all columns; cells that are there stay as they are.
+    """Fills missing cells from a joint model of all columns; known cells are unchanged.
 
-    Columns may be numbers, text and truth values. The result is of the kind of X, with the types of its
-    columns, unless `set_output` asks for another one.
+    Columns may be numeric, text and Boolean. The result has the type of X and of its columns, unless
+    `set_output` specifies another one.
 
-    Parameters
-    ----------
-    learner : str or estimator, default "fast"
-        The name of a learner, such as `"learnspn"`, or an estimator with settings, such as
-        `tr.LearnSPN(smoothing=0.5)`. `"fast"` takes the one of a few fast learners that has the highest
-        log-likelihood on held-out rows. `"auto"` is `tr.AutoTractable(budget="1m")`, a mixture of models of
-        several learners; the minute is for everything together.
-    method : "mean", "mpe" or "sample", default "mean"
-        Each cell by itself, a number by its expectation and a category by its most probable state; the most
-        probable values of a row's cells together; or one draw of them given the row, which keeps the spread.
-    random_state : int, RandomState or None
-        Seed of learning, of the choice of held-out rows and of `"sample"`.
+    Parameters ---------- learner : str or estimator, default "fast" The name of a learner, such as
+    `"learnspn"`, or an estimator with settings, such as `tr.LearnSPN(smoothing=0.5)`. `"fast"` selects the
+    one of a few fast learners with the highest log-likelihood on held-out rows. `"auto"` is
+    `tr.AutoTractable(budget="1m")`, a mixture of models of several learners; the budget is for the whole fit.
+    method : "mean", "mpe" or "sample", default "mean" `"mean"` imputes each cell separately, a number by its
+    expectation and a category by its most probable state; `"mpe"` uses the jointly most probable values of a
+    row, and `"sample"` a random sample of them given the row, which preserves the variance. random_state :
+    int, RandomState or None Seed of learning, of the selection of held-out rows and of `"sample"`.
 
     Attributes
     ----------
@@ -42,7 +38,7 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
     learner_ : str
         The learner that was used.
     choice_scores_ : dict
-        Mean held-out log-likelihood of each candidate; empty where there was only one.
+        Mean held-out log-likelihood of each candidate; empty if there was only one.
     """
 
     def __init__(
@@ -62,10 +58,10 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         drop: Names = (),
         watch: Watch | None = None,
     ) -> Self:
-        """Learn a joint model of the columns of X, whose cells may be missing; `y` is ignored.
+        """Learn a joint model of the columns of X, which may have missing cells; `y` is ignored.
 
-        Columns in `drop` are left out. A `watch` follows the work and ends it early, with the best model so
-        far. Its time budget, or that of the learner, is for everything together.
+        Columns in `drop` are left out. A `watch` reports progress and can end learning early with the best
+        model so far. Its time budget, or that of the learner, is for the whole fit.
         """
         require_known(self.method, Filling)
         self._fit_joint(self._training_table(X, sample_weight, schema, drop=drop), X, watch)
@@ -85,7 +81,7 @@ class TractableImputer(OneToOneFeatureMixin, TransformerMixin, CircuitFace):  # 
         return to_frame(filled, self.schema_, like=asked)
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect: the type of the numbers is kept."""
+        """The estimator tags of scikit-learn: numeric types are preserved."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,4 +1,4 @@
-"""Targets as users hold them: one column or several, of labels of any kind, some of which may be missing."""
+"""The targets of users: one or several columns of labels of any kind, which may be missing."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ from tractable.data import Table, Variable
 
 
 class Labels(NamedTuple):
-    """The columns of targets by name, and whether there was one column rather than a table of them."""
+    """The target columns by name, and whether the user passed a single column rather than a table."""
 
     columns: dict[str, AnyArray]  # (rows,) each
     single: bool
 
 
 class Coded(NamedTuple):
-    """Targets as numbers: NaN where a label is missing or unknown."""
+    """Targets as numbers, with NaN for missing or unknown labels."""
 
     codes: Floats  # (rows, targets)
     unseen: Bools  # (rows, targets) where the label is none that was fitted
@@ -29,7 +29,7 @@ def read_labels(Y: Any) -> Labels:
     """The columns of a target or a table of targets; columns of an array are called y0, y1, ...
 
     Raises:
-        ValueError: if it is no table, or has no columns.
+        ValueError: if it is not a table, or has no columns.
     """
     if isinstance(Y, Table):
         columns = {v.name: _table_column(Y, c) for c, v in enumerate(Y.schema)}
@@ -72,12 +72,12 @@ def classes_of(labels: AnyArray, name: str) -> AnyArray:
             check_classification_targets(known)
         found: AnyArray = np.unique(known)
     except TypeError:
-        raise ValueError(f"target '{name}' has labels of different types, which have no order") from None
+        raise ValueError(f"target '{name}' has labels of different types, which cannot be ordered") from None
     return found
 
 
 def code_labels(labels: AnyArray, classes: AnyArray) -> Coded:
-    """The number of each label among known classes. Shapes (rows, 1)."""
+    """The index of each label among known classes. Shapes (rows, 1)."""
     missing = _missing(labels)
     number = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([np.nan if gone else number.get(label, -1) for label, gone in
@@ -87,14 +87,14 @@ def code_labels(labels: AnyArray, classes: AnyArray) -> Coded:
 
 
 def target_variable(name: str, classes: AnyArray, taken: tuple[str, ...]) -> Variable:
-    """The column of a target, under a name that no input has."""
+    """The column of a target, with a name that no input has."""
     while name in taken:
         name += "_"
     return Variable(name, "categorical", tuple(classes.tolist()))
 
 
 def _missing(labels: AnyArray) -> Bools:
-    """Where there is no label: None, or a number that is none."""
+    """Which labels are missing: None or NaN."""
     if labels.dtype.kind == "f":
         return np.isnan(labels)
     if labels.dtype.kind != "O":

@@ -1,4 +1,4 @@
-"""Markov networks as a scikit-learn estimator, whose answers are approximate."""
+"""Markov networks as a scikit-learn estimator with approximate answers."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -32,34 +32,25 @@ from tractable.queries.gibbs import (
 
 
 class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """A Markov network of categorical columns, learned by pseudo-likelihood. Its answers are approximate.
+    """A Markov network of categorical columns, learned by pseudo-likelihood, with approximate answers.
 
-    Unlike all other estimators of this package it has no circuit: a network of many features has no tractable
-    one, and nobody can compute the partition function of its distribution. Probabilities are therefore
-    estimated by Gibbs sampling, with a standard error, and `score` is a pseudo-likelihood, which cannot be
-    compared with the log-likelihoods of other estimators. For exact answers learn a Markov network together
-    with its circuit, `tr.ACMN` or `tr.EACMN`, or any other model, such as `tr.IDSPN`; a network that is small
-    enough can be saved and compiled: `tr.load("network.mn")`.
+    Unlike all other estimators of this package it has no circuit: a network with many features generally has
+    no tractable circuit, and its partition function cannot be computed. Probabilities are therefore estimated
+    by Gibbs sampling, with a standard error, and `score` is a pseudo-likelihood, which is not comparable with
+    the log-likelihoods of other estimators. For exact answers learn a Markov network together with its
+    circuit (`tr.ACMN` or `tr.EACMN`) or any other model, such as `tr.IDSPN`. A small network can be saved and
+    compiled: `tr.load("network.mn")`.
 
-    Parameters
-    ----------
-    learner : "l1-markov" or "gssl", default "l1-markov"
-        How the network is learned: pairs of states by one L1-regularised logistic regression a column
-        (Ravikumar, Wainwright and Lafferty, 2010), or conjunctions drawn from the rows (Van Haaren and Davis,
-        2012).
-    settings : dict, optional
-        Settings of the learner by name, such as `{"penalty": 5.0}`; `tractable learners NAME` lists them.
-    burn_in : int, default 100
-        Number of sweeps of each Markov chain before any is counted.
-    samples : int, default 1000
-        Number of sweeps of each chain that are counted. Four times as many halve the standard error.
-    chains : int, default 1
-        Number of independent chains for each question.
-    unseen : {"share", "error"}, default "share"
-        What a state that the training rows did not have does: it counts as missing, with a small share of
-        probability in `score`, or it is an error.
-    random_state : int, RandomState or None
-        Seed of learning and of the chains. With an integer the same question has the same answer each time.
+    Parameters ---------- learner : "l1-markov" or "gssl", default "l1-markov" Learning algorithm: pairs of
+    states by one L1-regularised logistic regression per column (Ravikumar, Wainwright and Lafferty, 2010), or
+    conjunctions drawn from the rows (Van Haaren and Davis, 2012). settings : dict, optional Settings of the
+    learner by name, such as `{"penalty": 5.0}`; `tractable learners NAME` lists them. burn_in : int, default
+    100 Number of initial sweeps of each Markov chain that are discarded. samples : int, default 1000 Number
+    of sweeps of each chain after the burn-in. Four times as many halve the standard error. chains : int,
+    default 1 Number of independent chains for each query. unseen : {"share", "error"}, default "share"
+    Treatment of states that do not occur in the training rows: with `"share"` they count as missing, with a
+    small reserved probability in `score`; with `"error"` they are an error. random_state : int, RandomState
+    or None Seed of learning and of the chains. With an integer, answers are reproducible.
 
     Attributes
     ----------
@@ -68,7 +59,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
     schema_ : Schema
         The columns and their states.
     about_ : dict
-        Where the network comes from: learner, settings, seed, tables, and whether learning finished.
+        The provenance of the network: learner, settings, seed, tables, and whether learning finished.
     """
 
     network_: Network
@@ -110,20 +101,20 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         Parameters
         ----------
         X : data frame, array, dictionary of columns or Table
-            One row an observation. Text states and missing cells are welcome; numeric columns are refused.
+            One observation per row. Text states and missing cells are allowed; numeric columns are not.
         y : ignored
-        valid : anything that X may be, optional
-            Held-out rows, on which the penalty with the highest pseudo-likelihood is chosen.
+        valid : like X, optional
+            Validation rows, on which the penalty with the highest pseudo-likelihood is selected.
         sample_weight : array of shape (rows,), optional
-            How many rows each row stands for.
+            The number of rows that each row represents.
         schema : Schema, optional
-            The columns and their states, when they are not to be inferred from X.
+            The columns and their states; by default inferred from X.
         kinds : dict, optional
-            The kinds of columns by name, where the inferred ones are not meant.
+            The kinds of columns by name; those of other columns are inferred.
         drop : name or list of names, optional
-            Columns to leave out, before anything of them is checked; of an array `"x0"`, `"x1"`, ...
+            Columns to leave out before they are checked; those of an array are called `"x0"`, `"x1"`, ...
         watch : Watch, optional
-            Follows the work, and ends it early with the best network so far.
+            Reports progress, and can end learning early with the best network so far.
         """
         learner = NETWORK_LEARNERS.make_with(self.learner, self.settings or {})
         seed = self._sampling().seed
@@ -137,19 +128,19 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
     def conditional(self, query: Given, given: Given = None) -> Estimate:
         """An approximate P(query | given), estimated by Gibbs sampling.
 
-        Evidence is a dictionary of columns or a text, as `tr.Circuit` takes it: states, sets of states, and
+        Evidence is a dictionary of columns or a string, as for `tr.Circuit`: states, sets of states, and
         several columns together. The answer has `value`, `std_error` and `exact`, which is False unless the
-        query contradicts what is given or says nothing beyond it. The probability of a query of one column is
-        a mean of its distribution given all others; of several columns, samples are counted.
+        query contradicts the evidence or follows from it. The probability of a query about one column is the
+        mean of its distribution given all others; for several columns it is a relative frequency.
         """
         check_is_fitted(self)
         asked, known = (as_evidence(part, self.schema_) for part in (query, given))
         return estimate_probability(self.network_, asked, known, self._sampling())
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
-        """Every column's approximate posterior by Gibbs sampling: `{column: {state: probability}}`.
+        """Approximate posteriors of all columns by Gibbs sampling: `{column: {state: probability}}`.
 
-        With rows, whose missing cells are asked about: one array a column, of shape (rows, states).
+        With rows, the posteriors of their missing cells: one array per column, of shape (rows, states).
         """
         check_is_fitted(self)
         given, rows = evidence_or_rows(given, rows, self.schema_)
@@ -167,9 +158,9 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
     def score_samples(self, X: Any) -> Floats:
         """The log pseudo-likelihood of each row. Shape (rows,).
 
-        It is the sum over the row's cells of log P(cell | all other cells). That is exact, but it is no
-        log-likelihood, which would need the partition function. A missing cell adds nothing, and features
-        that ask about it are left out.
+        It is the sum over the row's cells of log P(cell | all other cells). It is exact, but it is not a
+        log-likelihood, which would require the partition function. Missing cells and features that refer to
+        them are ignored.
         """
         check_is_fitted(self)
         table = self._fitted_table(X)
@@ -183,16 +174,16 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log pseudo-likelihood of the rows, in nats.
 
-        Rows count by `sample_weight` or, without it, by the weights of a `Table`.
-        It compares Markov networks with each other, not with the log-likelihoods of other estimators.
+        Rows are weighted by `sample_weight` or, without it, by the weights of a `Table`. Only scores of
+        Markov networks are comparable, not the log-likelihoods of other estimators.
         """
         return mean_score(self.score_samples(X), X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, given: Given = None, random_state: RandomState = None) -> Any:
-        """Rows drawn approximately, as a frame of the kind that was fitted on.
+        """Approximate samples, as a frame of the type that was fitted.
 
-        Each row is where a Gibbs chain of its own stands after `burn_in` sweeps, so that rows are independent
-        of each other and come from the network's distribution as far as a chain gets in that time.
+        Each row is the state of a separate Gibbs chain after `burn_in` sweeps, so rows are independent of
+        each other; their distribution is that of the network as far as the chains have converged.
         """
         check_is_fitted(self)
         how, evidence = self._sampling(random_state), as_evidence(given, self.schema_)

@@ -1,4 +1,4 @@
-"""The seed in a `random_state`."""
+"""Conversion of a `random_state` to a seed."""
 
 from numbers import Integral
 from typing import TypeAlias
@@ -10,10 +10,10 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 def seed_of(random_state: RandomState) -> int:
-    """The seed that a `random_state` stands for: a whole number is one, as `--seed` is; others draw one.
+    """The seed of a `random_state`: an integer is the seed itself; a generator or None draws one.
 
     Raises:
-        ValueError: if it is neither a whole number from 0 up, a RandomState nor None.
+        ValueError: if it is not a non-negative integer, a RandomState or None.
     """
     if isinstance(random_state, Integral) and 0 <= random_state < 2**64:
         return int(random_state)

@@ -1,4 +1,4 @@
-"""Tables of any kind as the input of an estimator, checked as scikit-learn wants it."""
+"""Tables of any kind as the input of estimators, validated as scikit-learn requires."""
 
 from collections.abc import Collection, Mapping
 from os import PathLike
@@ -15,18 +15,18 @@ from tractable.queries import weighted_mean
 
 
 class CircuitSavingMixin:
-    """Saves the circuit that was learned."""
+    """A mixin that saves the learned circuit."""
 
     circuit_: Circuit
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the learned circuit to a file, which `tr.load` reads; the suffix chooses the format."""
+        """Write the learned circuit to a file, which `tr.load` reads; the suffix selects the format."""
         check_is_fitted(self)
         self.circuit_.save(path)
 
 
 class TableInputMixin:
-    """Reads data frames, arrays, dictionaries of columns and Tables; remembers their columns."""
+    """A mixin for input from data frames, arrays, dictionaries of columns and Tables."""
 
     unseen: str = "share"
     _dropped: frozenset[str] = frozenset()  # columns that were left out when the model was fitted
@@ -55,12 +55,12 @@ class TableInputMixin:
         return table
 
     def _fitted_table(self, X: Any) -> Table:
-        """X, coded by the schema that was fitted."""
+        """X coded with the fitted schema."""
         checked = _check_input(self, X, reset=False)
         return as_table(checked, self.schema_, drop=self._dropped, unseen=self._unseen_policy())
 
     def _validation_table(self, valid: Any, schema: Schema) -> Table | None:
-        """The held-out rows, coded by the schema of the training rows."""
+        """The validation rows, coded with the schema of the training rows."""
         if valid is None:
             return None
         table = as_table(valid, schema, drop=self._dropped, unseen=self._unseen_policy())
@@ -68,19 +68,19 @@ class TableInputMixin:
         return table
 
     def _unseen_policy(self) -> Unseen:
-        """What becomes of a state that the training rows did not have, as the parameter `unseen` says."""
+        """The treatment of unseen states, after a check of the parameter `unseen`."""
         if self.unseen not in ("share", "error"):
-            raise ValueError(f"unseen is 'share' or 'error', not {self.unseen!r}")
+            raise ValueError(f"unseen must be 'share' or 'error', not {self.unseen!r}")
         return "missing" if self.unseen == "share" else "error"
 
     def _checked(self, X: Any) -> Any:
-        """X itself, or an array of it."""
+        """X, or an array of it."""
         return _check_input(self, X, reset=False)
 
     def _remember_columns(self, schema: Schema, *, named: bool, cells: bool = False) -> None:
-        """Set what scikit-learn does not set for tables it does not know; `x0`, `x1`, ... are no names.
+        """Set the attributes that scikit-learn does not set for unknown types of tables.
 
-        An array (`cells`) always has the columns that are left out.
+        `x0`, `x1`, ... are not feature names. An array (`cells`) always includes the dropped columns.
         """
         self.n_features_in_ = len(schema) + (len(self._dropped) if cells else 0)
         if not named:
@@ -91,7 +91,7 @@ class TableInputMixin:
             self.feature_names_in_ = np.array(schema.names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect."""
+        """The estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
@@ -100,10 +100,10 @@ class TableInputMixin:
 
 
 def mean_score(logs: Floats, X: Any, sample_weight: Any) -> float:
-    """The mean of one log-probability a row, by the weights given or those of a Table.
+    """The weighted mean of one log-probability per row, with the given weights or those of a Table.
 
     Raises:
-        ValueError: if no row has any weight, or there are not as many weights as rows.
+        ValueError: if all weights are zero, or the numbers of weights and rows differ.
     """
     weights = (X.weights if isinstance(X, Table) else None) if sample_weight is None else sample_weight
     checked = np.ones(logs.size) if weights is None else _check_sample_weight(weights, logs[:, None])
@@ -113,7 +113,7 @@ def mean_score(logs: Floats, X: Any, sample_weight: Any) -> float:
 
 
 def without_columns(X: Any, names: Collection[str]) -> Any:
-    """A table of any kind without columns that it may have; a table without names is returned as it is."""
+    """A table of any kind without some columns; a table without names is returned unchanged."""
     if isinstance(X, Table):
         return X.select([c for c, own in enumerate(X.schema.names) if own not in names])
     if isinstance(X, Mapping):
@@ -131,7 +131,7 @@ def without_columns(X: Any, names: Collection[str]) -> Any:
 
 
 def _check_input(estimator: "TableInputMixin", X: Any, *, reset: bool) -> Any:
-    """X itself, or an array of it; scikit-learn compares names and sizes, and refuses what it never takes."""
+    """X, or an array of it, after the checks of scikit-learn for names, sizes and types."""
     if _has_own_names(X):
         return X
     if hasattr(X, "columns"):
@@ -141,13 +141,13 @@ def _check_input(estimator: "TableInputMixin", X: Any, *, reset: bool) -> Any:
 
 
 def _remember_names(estimator: TableInputMixin, X: Any) -> None:
-    """Let scikit-learn remember the names of a frame's columns, if it knows their type."""
+    """Let scikit-learn store the feature names of a frame if it knows its type."""
     if len({isinstance(label, str) for label in X.columns}) == 1:
         validate_data(estimator, X, reset=True, skip_check_array=True)
 
 
 def _without_cells(X: Any, dropped: frozenset[str]) -> Any:
-    """An array in which the columns to leave out have no cells, so that scikit-learn finds no fault there."""
+    """An array whose dropped columns are blanked, so that scikit-learn does not reject them."""
     array = np.asarray(X) if dropped else None
     if array is None or array.ndim != 2 or array.dtype.kind != "f":
         return X
@@ -156,7 +156,7 @@ def _without_cells(X: Any, dropped: frozenset[str]) -> Any:
 
 
 def _has_own_names(X: Any) -> bool:
-    """Whether X is a named table that scikit-learn knows nothing of: ours, a lazy frame, dictionaries."""
+    """Whether X is a named table of a type unknown to scikit-learn: a Table, a lazy frame or a dictionary."""
     if issparse(X):  # some sparse matrices are dictionaries, too
         return False
     first = X[0] if isinstance(X, list) and X else X

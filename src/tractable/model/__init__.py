@@ -1,3 +1,3 @@
-"""What users hold: circuits with their queries as methods."""
+"""The model classes of users: circuits with queries as methods."""
 
 from tractable.model.circuit import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""The generalised circuit that users hold: its queries and its files."""
+"""The class of generalised circuits, with its queries and its files."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -17,9 +17,9 @@ from tractable.model import Circuit, rows_table
 class GeneralisedCircuit:
     """A conditional distribution as a graph of sums, products and non-linear operators.
 
-    Targets that stand below no operator, and over which sums are complete and products decomposable, are
-    tractable: all of them together are summed out in one pass. The states of the others are enumerated, which
-    is refused where there are too many combinations; `enumeration_size` tells beforehand.
+    Targets that are below no operator, and over which sums are complete and products decomposable, are
+    tractable: all of them are summed out in one pass. The states of the others are enumerated, which is
+    refused if there are too many combinations; see `enumeration_size`.
     """
 
     def __init__(self, graph: GeneralisedGraph, about: Mapping[str, Any] | None = None) -> None:
@@ -28,7 +28,7 @@ class GeneralisedCircuit:
 
     @classmethod
     def from_circuit(cls, circuit: Circuit | Graph) -> "GeneralisedCircuit":
-        """A circuit of sums and products, with any networks below it unrolled.
+        """The generalised form of a circuit of sums and products, with any networks below it unrolled.
 
         Raises:
             ValueError: if a leaf is over a numeric target.
@@ -38,9 +38,9 @@ class GeneralisedCircuit:
 
     @classmethod
     def from_sequential(cls, module: Any, schema: Schema) -> "GeneralisedCircuit":
-        """A `torch.nn.Sequential` of linear layers and operators, with one output, over all columns.
+        """The generalised circuit of a `torch.nn.Sequential` of linear layers and operators with one output.
 
-        Numeric columns enter as they are, categorical ones as an indicator for each state.
+        Numeric columns are inputs of the network, categorical columns are one-hot encoded.
 
         Raises:
             ValueError: if the network has other layers, or does not fit the columns.
@@ -56,7 +56,7 @@ class GeneralisedCircuit:
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """What the columns are called: names, or the labels of any type that the training frame has."""
+        """The column labels: names, or the labels of any type in the training frame."""
         return self.schema.headings
 
     @property
@@ -71,19 +71,19 @@ class GeneralisedCircuit:
 
     @property
     def enumeration_size(self) -> int:
-        """How many combinations of states are enumerated to sum out all targets of one row."""
+        """The number of combinations of states that are enumerated to sum out all targets of a row."""
         return queries.enumeration_size(self.graph)
 
     def log_prob(self, rows: Any) -> Floats:
-        """log P(targets | inputs), one a row; a missing target is summed out."""
+        """log P(targets | inputs) of each row; missing targets are summed out."""
         return queries.log_prob(self.graph, self._values(rows))
 
     def log_partition(self, rows: Any) -> Floats:
-        """log Z, one a row: the logarithm of the sum over its missing targets."""
+        """log Z of each row: the logarithm of the sum over its missing targets."""
         return queries.log_partition(self.graph, self._values(rows))
 
     def marginals(self, rows: Any) -> dict[str, Floats]:
-        """The posterior of every target: an array (rows, states) each."""
+        """The posterior of every target, as arrays (rows, states)."""
         found = queries.marginals(self.graph, self._values(rows))
         return {self.schema[c].name: posterior for c, posterior in found.items()}
 
@@ -93,7 +93,7 @@ class GeneralisedCircuit:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GeneralisedCircuit":
-        """The circuit of a `.gac` file. Loading never runs code and checks everything."""
+        """The circuit in a `.gac` file. Loading never runs code and checks everything."""
         return cls(*read_generalised(Path(path)))
 
     def __repr__(self) -> str:

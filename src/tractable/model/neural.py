@@ -1,4 +1,4 @@
-"""Circuits as differentiable functions of torch: networks of any kind can give the factors of a circuit.
+"""Circuits as differentiable functions in torch, whose factors may come from neural networks.
 
 A column with the role `potential` holds the logarithm of a factor that arrives with each row. `log_values`
 is the circuit's log-value as a function of these cells; gradients flow through it at the speed of the engine.
@@ -17,10 +17,10 @@ from tractable.model import Circuit
 
 
 def log_values(circuit: Circuit, rows: Tensor) -> Tensor:
-    """The logarithm of the circuit's value for each row, not normalised; a NaN is summed out. Shape (rows,).
+    """The unnormalised log-value of the circuit for each row; NaN cells are summed out. Shape (rows,).
 
-    `rows` are coded cells in the order of the circuit's columns. Gradients go to the columns of potentials.
-    The difference between the values of rows as they are and without their targets is log P(targets | rest).
+    `rows` are coded cells in the order of the circuit's columns. Gradients flow to the columns of potentials.
+    The difference between the log-values of rows with and without their targets is log P(targets | rest).
     """
     found: Tensor = _LogValues.apply(rows, circuit.graph)
     return found
@@ -32,7 +32,7 @@ def _expecter(graph: Graph) -> Expecter:
 
 
 class _LogValues(torch.autograd.Function):  # type: ignore[misc]
-    """One sweep up and down: the value, and its derivatives for the cells of potentials."""
+    """An upward and a downward sweep: the log-value and its derivatives with respect to potentials."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, graph: Graph) -> Tensor:
@@ -49,6 +49,6 @@ class _LogValues(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None]:
-        """The slopes of all cells; zero where they are no potentials."""
+        """The gradient with respect to all cells, which is zero except for potentials."""
         (slope,) = ctx.saved_tensors
         return slope * slopes[0][:, None], None

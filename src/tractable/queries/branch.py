@@ -1,8 +1,7 @@
-"""The best completion of a row, proved by branch and bound.
+"""Exact most probable completions by branch and bound.
 
-A node of the search is a row with some cells decided. Its bound is the circuit's value with every undecided
-leaf at its largest: sums still add, so no completion below can exceed it. Nodes are opened best bound first,
-many at a time.
+A search node is a row in which some cells are decided. Its upper bound is the value of the circuit with every
+undecided leaf at its maximum. Nodes are expanded in batches, in the order of their bounds.
 """
 
 import heapq
@@ -24,16 +23,16 @@ Choices: TypeAlias = UInt16s  # the option that each cell takes, in the order of
 
 
 def branch_and_bound(space: Space, rows: Floats, guess: Floats) -> Floats:
-    """The most probable completion of each row; `guess` is what must be beaten.
+    """The most probable completion of each row; `guess` is the initial lower bound.
 
     Raises:
-        ValueError: if a cell to be completed holds a number, or the search grows beyond all bounds.
+        ValueError: if a cell to be completed is numeric, or the search becomes too large.
     """
     for c in np.flatnonzero(space.missing(rows).any(axis=0)):
         variable = space.graph.schema[int(c)]
         if not variable.is_categorical:
             raise ValueError(
-                f"column '{variable.name}' is {variable.kind}: method 'exact' needs categorical ones"
+                f"column '{variable.name}' is {variable.kind}: method 'exact' needs categorical columns"
             )
     best = [_Search(space, row, start).best_row() for row, start in zip(rows, guess, strict=True)]
     return np.array(best).reshape(rows.shape)
@@ -41,7 +40,7 @@ def branch_and_bound(space: Space, rows: Floats, guess: Floats) -> Floats:
 
 @dataclass
 class _Search:
-    """The search for one row's best completion."""
+    """The search for the best completion of one row."""
 
     space: Space
     row: Floats  # (columns,)
@@ -54,7 +53,7 @@ class _Search:
         self.order = self._decision_order()
 
     def best_row(self) -> Floats:
-        """The best completion, proved."""
+        """The best completion, with proof of optimality."""
         floor = float(self.space.log_values(self.best[None, :])[0])
         if self.order.size:
             self._push(np.inf, 0, np.zeros(self.order.size, dtype=np.uint16))
@@ -69,7 +68,7 @@ class _Search:
         return self.best
 
     def _judge(self, depth: Ints, choices: Choices, floor: float) -> float:
-        """Keep what may still beat `floor`; returns the new one."""
+        """Keep the nodes whose bounds exceed `floor`; returns the new floor."""
         rows = self._rows(depth, choices)
         bounds = self._bounds(rows)
         top = int(np.where(depth == self.order.size, bounds, -np.inf).argmax())
@@ -84,7 +83,7 @@ class _Search:
         heapq.heappush(self.waiting, (-bound, self.opened, depth, choices))
 
     def _decision_order(self) -> Ints:
-        """The cells to decide, the nearly certain ones first: a wrong value there is cut off at once."""
+        """The cells in the order of decision, nearly certain cells first."""
         statistics = posteriors(self.space.graph, self.row[None, :], self.space.regions)[0]
         first = first_statistics(self.space.graph.schema)
         cells = np.flatnonzero(self.space.missing(self.row[None, :])[0])
@@ -92,7 +91,7 @@ class _Search:
         return cells[np.argsort(certainty)[::-1]]
 
     def _children(self, depth: Ints, choices: Choices) -> tuple[Ints, Choices]:
-        """The nodes with their next cell decided in every way: how many are decided, and how."""
+        """The depths and choices of the nodes with all values of their next cell."""
         count = self.space.counts[self.order[depth]]
         below, above = np.repeat(choices, count, axis=0), np.repeat(depth, count)
         number = np.arange(above.size)
@@ -100,18 +99,18 @@ class _Search:
         return above + 1, below
 
     def _rows(self, depth: Ints, choices: Choices) -> Floats:
-        """The rows of some nodes; the undecided cells stay missing."""
+        """The rows of search nodes; undecided cells are missing."""
         rows = np.repeat(self.row[None, :], len(choices), axis=0)
         values = self.space.option_table[self.order, choices]
         rows[:, self.order] = np.where(np.arange(self.order.size) < depth[:, None], values, np.nan)
         return rows
 
     def _bounds(self, rows: Floats) -> Floats:
-        """What no completion of a row exceeds; the value itself of one that is complete."""
+        """Upper bounds of all completions of the rows, which are their values if they are complete."""
         undecided = frozenset(np.flatnonzero(self.space.columns).tolist())
         return log_values(self.space.graph, rows, self.space.regions, best=undecided)
 
 
 def _beyond(floor: float) -> float:
-    """What a bound must exceed to promise more than `floor`, rounding apart."""
+    """The smallest bound that promises more than `floor`, apart from rounding."""
     return floor + CLOSE * abs(floor) if floor > -np.inf else floor

@@ -1,6 +1,6 @@
-"""Cells that are known without asking the circuit: targets that have a single state.
+"""Cells that are known without a query: targets with a single state.
 
-A circuit need not have any leaf over such a column.
+A circuit may have no leaf over such a column.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from tractable.data import Schema
 
 
 def fill_certain(schema: Schema, rows: Floats) -> Floats:
-    """The rows with their missing cells filled where there is only one state."""
+    """The rows in which missing cells of columns with a single state are filled."""
     certain = _certain(schema)
     return np.where(np.isnan(rows) & certain, 0.0, rows) if certain.any() else rows
 
 
 def certain_posteriors(schema: Schema, found: Sequence[Floats]) -> list[Floats]:
-    """The posteriors of all columns, where a single state has a probability of one."""
+    """The posteriors of all columns, with probability one for columns with a single state."""
     pairs = zip(_certain(schema).tolist(), found, strict=True)
     return [np.ones_like(posterior) if certain else posterior for certain, posterior in pairs]
 

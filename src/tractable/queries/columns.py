@@ -1,4 +1,4 @@
-"""Rows seen column by column: how probable each cell is alone, and given the rest of its row."""
+"""Log-probabilities of single cells: marginal, and given the rest of the row."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from tractable.queries.requirements import require_possible
 
 @dataclass(frozen=True, slots=True)
 class ColumnScore:
-    """How probable a model finds the values of one column, as means over rows, in nats."""
+    """The mean log-probabilities of the values of one column over rows, in nats."""
 
     given_rest: float  # mean log P(value | all other columns of its row); NaN where there is no value
     alone: float  # mean log P(value)
@@ -24,17 +24,17 @@ class ColumnScore:
 
 
 class CellLogs(NamedTuple):
-    """Log-probabilities (or densities) of cells, NaN where a cell is missing."""
+    """Log-probabilities (or log-densities) of cells, NaN for missing cells."""
 
     alone: Floats  # (rows, columns) log P(cell)
     given_rest: Floats  # (rows, columns) log P(cell | all other cells of its row)
 
 
 def cell_log_probs(graph: Graph, rows: Floats) -> CellLogs:
-    """How probable each cell is, by two sweeps a column.
+    """The log-probability of each cell, by two sweeps per column.
 
     Raises:
-        ValueError: if the other cells of a cell have probability zero; the row is named.
+        ValueError: if the rest of a row has probability zero, naming the row.
     """
     alone, given_rest = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
     columns = range(rows.shape[1])
@@ -61,19 +61,19 @@ def column_scores(graph: Graph, table: Table) -> dict[str, ColumnScore]:
 
 
 def weighted_mean(logs: Floats, weights: Floats) -> float:
-    """The mean of log-probabilities; a row without weight does not count, however improbable it is."""
+    """The weighted mean of log-probabilities; rows of weight zero are ignored even if they are impossible."""
     counted = weights > 0
     return float(np.average(logs[counted], weights=weights[counted])) if counted.any() else np.nan
 
 
 def state_log_probs(graph: Graph, rows: Floats, column: int) -> Floats:
-    """log P(state | the other cells of the row) of each state of a categorical column. Shape (rows, states).
+    """log P(state | other cells of the row) of each state of a categorical column. Shape (rows, states).
 
-    What a row says about the column itself is left aside. One sweep a state, in logarithms throughout, so
-    that small probabilities keep all their digits.
+    The value of the column in a row is ignored. There is one sweep per state, in log-space, so small
+    probabilities do not lose precision.
 
     Raises:
-        ValueError: if the column has no states, or a row has probability zero whatever its state.
+        ValueError: if the column has no states, or a row has probability zero for every state.
     """
     variable = graph.schema[column]
     if not variable.is_categorical:

@@ -1,7 +1,7 @@
 """Whether an answer is a probability or a density.
 
-A number of a `real` or `datetime` column has no probability, only a density: it may exceed one and depends on
-the unit of the column. All other columns, whole numbers among them, have probabilities; so have intervals.
+A single value of a `real` or `datetime` column has a density, which may exceed one and depends on the unit of
+the column. Values of all other columns, including whole numbers, and intervals have probabilities.
 """
 
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ def density_mask(schema: Schema) -> Bools:
 
 
 def density_columns(schema: Schema, rows: Floats, given: Iterable[int] = ()) -> list[int]:
-    """The columns of which a density enters the log-probability of some row; those given do not count."""
+    """The columns whose density enters the log-probability of some row, except those in `given`."""
     counted = density_mask(schema) & ~np.isnan(rows).all(axis=0)
     counted[list(given)] = False
     return np.flatnonzero(counted).tolist()
 
 
 def answer_kind(query: Evidence, given: Evidence, schema: Schema) -> AnswerKind:
-    """What P(query | given) is: a density if the query fixes a real number that is not given."""
+    """The kind of P(query | given): a density if the query fixes a real number that is not given."""
     fixed = ~np.isnan(query.row) & np.isnan(given.row)
     return "density" if (fixed & density_mask(schema)).any() else "probability"

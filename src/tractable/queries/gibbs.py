@@ -1,10 +1,9 @@
-"""Answers of a network by Gibbs sampling: approximate, each with a standard error.
+"""Approximate queries of networks by Gibbs sampling, each with a standard error.
 
-A Markov network has no tractable circuit in general, so that nobody can sum its product of factors over all
-rows. Chains draw rows from it instead, and answers are means over the rows drawn. A standard error tells how
-far a mean is likely to be off because the chains are finite; it is estimated from means over batches of
-consecutive sweeps, and does not see what chains have not visited at all. Where they visited one thing only,
-no error is given below one sample's share.
+A Markov network has no tractable circuit in general, so the product of its factors cannot be summed over all
+rows. Markov chains sample rows from it instead, and answers are means over these samples. The standard error
+due to the finite length of the chains is estimated by batch means; it does not account for regions that no
+chain has visited. If all samples agree, the error is at least the share of one sample.
 """
 
 from dataclasses import dataclass
@@ -25,10 +24,10 @@ CONSTANT = 1e-9  # relative error of means that differ by rounding only
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How long chains are, and how many there are.
+    """The length of the chains and their number.
 
     Raises:
-        ValueError: if there would be nothing to take a mean of.
+        ValueError: if there would be no samples.
     """
 
     burn_in: int = 100  # sweeps of a chain before any is counted
@@ -39,11 +38,11 @@ class Sampling:
     def __post_init__(self) -> None:
         for name, least in (("burn_in", 0), ("samples", 1), ("chains", 1)):
             if not getattr(self, name) >= least:
-                raise ValueError(f"{name} is at least {least}, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
 
 
 class SampledMarginals(NamedTuple):
-    """The estimated distribution of every column, one after another, and the standard errors."""
+    """The estimated distributions of all columns, concatenated, and the standard errors."""
 
     probabilities: Floats  # (states of all columns,)
     std_errors: Floats  # (states of all columns,)
@@ -52,11 +51,11 @@ class SampledMarginals(NamedTuple):
 def estimate_probability(network: Network, query: Evidence, given: Evidence, how: Sampling) -> Estimate:
     """An estimate of P(query | given) by Gibbs sampling.
 
-    It is exact only where no sampling is needed: where the query contradicts what is given (zero), or says
-    nothing beyond it (one).
+    It is exact only if no sampling is needed: if the query contradicts the evidence (zero) or follows from it
+    (one).
 
     Raises:
-        ValueError: if no chain finds a row of positive probability that agrees with what is given.
+        ValueError: if no chain finds a row of positive probability that satisfies the evidence.
     """
     both = join_evidence(query, given, network.schema)
     if both is None:
@@ -78,7 +77,7 @@ def estimate_marginals(network: Network, given: Evidence, how: Sampling) -> Samp
     """Estimates of the distribution of every column given evidence, by Gibbs sampling.
 
     Raises:
-        ValueError: if no chain finds a row of positive probability that agrees with what is given.
+        ValueError: if no chain finds a row of positive probability that satisfies the evidence.
     """
     sampler = GibbsSampler(restrict(network, given))
     means = sampler.batch_means(
@@ -90,12 +89,12 @@ def estimate_marginals(network: Network, given: Evidence, how: Sampling) -> Samp
 
 
 def estimate_row_marginals(network: Network, rows: Floats, how: Sampling) -> list[Floats]:
-    """The same for each of several rows, whose missing cells are asked about: an array a column.
+    """Estimates of the distributions of the missing cells of each row: an array per column.
 
     Each has shape (rows, states).
 
     Raises:
-        ValueError: if no chain finds a row of positive probability that agrees with one of the rows.
+        ValueError: if no chain finds a row of positive probability that agrees with a row.
     """
     sampler = GibbsSampler(network)
     found = sampler.marginals(
@@ -105,10 +104,10 @@ def estimate_row_marginals(network: Network, rows: Floats, how: Sampling) -> lis
 
 
 def draw_rows(network: Network, count: int, given: Evidence, how: Sampling) -> Floats:
-    """Rows given evidence, each the last of a chain of its own after the burn-in. Shape (count, columns).
+    """Samples given evidence, each the final state of a separate chain. Shape (count, columns).
 
     Raises:
-        ValueError: if a chain finds no row of positive probability that agrees with what is given.
+        ValueError: if a chain finds no row of positive probability that satisfies the evidence.
     """
     return GibbsSampler(restrict(network, given)).draw(
         given.row, count, burn_in=max(how.burn_in, 1), seed=how.seed
@@ -116,12 +115,12 @@ def draw_rows(network: Network, count: int, given: Evidence, how: Sampling) -> F
 
 
 def split_by_column(probabilities: Floats, schema: Schema) -> list[Floats]:
-    """The distributions of all columns, one after another on the last axis, each by itself."""
+    """The distributions of all columns, which are concatenated on the last axis, by column."""
     return np.split(probabilities, np.cumsum(schema.cardinalities)[:-1], axis=-1)
 
 
 def restrict(network: Network, given: Evidence) -> Network:
-    """The network with a factor for each column of which a set of states is given; values are left alone."""
+    """The network with an additional factor for each column whose evidence is a set of states."""
     factors = tuple(
         TableFactor((column,), np.where(mask(network.schema[column], region), 0.0, -np.inf))
         for column, region in given.regions.items()
@@ -130,7 +129,7 @@ def restrict(network: Network, given: Evidence) -> Network:
 
 
 def _asked_states(both: Evidence, given: Evidence, schema: Schema) -> dict[int, Bools]:
-    """For each free column of which the query says more than what is given, the states that satisfy both."""
+    """The states that satisfy query and evidence, for each column to which the query adds information."""
     asked = {}
     for column in both.columns:
         wanted = mask(schema[column], _finding(both, column))
@@ -145,9 +144,9 @@ def _finding(evidence: Evidence, column: int) -> Finding:
 
 
 def _free_neighbours(network: Network, given: Evidence) -> Bools:
-    """Which columns are not held, and share a factor with another one that is not. Shape (columns,).
+    """Which columns are not fixed and share a factor with another free column. Shape (columns,).
 
-    The distribution of any other column follows exactly from what is given.
+    The distribution of any other column follows exactly from the evidence.
     """
     answer = np.zeros(len(network.schema), dtype=np.bool_)
     for factor in network.factors:
@@ -158,12 +157,12 @@ def _free_neighbours(network: Network, given: Evidence) -> Bools:
 
 
 def _floor_error(value: Floats, error: Floats, how: Sampling) -> Floats:
-    """The standard error, but for one sample's share where all samples said the same: the next may not."""
+    """The standard error, but at least the share of one sample if all samples agree."""
     return np.where(error <= CONSTANT * value, np.maximum(error, 1 / (how.samples * how.chains)), error)
 
 
 def _mean_and_error(means: Floats, sizes: Ints) -> tuple[Floats, Floats]:
-    """The mean over batches and its standard error, over the first axis; NaN for the error of one batch."""
+    """The mean over batches (the first axis) and its standard error, which is NaN for a single batch."""
     mean = np.average(means, axis=0, weights=sizes)
     if len(means) < 2:
         return mean, np.full_like(mean, np.nan)

@@ -1,4 +1,4 @@
-"""Entropy and mutual information, in nats: exact where the circuit allows it, estimated on request."""
+"""Entropy and mutual information, in nats, computed exactly or estimated from samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ DRAWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number, its standard error when it was estimated from samples, and whether it is exact."""
+    """A number with its standard error if it was estimated from samples, and whether it is exact."""
 
     value: float
     std_error: float = 0.0
@@ -41,13 +41,13 @@ def entropy(
     method: InformationMethod = "exact",
     random_state: Seed = 0,
 ) -> Estimate:
-    """The entropy of some columns together given evidence.
+    """The joint entropy of columns given evidence.
 
-    Exact for few combinations of states, and for all columns that the evidence leaves open if the circuit is
-    deterministic then.
+    It is exact for few combinations of states, and for all columns without evidence if the conditioned
+    circuit is deterministic.
 
     Raises:
-        ValueError: if it cannot be had exactly; `method="sample"` then estimates it.
+        ValueError: if there is no exact value; `method="sample"` estimates it.
     """
     require_known(method, InformationMethod)
     require_targets(graph, columns)
@@ -62,7 +62,8 @@ def entropy(
         return Estimate(deterministic_entropy(rest))
     why = explain_deterministic(rest) or "only all columns that are not given have a closed form"
     raise ValueError(
-        f"the entropy of so many values has no exact answer here ({why}); method='sample' estimates it"
+        f"the entropy over this many combinations of values cannot be computed exactly ({why});"
+        " method='sample' estimates it"
     )
 
 
@@ -74,15 +75,15 @@ def mutual_information(
     method: InformationMethod = "exact",
     random_state: Seed = 0,
 ) -> Estimate:
-    """How much two groups of columns tell about each other given evidence.
+    """The mutual information of two groups of columns given evidence.
 
     Raises:
-        ValueError: if the groups overlap, or it cannot be had exactly; `method="sample"` then estimates it.
+        ValueError: if the groups overlap, or there is no exact value; `method="sample"` estimates it.
     """
     require_known(method, InformationMethod)
     if set(one) & set(other):
         name = graph.schema[min(set(one) & set(other))].name
-        raise ValueError(f"column '{name}' stands on both sides")
+        raise ValueError(f"column '{name}' is in both groups of columns")
     together = [*one, *other]
     require_targets(graph, together)
     if method == "sample":
@@ -90,7 +91,7 @@ def mutual_information(
         joint, first, second = (_part_log_prob(graph, given, p, rows) for p in (together, one, other))
         return estimate_mean(joint - first - second)
     if count_states(graph, together) > MOST_STATES:
-        raise ValueError("those columns have too many combinations of values; method='sample' estimates it")
+        raise ValueError("the columns have too many combinations of values; method='sample' estimates it")
     table = joint_log_marginal(graph, together, given)
     sides = tuple(range(len(one), len(together))), tuple(range(len(one)))
     first, second = (np.logaddexp.reduce(table, axis=side, keepdims=True) for side in sides)
@@ -98,7 +99,7 @@ def mutual_information(
 
 
 def _given_evidence(graph: Graph, given: Evidence) -> Graph:
-    """The distribution of the columns that evidence leaves open; the circuit itself without evidence."""
+    """The conditional distribution given evidence, or the circuit itself without evidence."""
     if not given.columns:
         return graph
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
@@ -106,7 +107,7 @@ def _given_evidence(graph: Graph, given: Evidence) -> Graph:
 
 
 def count_states(graph: Graph, columns: Sequence[int]) -> float:
-    """The number of combinations of the states of some columns; infinite if one of them is numeric."""
+    """The number of joint states of columns, infinite if one of them is numeric."""
     return prod(float(graph.schema[c].cardinality or np.inf) for c in columns)  # too many are infinite, too
 
 
@@ -116,10 +117,10 @@ def estimate_mean(values: Floats) -> Estimate:
 
 
 def expected_difference(log_p: Floats, *log_q: Floats) -> float:
-    """The expectation under `log_p` of its logarithm less those of others, which are broadcast to its shape.
+    """The expectation under `log_p` of the difference between it and other logarithms (broadcast).
 
-    Infinite where another rules out what `log_p` allows. Nothing leaves the logarithms but the weight of each
-    term, so that a probability too small for a number still counts as what it is.
+    It is infinite if another is -inf where `log_p` is not. All terms are computed in log-space except their
+    weights, so underflowing probabilities are handled exactly.
     """
     seen = log_p > -np.inf
     logs = log_p[seen]
@@ -135,7 +136,7 @@ def _table_entropy(log_p: Floats) -> float:
 
 
 def _part_log_prob(graph: Graph, given: Evidence, columns: Sequence[int], rows: Floats) -> Floats:
-    """log P(some columns of drawn rows | given)."""
+    """log P(columns of sampled rows | given)."""
     part = np.repeat(given.row[None, :], len(rows), axis=0)
     part[:, list(columns)] = rows[:, list(columns)]
     below = log_prob(graph, given.row[None, :], given.regions)

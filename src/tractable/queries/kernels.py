@@ -1,4 +1,4 @@
-"""Compiled loops of the queries that no sweep of the engine serves."""
+"""Compiled loops for queries that are not sweeps of the engine."""
 
 from tractable.base.arrays import Bytes, Floats, Ints
 from tractable.base.compiled import njit

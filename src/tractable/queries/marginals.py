@@ -1,4 +1,4 @@
-"""Posterior distributions: of every column at once, and of a few columns together."""
+"""Posterior distributions of all columns, and joint distributions of a few columns."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -22,10 +22,10 @@ TOGETHER = 1 << 17  # of them that are evaluated at once
 def marginals(
     graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None
 ) -> list[Floats]:
-    """Each column's posterior given each row, in one sweep up and one down.
+    """The posterior of each column given each row, by one upward and one downward sweep.
 
     A categorical column has shape (rows, states); a numeric column (rows, 2): mean and standard deviation.
-    What stands for a column that the circuit is conditional on means nothing.
+    The entries of input columns have no meaning.
 
     Raises:
         ValueError: if a row has probability zero, or a mean or a variance is too large for a number.
@@ -48,7 +48,7 @@ def marginals(
 
 
 def _require_numbers(schema: Schema, found: Sequence[Floats]) -> None:
-    """Refuse moments that are too large for numbers.
+    """Refuse moments that overflow.
 
     Raises:
         ValueError: naming the column and the row.
@@ -60,7 +60,7 @@ def _require_numbers(schema: Schema, found: Sequence[Floats]) -> None:
 
 
 def _require_whole(schema: Schema, found: Sequence[Floats]) -> None:
-    """Refuse distributions that have lost their digits: of rows whose density is beyond all scale.
+    """Refuse distributions that have lost precision because the density of a row is extreme.
 
     Raises:
         ValueError: naming the column and the row.
@@ -70,17 +70,18 @@ def _require_whole(schema: Schema, found: Sequence[Floats]) -> None:
             wrong = np.abs(posterior.sum(axis=1) - 1) > CLOSE
             for row in np.flatnonzero(wrong).tolist():
                 raise ValueError(
-                    f"column '{variable.name}', row {row}: what is given is too improbable to compute with"
+                    f"column '{variable.name}', row {row}: the evidence is too improbable for floating-point"
+                    " numbers"
                 )
 
 
 def some_marginals(
     graph: Graph, columns: Sequence[int], rows: Floats, regions: Regions | None = None
 ) -> list[Floats]:
-    """The posteriors of some columns given each row: see `marginals`. A single row takes less than for all.
+    """The posteriors of some columns given each row (see `marginals`), which is faster for a single row.
 
     Raises:
-        ValueError: if a row has probability zero, or a column is one that the circuit is conditional on.
+        ValueError: if a row has probability zero, or a column is an input.
     """
     require_targets(graph, columns)
     if len(rows) == 1:
@@ -93,9 +94,9 @@ def some_marginals(
 
 
 def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -> Floats:
-    """Every cell by itself: the expectation of a numeric column, rounded if it is whole, or the best state.
+    """The expectation of each numeric cell, rounded for whole numbers, or the most probable state.
 
-    An ordinal column whose states are numbers has the state nearest to its expectation.
+    Ordinal columns with numeric states get the state nearest to the expectation.
 
     Shape (rows, columns).
     """
@@ -114,19 +115,19 @@ def expected_cells(graph: Graph, rows: Floats, regions: Regions | None = None) -
 
 
 def _nearest_states(posterior: Floats, variable: Variable) -> Floats:
-    """The possible state nearest to the mean of the states, as numbers. Shape (rows,)."""
+    """The possible state nearest to the mean of a column with numeric states. Shape (rows,)."""
     states = np.array(variable.states, dtype=np.float64)
     distance = np.abs((posterior @ states)[:, None] - states)
     return np.where(posterior > 0, distance, np.inf).argmin(axis=1).astype(np.float64)
 
 
 def _inside(values: Floats, region: Region | None) -> Floats:
-    """Values that rounding may have brought out of an interval, back in it."""
+    """Values clipped to an interval, from which rounding may have moved them."""
     return np.clip(values, region.low, region.high) if isinstance(region, Interval) else values
 
 
 def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Floats:
-    """P(those columns | given) for every combination of their states. Shape (states of the first, ...).
+    """P(columns | given) for every combination of their states. Shape (states of the first, ...).
 
     Raises:
         ValueError: if a column is not categorical, there are too many combinations, or `given` is impossible.
@@ -135,7 +136,7 @@ def joint_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Flo
 
 
 def joint_log_marginal(graph: Graph, columns: Sequence[int], given: Evidence) -> Floats:
-    """The logarithms of `joint_marginal`, also of probabilities that are too small for a number."""
+    """The logarithms of `joint_marginal`, computed without underflow."""
     _check_table(graph, columns)
     shape = tuple(graph.schema[c].cardinality for c in columns)
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
@@ -151,10 +152,10 @@ def joint_log_marginal(graph: Graph, columns: Sequence[int], given: Evidence) ->
 
 
 def joint_marginals(graph: Graph, columns: Sequence[int], rows: Floats) -> Floats:
-    """P(those columns | row) for every combination of their states, row by row.
+    """P(columns | row) for every combination of their states, row by row.
 
-    A column that has a value in a row has all its mass there. One sweep over all rows for each combination.
-    Shape (rows, states of the first, ...).
+    A known cell has probability one. There is one sweep over all rows for each combination. Shape (rows,
+    states of the first, ...).
 
     Raises:
         ValueError: if a column is not categorical, there are too many combinations, or a row is impossible.
@@ -176,7 +177,7 @@ def joint_marginals(graph: Graph, columns: Sequence[int], rows: Floats) -> Float
 
 
 def _state_logs(part: Graph, columns: Sequence[int], given: Evidence, numbers: range) -> Floats:
-    """The log-values of some combinations of states, numbered as in a flat table. Shape (numbers,)."""
+    """The log-values of combinations of states, numbered as in a flattened table. Shape (numbers,)."""
     shape = tuple(len(v.states) for v in part.schema)
     place = np.argsort(np.argsort(columns))  # of each column among those of the part
     states = np.unravel_index(np.array(numbers), tuple(shape[p] for p in place)) if shape else ()
@@ -189,7 +190,7 @@ def _state_logs(part: Graph, columns: Sequence[int], given: Evidence, numbers: r
 
 
 def _check_table(graph: Graph, columns: Sequence[int]) -> None:
-    """Refuse columns whose joint distribution is no table, or too large a one, and columns that are given."""
+    """Refuse columns without a joint table of states, tables that are too large, and given columns."""
     require_targets(graph, columns)
     for i, c in enumerate(columns):
         variable = graph.schema[c]
@@ -199,11 +200,11 @@ def _check_table(graph: Graph, columns: Sequence[int]) -> None:
             raise ValueError(f"column '{variable.name}' is named twice")
     size = prod(graph.schema[c].cardinality for c in columns)
     if size > MOST_STATES:
-        raise ValueError(f"those columns have {size:,} combinations of states, more than {MOST_STATES:,}")
+        raise ValueError(f"the columns have {size:,} combinations of states, more than {MOST_STATES:,}")
 
 
 def _part(graph: Graph, columns: Sequence[int], given: Evidence) -> Graph:
-    """The circuit over some columns alone, the other evidence put in: small, however large the whole."""
+    """The marginal circuit over some columns given evidence on others."""
     known = given.row.copy()
     known[np.isnan(known) & graph.schema.is_potential] = 0.0  # a factor of one
     known[list(columns)] = np.nan
@@ -219,7 +220,7 @@ def _part(graph: Graph, columns: Sequence[int], given: Evidence) -> Graph:
 
 
 def _agrees(given: Evidence, column: int, state: Ints) -> Bools:
-    """Whether states of a column are possible under what is given. Shape like `state`."""
+    """Whether states of a column are possible given the evidence. Shape like `state`."""
     region = given.regions.get(column)
     if isinstance(region, States):
         return region.allowed[state]

@@ -21,12 +21,12 @@ class Moments:
 
     @property
     def variance(self) -> float:
-        """The variance; infinite where it exceeds every double, as it may while the deviation does not."""
+        """The variance, which is infinite if it overflows even though the standard deviation does not."""
         return self.std * self.std
 
 
 def moments(graph: Graph, column: int, given: Evidence) -> Moments:
-    """The mean and standard deviation of a column given evidence; a categorical one must have numbers.
+    """The mean and standard deviation of a column given evidence; categorical states must be numeric.
 
     Raises:
         ValueError: if the column has text states or is an input, or the evidence has probability zero.
@@ -47,5 +47,5 @@ def moments(graph: Graph, column: int, given: Evidence) -> Moments:
 
 def _numbers(variable: Variable) -> Floats:
     if variable.has_text_states:
-        raise ValueError(f"column '{variable.name}' has text states: it has no expectation")
+        raise ValueError(f"column '{variable.name}' has text states, so it has no expectation")
     return np.array(variable.states, dtype=np.float64)

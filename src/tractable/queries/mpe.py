@@ -1,4 +1,4 @@
-"""The most probable completion of rows."""
+"""Most probable completions of rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MPEMethod = Literal["auto", "max-product", "search", "exact"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Completion:
-    """Completed rows, the circuit's log-values for them, and whether nothing is more probable."""
+    """Completed rows, their log-values, and whether they are proved to be optimal."""
 
     rows: Floats  # (rows, columns)
     log_value: Floats  # (rows,) not normalised
@@ -35,20 +35,20 @@ def most_probable(
     method: MPEMethod = "auto",
     seed: int = 0,
 ) -> Completion:
-    """The most probable values of the missing cells together, row by row.
+    """The jointly most probable values of the missing cells of each row.
 
-    With `columns` only those are completed, the other missing cells being summed out.
+    With `columns` only these are completed, and other missing cells are summed out.
 
-    `max-product` follows the largest term of every sum: exact when the circuit is deterministic and all is
-    completed, a guess elsewhere. `search` starts from several guesses and improves them cell by cell. `exact`
-    proves its answer by branch and bound, and takes long where many cells are missing. `auto` is max-product
-    where that is exact; elsewhere it tries all completions where they are few, and searches where not.
+    `max-product` follows the largest term of every sum, which is exact if the circuit is deterministic and
+    all columns are completed, and an approximation otherwise. `search` improves several initial completions
+    by coordinate ascent. `exact` proves optimality by branch and bound, which takes long if many cells are
+    missing. `auto` uses max-product if that is exact, enumerates all completions if they are few, and
+    searches otherwise.
 
-    What a circuit is conditional on is never completed.
+    Inputs are never completed.
 
     Raises:
-        ValueError: if a row has probability zero, a value is too far out for a number, or `exact` is asked
-            for cells that hold numbers.
+        ValueError: if a row has probability zero, a value overflows, or `exact` is used for numeric cells.
     """
     require_known(method, MPEMethod)
     require_valid(graph, np.flatnonzero(np.isnan(rows).any(axis=0)).tolist())
@@ -67,7 +67,7 @@ def most_probable(
 
 
 def _require_values(graph: Graph, answer: Floats, missing: Bools) -> None:
-    """Refuse a completion that could not be found: the best value of a leaf has no probability in doubles.
+    """Refuse a completion whose value could not be represented as a double.
 
     Raises:
         ValueError: naming the row and a column.
@@ -78,7 +78,7 @@ def _require_values(graph: Graph, answer: Floats, missing: Bools) -> None:
 
 
 def _has_exact_modes(graph: Graph) -> bool:
-    """Whether the mode of every leaf over several columns is exact; see `GaussianLeaf.complete`."""
+    """Whether the modes of all leaves over several columns are exact; see `GaussianLeaf.complete`."""
     return all(
         block.family.is_straight and not graph.schema.is_whole[block.columns].any()
         for block in graph.blocks_of(JointBlock)
@@ -86,7 +86,7 @@ def _has_exact_modes(graph: Graph) -> bool:
 
 
 def _improve(space: Space, rows: Floats, guess: Floats, method: MPEMethod, seed: int) -> tuple[Floats, Bools]:
-    """Better completions than a guess, and whether they are known to be the best."""
+    """Improved completions, and whether they are known to be optimal."""
     if method == "exact":
         best = branch_and_bound(space, rows, climb(space, rows, guess, seed))
         return best, np.ones(len(rows), dtype=np.bool_)
@@ -98,7 +98,7 @@ def _improve(space: Space, rows: Floats, guess: Floats, method: MPEMethod, seed:
 
 
 def _columns_to_complete(graph: Graph, columns: Sequence[int] | None) -> Bools:
-    """The columns to complete: those named, or all that are random. Shape (columns,)."""
+    """The columns to complete: those requested, or all targets. Shape (columns,)."""
     if columns is None:
         return ~graph.schema.is_given
     chosen = np.zeros(len(graph.schema), dtype=np.bool_)
@@ -106,6 +106,7 @@ def _columns_to_complete(graph: Graph, columns: Sequence[int] | None) -> Bools:
     fixed = np.flatnonzero(chosen & graph.schema.is_given)
     if fixed.size:
         raise ValueError(
-            f"column '{graph.schema[int(fixed[0])].name}' is an input: it is given, not completed"
+            f"column '{graph.schema[int(fixed[0])].name}' is an input, which must be given and cannot be"
+            " completed"
         )
     return chosen

@@ -1,4 +1,4 @@
-"""How probable rows are, alone or given a part of themselves."""
+"""Log-probabilities of rows, marginal and conditional."""
 
 from collections.abc import Sequence
 
@@ -25,9 +25,9 @@ SAMPLE = 10_000  # rows among which repeated ones are looked for first
 def log_prob(
     graph: Graph, rows: Floats, regions: Regions | None = None, *, threads: int | None = None
 ) -> Floats:
-    """log P(row) for each row; a NaN is summed out, within its region if it has one. Shape (rows,).
+    """log P(row) for each row; NaN cells are summed out, within their regions if any. Shape (rows,).
 
-    Of a circuit with inputs or potentials it is log P(targets | inputs and potentials).
+    For a circuit with inputs or potentials it is log P(targets | inputs and potentials).
     """
     given = np.flatnonzero(graph.schema.is_given).tolist()
     if given:
@@ -37,7 +37,7 @@ def log_prob(
 
 
 def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: int | None) -> Floats:
-    """The circuit's log-values, repeated rows evaluated once where that pays."""
+    """The log-values of rows; repeated rows are evaluated once if that is faster."""
     if len(rows) == 1:
         return np.array([row_log_value(graph, rows[0], regions, threads)])
     if len(rows) * graph.edges < WORTH_COLLAPSING or not _repeats(graph, rows):
@@ -47,9 +47,9 @@ def _log_values(graph: Graph, rows: Floats, regions: Regions | None, threads: in
 
 
 def _repeats(graph: Graph, rows: Floats) -> bool:
-    """Whether rows repeat, as far as one random row out of each of `SAMPLE` parts shows.
+    """Whether rows repeat, estimated from one random row of each of `SAMPLE` parts.
 
-    Were there a million distinct rows, about fifty of the pairs in a sample of ten thousand would be equal.
+    In a sample of ten thousand rows out of a million distinct ones, about fifty pairs are equal.
     """
     step = len(rows) // SAMPLE
     if step < 2:
@@ -66,9 +66,9 @@ def log_conditional(
     *,
     threads: int | None = None,
 ) -> Floats:
-    """log P(a row's other cells | its cells in the columns `given`), row by row. Shape (rows,).
+    """log P(other cells | cells in the columns `given`) for each row. Shape (rows,).
 
-    A cell that is missing is summed out, also among the given ones.
+    Missing cells are summed out, including those of given columns.
 
     Raises:
         ValueError: if a row's given cells have probability zero.
@@ -85,10 +85,10 @@ def log_conditional(
 
 
 def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
-    """log P(query | given), one number.
+    """log P(query | given) as a number.
 
     Raises:
-        ValueError: if what is given has probability zero, or the query is about an input that is not given.
+        ValueError: if the evidence has probability zero, or the query is about an input that is not given.
     """
     require_targets(graph, (c for c in query.columns if np.isnan(given.row[c])))
     both = join_evidence(query, given, graph.schema)
@@ -104,10 +104,10 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
 
 
 def _far_out_log_prob(graph: Graph, both: Evidence, given: Evidence, difference: float) -> float:
-    """log P(both | given) where the logarithms of both are too large for the digits of their difference.
+    """log P(both | given) if both logarithms are too large for the precision of their difference.
 
-    The values that are given become a circuit over the other columns, whose own weights take up the large
-    numbers. Where there is no such circuit the difference has to do.
+    The circuit is conditioned on the given values, so that the large numbers cancel in its weights. If there
+    is no such circuit, the difference is used.
     """
     try:
         rest = condition(graph, given.row, normalised=True)
@@ -125,7 +125,7 @@ def _far_out_log_prob(graph: Graph, both: Evidence, given: Evidence, difference:
 
 
 def _evidence_values(graph: Graph, given: Evidence, both: Evidence | None) -> tuple[float, float]:
-    """The circuit's log-values given less and given more; one sweep where both have the same regions."""
+    """The log-values of the evidence and of evidence and query, in one sweep if their regions agree."""
     require_valid(graph, np.flatnonzero(np.isnan(given.row)).tolist())
     if both is None:
         return row_log_value(graph, given.row, given.regions), -np.inf
@@ -139,7 +139,7 @@ def _evidence_values(graph: Graph, given: Evidence, both: Evidence | None) -> tu
 
 
 def _alike(one: Region, other: Region | None) -> bool:
-    """Whether two regions are the same."""
+    """Whether two regions are equal."""
     if isinstance(one, States) and isinstance(other, States):
         return np.array_equal(one.allowed, other.allowed)
     return one == other

@@ -1,4 +1,4 @@
-"""Requirements of queries on circuits and evidence; a query that lacks one refuses and says why."""
+"""Checks that circuits and evidence meet the requirements of a query."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,13 +13,13 @@ from tractable.engine import log_partition_function
 
 
 def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
-    """Refuse a circuit that is not smooth and decomposable (as far as the given columns go).
+    """Refuse a circuit that is not smooth and decomposable with respect to some columns.
 
-    The columns are those to be summed out. An input is never summed out, even where the circuit could: it
-    holds no distribution over inputs that was learned.
+    The columns are those to be summed out. Inputs are never summed out, even if the circuit would allow it,
+    because no distribution over them was learned.
 
     Raises:
-        ValueError: naming the first node, or the column, that is at fault.
+        ValueError: naming the first node or the column at fault.
     """
     if columns is None:
         fault = _fault(graph)
@@ -33,7 +33,7 @@ def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:
 
 
 def require_inputs(graph: Graph, missing: Iterable[int]) -> None:
-    """Refuse a question that leaves an input without a value.
+    """Refuse a query in which an input has no value.
 
     Raises:
         ValueError: naming the first such column.
@@ -48,7 +48,7 @@ def require_inputs(graph: Graph, missing: Iterable[int]) -> None:
 
 
 def require_targets(graph: Graph, columns: Iterable[int]) -> None:
-    """Refuse a question about the distribution of a column that the circuit is conditional on.
+    """Refuse a query about the distribution of an input.
 
     Raises:
         ValueError: naming the first such column.
@@ -58,8 +58,8 @@ def require_targets(graph: Graph, columns: Iterable[int]) -> None:
         if variable.role != "target":
             kind = "an input" if variable.role == "input" else "a potential"
             raise ValueError(
-                f"column '{variable.name}' is {kind} of the circuit and has no distribution: ask about"
-                " targets, given a value of it"
+                f"column '{variable.name}' is {kind} of the circuit and has no distribution: query targets,"
+                " given its value"
             )
 
 
@@ -67,8 +67,8 @@ def require_distribution(graph: Graph) -> None:
     """Refuse a circuit that cannot be normalised.
 
     Raises:
-        ValueError: if the circuit is zero everywhere or its partition function is too large or small to
-            divide by, or naming what keeps it from being summed out.
+        ValueError: if the circuit is zero everywhere, its partition function overflows or underflows, or it
+        cannot be summed out.
     """
     require_valid(graph)
     total = log_partition_function(graph)
@@ -87,14 +87,14 @@ def require_possible(log_evidence: Floats) -> None:
     impossible = np.flatnonzero(np.isneginf(log_evidence))
     if impossible.size:
         which = f" (row {int(impossible[0])})" if log_evidence.size > 1 else ""
-        raise ValueError(f"the evidence has probability zero{which}: nothing can be said given it")
+        raise ValueError(f"the evidence has probability zero{which}, so the query is undefined")
 
 
 def require_known(method: str, methods: Any) -> None:
-    """Refuse a method that is not among those of a `Literal` type.
+    """Refuse a method that is not an option of a `Literal` type.
 
     Raises:
-        ValueError: naming it, and those that there are.
+        ValueError: naming it and the known methods.
     """
     known = methods.__args__
     if method not in known:
@@ -103,7 +103,7 @@ def require_known(method: str, methods: Any) -> None:
 
 @remembered
 def _fault(graph: Graph) -> str | None:
-    """Why not all columns can be summed out, in words; None where they can."""
+    """The reason why the circuit cannot be summed out over all columns, or None."""
     faults = {"decomposable": explain_decomposable(graph), "smooth": explain_smooth(graph)}
     for name, fault in faults.items():
         if fault is not None:
@@ -112,7 +112,7 @@ def _fault(graph: Graph) -> str | None:
 
 
 def _partial_fault(graph: Graph, columns: set[int]) -> str | None:
-    """Why some columns cannot be summed out, in words."""
+    """The reason why the circuit cannot be summed out over some columns."""
     targets = graph.schema.targets.tolist()
     if _fault_of_targets(graph) is None:
         return None  # looked at once, not anew for each choice of columns
@@ -132,7 +132,7 @@ def _summing_fault(graph: Graph, columns: list[int]) -> str | None:
 
 
 def _absence(graph: Graph, columns: Iterable[int]) -> str | None:
-    """The first target of several states that stands nowhere in the circuit, in words."""
+    """The first target with several states that has no leaf in the circuit, in words."""
     present = set(root_columns(graph).tolist())
     for c in columns:
         variable = graph.schema[c]

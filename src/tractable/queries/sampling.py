@@ -1,4 +1,4 @@
-"""Rows drawn from the circuit, and missing cells filled in."""
+"""Sampling of rows, and imputation of missing cells."""
 
 from numbers import Integral
 from typing import Literal
@@ -18,7 +18,7 @@ Filling = Literal["mpe", "mean", "sample"]
 
 
 def sample(graph: Graph, count: int, given: Evidence, seed: int, *, threads: int | None = None) -> Floats:
-    """Rows drawn independently given evidence. Shape (count, columns).
+    """Independent samples given evidence. Shape (count, columns).
 
     Raises:
         ValueError: if the evidence has probability zero, or `count` is negative.
@@ -31,7 +31,7 @@ def sample(graph: Graph, count: int, given: Evidence, seed: int, *, threads: int
 
 
 def sample_rows(graph: Graph, rows: Floats, count: int, seed: int) -> Floats:
-    """For each row `count` draws of its missing cells given the others, one row after another.
+    """`count` samples of the missing cells of each row given its other cells, row after row.
 
     Shape (rows times count, columns).
 
@@ -44,16 +44,16 @@ def sample_rows(graph: Graph, rows: Floats, count: int, seed: int) -> Floats:
 
 def _check_count(count: int) -> None:
     if not isinstance(count, Integral) or count < 0:
-        raise ValueError(f"{count} rows cannot be drawn")
+        raise ValueError(f"the number of rows must be at least 0, not {count}")
 
 
 def impute(
     graph: Graph, rows: Floats, regions: Regions | None = None, *, method: Filling = "mpe", seed: int = 0
 ) -> Floats:
-    """The rows with their missing cells filled. Shape (rows, columns).
+    """The rows with their missing cells imputed. Shape (rows, columns).
 
-    `mpe`: the most probable values together. `sample`: one draw given what the row shows. `mean`: each
-    cell by itself, a number by its expectation and a state by the most probable one.
+    `mpe` uses the jointly most probable values, `sample` a random sample given the known cells, and `mean`
+    the expectation of each numeric cell and the most probable state of each other cell.
 
     Raises:
         ValueError: if a row has probability zero.

@@ -1,4 +1,4 @@
-"""Looking for a better completion of a row: all of them where they are few, uphill where they are many."""
+"""Search for better completions of rows: by enumeration if they are few, otherwise by coordinate ascent."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,43 +22,43 @@ MODES = 16  # values that are tried for a numeric column
 
 @dataclass(frozen=True)
 class Space:
-    """The completions that are looked through: of the chosen columns, within their regions."""
+    """The search space of completions: values of chosen columns within their regions."""
 
     graph: Graph
     regions: Regions
     columns: Bools  # (columns,)
 
     def missing(self, rows: Floats) -> Bools:
-        """The cells to be completed. Shape (rows, columns)."""
+        """Which cells are to be completed. Shape (rows, columns)."""
         return np.isnan(rows) & self.columns
 
     @cached_property
     def options(self) -> list[Floats]:
-        """The values to try for each column: its states, or the modes of the leaves over a numeric one."""
+        """The candidate values of each column: states, or the modes of leaves over a numeric column."""
         return [self._values(c) if self.columns[c] else np.zeros(0) for c in range(self.columns.size)]
 
     @cached_property
     def counts(self) -> Ints:
-        """How many values each column is tried with. Shape (columns,)."""
+        """The number of candidate values of each column. Shape (columns,)."""
         return np.array([options.size for options in self.options], dtype=np.int64)
 
     @cached_property
     def option_table(self) -> Floats:
-        """The same values as one array, NaN past the last of a column. Shape (columns, values)."""
+        """The candidate values as an array padded with NaN. Shape (columns, values)."""
         table = np.full((self.counts.size, int(self.counts.max(initial=0))), np.nan)
         for line, options in zip(table, self.options, strict=True):
             line[: options.size] = options
         return table
 
     def is_small(self, rows: Floats) -> Bools:
-        """Whether each row has few completions, all of states. Shape (rows,)."""
+        """Whether each row has few completions, all of them by states. Shape (rows,)."""
         counts = np.where(self.graph.schema.cardinalities > 0, self.counts, FEW + 1)
         size = np.where(self.missing(rows), np.log(np.maximum(counts, 1)), 0.0).sum(axis=1)
         small: Bools = size <= np.log(FEW) + 1e-9
         return small
 
     def log_values(self, rows: Floats) -> Floats:
-        """The logarithm of the circuit's value for rows whose chosen cells are all filled. Shape (rows,)."""
+        """The log-values of rows whose chosen cells are all filled. Shape (rows,)."""
         return log_values(self.graph, rows, self._regions_left)
 
     @cached_property
@@ -67,7 +67,7 @@ class Space:
 
     @cached_property
     def _joint_modes(self) -> list[tuple[Ints, Floats]]:
-        """For each leaf over several columns, its columns and its mode inside the regions."""
+        """The columns of each leaf over several columns and its mode within the regions."""
         found = []
         for block in self.graph.blocks_of(JointBlock):
             for leaf, columns in zip(block.leaves(self.graph.schema), block.columns, strict=True):
@@ -92,7 +92,7 @@ class Space:
 
 
 def enumerate_rows(space: Space, rows: Floats) -> Floats:
-    """The best of all completions of each row."""
+    """The best completion of each row by enumeration."""
     size = np.where(space.missing(rows), space.counts, 1)
     total = size.prod(axis=1)
     answer = rows.copy()
@@ -106,9 +106,10 @@ def enumerate_rows(space: Space, rows: Floats) -> Floats:
 
 
 def _best_of_all(space: Space, rows: Floats, size: Ints, total: Ints) -> Floats:
-    """The best completions of a few rows, all of which are held at once.
+    """The best completions of a batch of rows by enumeration.
 
-    A row's completions are numbered, and the digits of the number say which value each missing cell takes.
+    The completions of a row are numbered; the digits of a number are the indices of the values of its missing
+    cells.
     """
     start = np.cumsum(total) - total
     number = np.arange(total.sum()) - np.repeat(start, total)
@@ -123,7 +124,7 @@ def _best_of_all(space: Space, rows: Floats, size: Ints, total: Ints) -> Floats:
 
 
 def _highest(logs: Floats, start: Ints) -> Ints:
-    """Where the first of the highest is in each stretch of an array; the stretches begin at `start`."""
+    """The index of the first maximum in each segment of an array; the segments begin at `start`."""
     length = np.diff(np.append(start, logs.size))
     at_top = np.flatnonzero(logs == np.repeat(np.maximum.reduceat(logs, start), length))
     first: Ints = at_top[np.searchsorted(at_top, start)]
@@ -131,10 +132,10 @@ def _highest(logs: Floats, start: Ints) -> Ints:
 
 
 def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
-    """Completions that no change of a single cell improves, from the best of several starts.
+    """Completions that no change of a single cell improves, from the best of several starting points.
 
-    One cell after another takes its best value while the rest of its row stays: a round over the cells may
-    change all of them. Where few rows are left all changes of all cells are tried in one sweep instead.
+    Cells are set to their best values in turn (coordinate ascent). When few rows are left, all changes of all
+    cells are evaluated in one sweep.
     """
     answer = rows.copy()
     for part in _chunks(np.arange(len(rows)), (STARTS + 2) * rows.shape[1]):
@@ -143,7 +144,7 @@ def climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
 
 
 def _climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
-    """The same for some rows, whose starts are held at once."""
+    """Coordinate ascent for a batch of rows."""
     missing = space.missing(rows)
     current, score = _best_start(space, rows, guess, seed)
     active = np.flatnonzero(missing.any(axis=1))
@@ -160,19 +161,19 @@ def _climb(space: Space, rows: Floats, guess: Floats, seed: int) -> Floats:
 
 
 def _turns(space: Space, missing: Bools) -> list[Ints]:
-    """The columns whose cells take turns; all columns at once where there are few changes to try."""
+    """The groups of columns whose cells are changed in turn; a single group if there are few changes."""
     columns = np.flatnonzero(missing.any(axis=0))
     return [columns] if (missing * space.counts).sum() <= AT_ONCE else list(columns[:, None])
 
 
 def _chunks(items: Ints, cells: int) -> list[Ints]:
-    """The items in stretches, each of which needs so many cells."""
+    """The items in batches, for a given number of cells per item."""
     size = max(1, CHUNK // max(1, cells))
     return [items[first : first + size] for first in range(0, items.size, size)]
 
 
 def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score: Floats, some: Ints) -> Ints:
-    """Make the best change of one cell to each of some rows where it improves; returns those rows."""
+    """Make the best change of a cell in each row that it improves; returns these rows."""
     cell, column = np.nonzero(missing[np.ix_(some, columns)])
     count = space.counts[columns[column]]
     row, column = np.repeat(some[cell], count), np.repeat(columns[column], count)
@@ -194,7 +195,7 @@ def _improve(space: Space, missing: Bools, columns: Ints, current: Floats, score
 
 
 def _best_start(space: Space, rows: Floats, guess: Floats, seed: int) -> tuple[Floats, Floats]:
-    """The best of: the guess, each cell's own best value, and a few draws."""
+    """The best of the guess, the separately best value of each cell, and a few samples."""
     missing = np.tile(space.missing(rows), (STARTS + 1, 1))
     shown = np.tile(rows, (STARTS + 1, 1))
     draws = completions(space.graph, shown[: STARTS * len(rows)], seed, space.regions)

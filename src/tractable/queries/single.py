@@ -1,8 +1,8 @@
-"""Single questions: about one row, or about the distribution of a few columns given one row.
+"""Queries about one row, or about a few columns given one row.
 
-A circuit that was compiled from a Bayesian network keeps the network, and what needs only a part of the
-network is answered there. In other circuits the states of the columns asked about are the rows of one sweep
-upwards, which takes a fraction of the sweeps for all columns.
+A circuit that was compiled from a Bayesian network keeps the network, and queries that need only a part of
+the network are answered there. In other circuits one upward sweep evaluates the states of the queried columns
+as rows, which takes a fraction of the time of the sweeps for all columns.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ LARGE_LOG = 1e4  # the logarithm of evidence from which differences of logarithm
 
 
 def answers_of(graph: Graph) -> "NetworkAnswers | None":
-    """What answers in the place of a circuit; None unless it was compiled from a Bayesian network."""
+    """The engine of a network that answers in place of a circuit, or None."""
     if NETWORK not in graph.facts:
         return None
     from tractable.networks.answering import network_answers  # most circuits do without it
@@ -41,14 +41,14 @@ def answers_of(graph: Graph) -> "NetworkAnswers | None":
 
 
 def row_log_value(graph: Graph, row: Floats, regions: Regions | None, threads: int | None = None) -> float:
-    """The logarithm of the circuit's value for one row; a NaN is summed out, within its region if any."""
+    """The log-value of a circuit for one row; NaN cells are summed out, within their regions if any."""
     answers = answers_of(graph)
     found = None if answers is None else answers.log_prob(row, regions or {}, _most_numbers(graph))
     return float(log_values(graph, row[None, :], regions, threads=threads)[0]) if found is None else found
 
 
 def column_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
-    """The distributions of a few columns given evidence; None where those of all are found as quickly.
+    """The distributions of a few columns given evidence, or None if those of all columns are as fast.
 
     Raises:
         ValueError: if the evidence has probability zero.
@@ -58,7 +58,7 @@ def column_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> 
 
 
 def all_posteriors(graph: Graph, given: Evidence) -> list[Floats] | None:
-    """The distributions of all columns given evidence; None where a sweep is the way to find them.
+    """The distributions of all columns given evidence, or None if a sweep is the fastest way.
 
     Raises:
         ValueError: if the evidence has probability zero.
@@ -70,12 +70,12 @@ def all_posteriors(graph: Graph, given: Evidence) -> list[Floats] | None:
 
 
 def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float | None:
-    """log P(both | given), where `both` says more than `given`; None where sweeps are the way to find it.
+    """log P(both | given), where `both` extends `given`, or None if sweeps are faster.
 
-    It is the product of the probabilities of one column after another, each given those before it.
+    It is computed by the chain rule, one column after another.
 
     Raises:
-        ValueError: if what is given has probability zero.
+        ValueError: if the evidence has probability zero.
     """
     answers = answers_of(graph)
     asked = [c for c in both.columns if np.isnan(given.row[c])]
@@ -98,7 +98,7 @@ def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float
 
 
 def _network_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
-    """The distributions by the network; None if there is none, or if they would take too much."""
+    """The distributions computed by the network, or None if there is none or the cost is too high."""
     answers, left = answers_of(graph), _most_numbers(graph)
     if answers is None:
         return None
@@ -120,7 +120,7 @@ def _network_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -
 
 
 def _swept_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
-    """The distributions by one sweep, a row a state; None if there are many, or a column of numbers."""
+    """The distributions by one sweep with a row per state, or None for many states or numeric columns."""
     states = graph.schema.cardinalities[list(columns)].tolist()
     if not (columns and all(states) and sum(states) <= FEW_STATES):
         return None
