@@ -140,7 +140,7 @@ def test_min_fill_eliminates_a_tree_from_its_leaves() -> None:
 
 def test_a_cycle_of_parents_is_named() -> None:
     half = np.log(np.full((2, 2), 0.5))
-    with pytest.raises(ValueError, match=r"circle: x[01] -> x[01] -> x[01]"):
+    with pytest.raises(ValueError, match=r"cycle: x[01] -> x[01] -> x[01]"):
         Network(discrete_schema([2, 2]), (TableFactor((0, 1), half), TableFactor((1, 0), half)), "bayes")
 
 

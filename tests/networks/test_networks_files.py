@@ -68,7 +68,7 @@ def test_a_whole_bif_table_has_the_child_as_its_slowest_axis(tmp_path: Path) -> 
         ("0.8, 0.2;", "0.8, x;", "line 11: 'x' is not a number"),
         ("0.8, 0.2;", "1.8, -0.8;", "is not a probability"),
         ("(>=5/h)", "(much)", "line 11: variable 'rain' has no state 'much'"),
-        ("(>=5/h)", "(<5, <5)", "line 11: 2 states stand for the 1 parents of 'wet grass'"),
+        ("(>=5/h)", "(<5, <5)", "line 11: 2 states are given for the 1 parents of 'wet grass'"),
         ("  default 0.1, 0.9;\n", "", "'wet grass' has no probabilities for rain=none"),
         ("0.5, 0.25, 0.25;", "0.5, 0.5;", "line 7: 3 numbers are expected, not 2"),
         ("variable rain", "variable 'wet grass'", "is expected"),
@@ -126,7 +126,7 @@ def test_the_last_variable_of_a_bayes_uai_factor_is_the_child(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("MARKOV", "MARK", "line 1: the file starts with MARKOV or BAYES"),
+        ("MARKOV", "MARK", "line 1: the file must start with MARKOV or BAYES"),
         ("2 2 3", "2 0 3", "line 3: a whole number from 1 up is expected, not '0'"),
         ("2 1 2", "2 1 7", "line 6: there is no variable 7"),
         ("2 1 2", "2 1 1", "line 6: a factor names a variable twice"),

@@ -180,14 +180,14 @@ def test_a_learned_network_comes_back_with_all_its_digits(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("2,3,2", "2,x,2", "line 1: the first line is the numbers of states"),
-        ("BN {", "DN {", "line 2: a network starts with BN or MN, not 'DN'"),
+        ("2,3,2", "2,x,2", "line 1: the first line must be the numbers of states"),
+        ("BN {", "DN {", "line 2: a network must start with BN or MN, not 'DN'"),
         ("v2 { tree", "v7 { tree", "line 16: a column like v0 is expected, not 'v7'"),
         ("+v1_0 +v0_0", "+v1_0 +v0_5", "line 8: there is no column 0 with a state 5"),
         ("-inf +v1_0 +v0_1", "-3.0 +v1_0 +v0_1", "line 15: probabilities sum to 1.04979, not to 1"),
-        ("    -inf +v1_0 +v0_1\n", "", "a table over 2 columns has 6 lines"),
-        ("-inf +v1_0 +v0_1", "-inf +v1_0 -v0_1", "the lines of a table name the same columns"),
-        ("-inf +v1_0 +v0_1", "nan +v1_0 +v0_1", "line 11: 'nan' is no logarithm of a finite number"),
+        ("    -inf +v1_0 +v0_1\n", "", "a table over 2 columns must have 6 distinct lines"),
+        ("-inf +v1_0 +v0_1", "-inf +v1_0 -v0_1", "the lines of a table must name the same columns"),
+        ("-inf +v1_0 +v0_1", "nan +v1_0 +v0_1", "line 11: 'nan' is not the logarithm of a finite number"),
         ("(v1_2", "(x1_2", "line 17: a test like v0_1 is expected, not 'x1_2'"),
         ("-2.3025850929940455)", "-2.3025850929940455 0.0)", "line 18: ')' is expected, not '0.0'"),
         ("} }\n}", "} }\n} v2", "line 22: the file goes on after the network"),
@@ -259,7 +259,7 @@ def test_what_cannot_be_a_network_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="column 'height' is real"):
         write_circuit(Document(number), tmp_path / "m.uai")
     huge = Network(discrete_schema([2]), (TableFactor((0,), np.array([800.0, 0.0])),), "markov")
-    with pytest.raises(ValueError, match="logarithm 800 does not fit"):
+    with pytest.raises(ValueError, match="logarithm 800 cannot be represented"):
         WRITERS[".uai"](huge)
     assert list(tmp_path.iterdir()) == []
 

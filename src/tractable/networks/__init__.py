@@ -1,4 +1,4 @@
-"""Bayesian and Markov networks: read from files, held as factors, compiled to circuits.
+"""Bayesian and Markov networks: reading, representation as factors, and compilation to circuits.
 
 To add a file format: a file with a function from a path to a `Network`, and a line in `READERS`, or one from
 a network to text, and a line in `WRITERS`.

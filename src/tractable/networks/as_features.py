@@ -1,4 +1,4 @@
-"""Tables and trees as conjunctive features, for algorithms that know features alone."""
+"""Conversion of tables and trees to conjunctive features."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -11,7 +11,7 @@ Path: TypeAlias = tuple[tuple[int, int, bool], ...]  # column, state, whether th
 
 
 def feature_factors(network: Network) -> list[FeatureFactor]:
-    """Features whose product is that of the network's factors; a network of features only keeps its own."""
+    """Features whose product equals the factors of the network."""
     found: list[FeatureFactor] = []
     for factor in network.factors:
         if isinstance(factor, FeatureFactor):
@@ -22,7 +22,7 @@ def feature_factors(network: Network) -> list[FeatureFactor]:
 
 
 def table_features(table: TableFactor) -> Iterator[FeatureFactor]:
-    """A feature for each entry of a table that is not one."""
+    """A feature for each entry of a table other than one."""
     for states, value in np.ndenumerate(table.log_values):
         if value != 0:
             yield FeatureFactor(table.columns, states, (True,) * len(states), float(value))

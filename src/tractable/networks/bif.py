@@ -1,4 +1,4 @@
-"""Bayesian networks in the text form of the Interchange Format (`.bif`), as in the bnlearn repository."""
+"""Bayesian networks in the text format of the Interchange Format (`.bif`), as in the bnlearn repository."""
 
 import re
 from pathlib import Path
@@ -25,13 +25,13 @@ def read_bif(path: Path) -> Network:
     """The network of a .bif file.
 
     Raises:
-        ValueError: naming the line that is wrong.
+        ValueError: naming the invalid line.
     """
     return _Parser(file_text(path)).network()
 
 
 class _Parser(Tokens):
-    """Reads one file from front to back."""
+    """A sequential parser of a file."""
 
     def __init__(self, text: str) -> None:
         super().__init__(_tokens(text))
@@ -40,7 +40,7 @@ class _Parser(Tokens):
         self.tables: dict[str, TableFactor] = {}
 
     def network(self) -> Network:
-        """The whole file."""
+        """The network of the whole file."""
         while self.at < len(self.tokens):
             word = self.take()
             if word == "network":
@@ -60,7 +60,7 @@ class _Parser(Tokens):
         return Network(schema, tuple(self.tables[name] for name in self.variables), "bayes")
 
     def network_block(self) -> None:
-        """A name and properties, neither of which matter."""
+        """Skip the name and the properties of the network."""
         while self.take() != "{":
             pass
         self.skip_properties()
@@ -87,7 +87,7 @@ class _Parser(Tokens):
         self.variables[name] = self.with_line_number(lambda: Variable(name, "categorical", states))
 
     def probability_block(self) -> None:
-        """The distribution of a variable under each combination of its parents."""
+        """The conditional distribution of a variable for each combination of its parents' states."""
         self.expect("(")
         names = []
         while (name := self.take()) != ")":
@@ -108,7 +108,7 @@ class _Parser(Tokens):
             self.fail(f"variable '{names[0]}': {error}")
 
     def entries(self, names: list[str]) -> Floats:
-        """The body of a probability block: lines for parents' states, a whole table, a default."""
+        """The body of a probability block: lines for parents' states, a complete table, a default."""
         shape = tuple(self.variables[n].cardinality for n in names)
         self.with_line_number(lambda: check_entries(names[0], shape, self.letters))
         values = np.full(shape, np.nan)
@@ -136,10 +136,10 @@ class _Parser(Tokens):
         return values
 
     def parent_line(self, names: list[str]) -> int:
-        """Which of the combinations of parents' states stands in front of a line of probabilities."""
+        """The index of the combination of parents' states before a line of probabilities."""
         states = self.names_until(")")
         if len(states) != len(names) - 1:
-            self.fail(f"{len(states)} states stand for the {len(names) - 1} parents of '{names[0]}'")
+            self.fail(f"{len(states)} states are given for the {len(names) - 1} parents of '{names[0]}'")
         line = 0
         for name, state in zip(names[1:], states, strict=True):
             known = self.variables[name].states
@@ -149,7 +149,7 @@ class _Parser(Tokens):
         return line
 
     def numbers(self, count: int) -> list[float]:
-        """That many numbers and a semicolon."""
+        """A given number of numbers and a semicolon."""
         words = self.names_until(";")
         if len(words) != count:
             self.fail(f"{count} numbers are expected, not {len(words)}")
@@ -159,7 +159,7 @@ class _Parser(Tokens):
             return self.fail(f"'{next(w for w in words if not _is_number(w))}' is not a number")
 
     def names_until(self, end: str) -> tuple[str, ...]:
-        """The words in front of a mark."""
+        """The words before a punctuation mark."""
         names = []
         while (word := self.take()) != end:
             if word in _MARKS:
@@ -168,27 +168,27 @@ class _Parser(Tokens):
         return tuple(names)
 
     def name(self) -> str:
-        """A word that is no mark."""
+        """A word that is not a punctuation mark."""
         word = self.take()
         return self.fail(f"a name is expected, not '{word}'") if word in _MARKS else word
 
     def declared_name(self, name: str) -> str:
-        """The name of a variable that was declared."""
+        """The name of a declared variable."""
         return name if name in self.variables else self.fail(f"there is no variable '{name}'")
 
     def skip_properties(self) -> None:
-        """Lines that say nothing about the distribution."""
+        """Skip lines that do not affect the distribution."""
         while self.at < len(self.tokens) and self.tokens[self.at][0] == "property":
             self.skip_to_semicolon()
 
     def skip_to_semicolon(self) -> None:
-        """The rest of a statement."""
+        """Skip the rest of a statement."""
         while self.take() != ";":
             pass
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Words and marks with the numbers of their lines."""
+    """Words and punctuation marks with their line numbers."""
     found: list[tuple[str, int]] = []
     line = 1
     for match in _TOKEN.finditer(text):

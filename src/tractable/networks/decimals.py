@@ -1,4 +1,4 @@
-"""Numbers in files that are too small for a double, read as their logarithms and written from them."""
+"""Reading and writing of decimal numbers that underflow, by their logarithms."""
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from math import exp
@@ -14,7 +14,7 @@ _CONTEXT = Context(prec=25, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def text_logs(words: list[str], values: Floats) -> Floats:
-    """The logarithms of numbers from zero up; `words` are their texts, which keep the digits of tiny ones.
+    """The logarithms of non-negative numbers; `words` are their texts, for the digits of tiny numbers.
 
     Shape (numbers,).
     """
@@ -33,10 +33,10 @@ def _tiny_log(word: str) -> float:
 
 
 def normalise_log_table(logs: Floats) -> Floats:
-    """What `normalise_table` makes of the numbers with these logarithms; tiny ones keep theirs.
+    """The result of `normalise_table` for numbers given by their logarithms, without underflow.
 
     Raises:
-        ValueError: naming a sum that is not one, or a number that is no probability.
+        ValueError: naming a sum that is not one, or a number that is not a probability.
     """
     with np.errstate(over="ignore"):  # an infinite number is no probability, which is told
         normal = normalise_table(np.exp(logs))
@@ -44,7 +44,7 @@ def normalise_log_table(logs: Floats) -> Floats:
 
 
 def exp_text(log: float) -> str:
-    """The number with a logarithm, with all digits that a double has, however small it is."""
+    """The decimal text of a number given by its logarithm, with the precision of a double."""
     if log > TINY_LOG or log == -np.inf:
         return repr(exp(log))
     return f"{_CONTEXT.exp(Decimal(log)):.16e}"

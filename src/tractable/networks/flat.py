@@ -1,7 +1,7 @@
-"""The factors of a network as flat arrays, for compiled loops over rows and chains.
+"""The factors of a network as flat arrays for compiled loops.
 
-Trees and tables are rules: tests that lead to a leaf, where the states of a few columns look a number up. A
-tree's leaf looks up by its child alone, a table is a single leaf that looks up by all of its columns.
+Trees and tables are rules: tests that lead to a leaf with a lookup table over a few columns. The leaf of a
+tree has a table over its child alone; a table is a single leaf over all of its columns.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from tractable.networks.network import FeatureFactor, Network, TableFactor, Tree
 
 
 class Features(NamedTuple):
-    """Conjunctions of conditions, one after another."""
+    """Conjunctions of conditions, concatenated."""
 
     start: Ints  # (features + 1,) feature f's conditions are start[f]:start[f + 1]
     column: Ints  # (conditions,)
@@ -24,7 +24,7 @@ class Features(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Trees and tables, one after another."""
+    """Trees and tables, concatenated."""
 
     root: Ints  # (rules,) the first node of each
     column: Ints  # (nodes,) what a node asks about; -1 at a leaf

@@ -1,4 +1,4 @@
-"""Compiled loops over the factors of networks: no objects and no choices of policy."""
+"""Compiled loops over the factors of networks."""
 
 from tractable.base.arrays import Floats, Int32s
 from tractable.base.compiled import njit
@@ -7,7 +7,7 @@ from tractable.networks.flat import Features, Rules
 
 @njit(cache=True, nogil=True)
 def add_log_values(features: Features, rules: Rules, codes: Int32s, answer: Floats) -> None:
-    """Add to `answer` (rows,) the logarithm of the product of all factors for each row of `codes`."""
+    """Add the logarithm of the product of all factors to `answer` (rows,) for each row of `codes`."""
     for r in range(codes.shape[0]):
         row = codes[r]
         for f in range(features.log_weight.size):
@@ -28,7 +28,7 @@ def feature_holds(features: Features, f: int, row: Int32s) -> bool:
 
 @njit(cache=True, nogil=True)
 def rule_value(rules: Rules, rule: int, row: Int32s) -> float:
-    """The logarithm that a tree or table gives a row."""
+    """The log-value of a tree or table for a row."""
     node = rules.root[rule]
     while rules.column[node] >= 0:
         holds = row[rules.column[node]] == rules.state[node]

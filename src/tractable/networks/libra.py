@@ -1,9 +1,9 @@
-"""Bayesian and Markov networks in Libra's text form (`.bn`, `.mn`): reading.
+"""Reading of Bayesian and Markov networks in Libra's text format (`.bn`, `.mn`).
 
-The first line is the numbers of states, then comes `BN { v0 { factor } ... }` or `MN { factor ... }`. A
+The first line has the numbers of states, followed by `BN { v0 { factor } ... }` or `MN { factor ... }`. A
 factor is `table { lines }`, `features { lines }`, `tree { (v1_0 yes no) }` or a bare line; a line is a log
-weight and conditions such as +v0_1 (equals) and -v4_2 (differs). Lines that begin with # are comments: Libra
-knows none, but does not read on behind the network.
+weight and conditions such as +v0_1 (equals) and -v4_2 (differs). Lines that begin with # are comments; Libra
+itself has none, but ignores text after the network.
 """
 
 import re
@@ -38,13 +38,13 @@ def read_libra(path: Path) -> Network:
     """The network of a .bn or .mn file; its columns are called x0, x1, ... and their states 0, 1, ...
 
     Raises:
-        ValueError: naming the line that is wrong.
+        ValueError: naming the invalid line.
     """
     return _Parser(file_text(path)).network()
 
 
 class _Parser(Tokens):
-    """Reads one file from front to back."""
+    """A sequential parser of a file."""
 
     def __init__(self, text: str) -> None:
         sizes, _, rest = text.partition("\n")
@@ -55,10 +55,10 @@ class _Parser(Tokens):
         super().__init__(tokens, first_line=2)
 
     def network(self) -> Network:
-        """The whole file."""
+        """The network of the whole file."""
         kind = self.take()
         if kind not in ("BN", "MN"):
-            self.fail(f"a network starts with BN or MN, not '{kind[:40]}'")
+            self.fail(f"a network must start with BN or MN, not '{kind[:40]}'")
         self.expect("{")
         factors = self.distributions() if kind == "BN" else self.factors()
         if self.at < len(self.tokens):
@@ -67,7 +67,7 @@ class _Parser(Tokens):
         return Network(self.schema, tuple(factors), "bayes" if kind == "BN" else "markov")
 
     def distributions(self) -> Sequence[Factor]:
-        """What stands in a Bayesian network: a block for each column."""
+        """The body of a Bayesian network: a block for each column."""
         found: list[Factor] = []
         while (word := self.take()) != "}":
             name = re.fullmatch(r"v(\d{1,9})", word)
@@ -88,7 +88,7 @@ class _Parser(Tokens):
         return self.with_line_number(lambda: self.conditional_table(factors, child))
 
     def conditional_table(self, factors: Sequence[TableFactor | FeatureFactor], child: int) -> TableFactor:
-        """The distribution of a column that a table or features stand for, the column first."""
+        """The distribution of a column given by a table or features, with the column first."""
         tables = [f for f in factors if isinstance(f, TableFactor)]
         if len(tables) > 1 or (tables and len(factors) > 1):
             raise ValueError(f"column v{child} has more than one distribution")
@@ -107,7 +107,7 @@ class _Parser(Tokens):
         return TableFactor((child, *others), normalise_log_table(values))
 
     def factors(self) -> list[TableFactor | FeatureFactor]:
-        """Factors up to the end of their block."""
+        """The factors up to the end of their block."""
         found: list[TableFactor | FeatureFactor] = []
         while (word := self.peek()) != "}":
             if word == "tree":
@@ -150,7 +150,7 @@ class _Parser(Tokens):
         )
 
     def tree(self) -> LibraTree:
-        """Tests in brackets, down to numbers."""
+        """A tree in brackets."""
         self.expect("{")
         tree = LibraTree()
         above: list[int] = []
@@ -170,7 +170,7 @@ class _Parser(Tokens):
         return tree
 
     def node(self, tree: LibraTree, word: str) -> int:
-        """A test, whose bracket was opened, or a leaf."""
+        """A test whose bracket was opened, or a leaf."""
         if word != "(":
             return tree.add(-1, 0, self.number(word))
         test = self.take()
@@ -180,24 +180,26 @@ class _Parser(Tokens):
         return tree.add(*self.cell(match[1], match[2]), 0.0)
 
     def cell(self, column: str, state: str) -> tuple[int, int]:
-        """A column and a state that there are."""
+        """A column and one of its states."""
         if int(column) >= len(self.schema) or int(state) >= self.schema[int(column)].cardinality:
             self.fail(f"there is no column {column} with a state {state}")
         return int(column), int(state)
 
     def number(self, word: str) -> float:
-        """A logarithm."""
+        """A log-value."""
         try:
             value = float(word)
         except ValueError:
             value = np.nan
-        return value if value < np.inf else self.fail(f"'{word[:40]}' is no logarithm of a finite number")
+        return (
+            value if value < np.inf else self.fail(f"'{word[:40]}' is not the logarithm of a finite number")
+        )
 
 
 def _schema(line: str, letters: int) -> Schema:
     sizes = [word.strip() for word in line.split(",")]
     if not all(_is_size(word) for word in sizes):
-        raise ValueError("line 1: the first line is the numbers of states, like 2,2,3")
+        raise ValueError("line 1: the first line must be the numbers of states, such as 2,2,3")
     states = list(map(int, sizes))
     check_states(states, letters)
     return discrete_schema(states)
@@ -208,21 +210,21 @@ def _is_size(word: str) -> bool:
 
 
 def _table(lines: list[FeatureFactor], schema: Schema) -> TableFactor:
-    """The table whose entries are lines.
+    """The table with the given rows as entries.
 
     Raises:
-        ValueError: if they are not all of the combinations of some columns' states, each once.
+        ValueError: if they are not each combination of states of some columns exactly once.
     """
     columns = lines[0].columns if lines else ()
     shape = tuple(schema[c].cardinality for c in columns)
     if len(set(columns)) < len(columns) or len(lines) != prod(shape):  # looked at before there is an array
-        raise ValueError(f"a table over {len(columns)} columns has {prod(shape):.12g} lines, each another")
+        raise ValueError(f"a table over {len(columns)} columns must have {prod(shape):.12g} distinct lines")
     values = np.full(shape, np.nan)
     for line in lines:
         if sorted(line.columns) != sorted(columns) or not all(line.equals):
-            raise ValueError("the lines of a table name the same columns, each with a +")
+            raise ValueError("the lines of a table must name the same columns, each with a +")
         states = dict(zip(line.columns, line.states, strict=True))
         values[tuple(states[c] for c in columns)] = line.log_weight
     if np.isnan(values).any() or len(lines) != values.size:
-        raise ValueError(f"a table over {len(columns)} columns has {values.size} lines, each another")
+        raise ValueError(f"a table over {len(columns)} columns must have {values.size} distinct lines")
     return TableFactor(columns, values)

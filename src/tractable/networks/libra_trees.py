@@ -1,6 +1,7 @@
-"""Decision trees as Libra writes them: tests of any column, numbers at the leaves.
+"""Decision trees in Libra's format: tests of any column, and numbers at the leaves.
 
-In a Bayesian network such a tree asks about its own child, too; ours end in distributions of the child.
+In a Bayesian network such a tree also tests its child, whereas trees of this package end in distributions of
+it.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from tractable.networks.network import FeatureFactor, TreeFactor
 
 @dataclass(slots=True)
 class LibraTree:
-    """Tests and leaves in the order of the text: the root first, branches after their test."""
+    """Tests and leaves in the order of the text: root first, branches after their test."""
 
     column: list[int] = field(default_factory=list)  # -1 at a leaf
     state: list[int] = field(default_factory=list)
@@ -48,10 +49,10 @@ def path_features(tree: LibraTree) -> list[FeatureFactor]:
 
 
 def child_tree(tree: LibraTree, child: int, schema: Schema) -> TreeFactor:
-    """The tree of a column's distribution, whose leaves hold a number for each state of the column.
+    """The tree of a column's conditional distribution, with a number for each state in each leaf.
 
     Raises:
-        ValueError: if the numbers of a leaf are no distribution.
+        ValueError: if the numbers of a leaf are not a distribution.
     """
     lines: list[list[int]] = []  # column, state, then, otherwise
     leaves: list[Floats] = []
@@ -80,7 +81,7 @@ def child_tree(tree: LibraTree, child: int, schema: Schema) -> TreeFactor:
 
 
 def _settle(tree: LibraTree, node: int, known: dict[int, Bools], child: tuple[int, int]) -> int:
-    """The first node from here on that is a leaf or asks what is not known; `child` has a known state."""
+    """The next node that is a leaf or tests an unknown column; the state of `child` is known."""
     while (column := tree.column[node]) >= 0:
         state = tree.state[node]
         if column == child[0]:

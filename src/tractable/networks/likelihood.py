@@ -1,4 +1,4 @@
-"""How probable a network says complete rows are, without compiling it."""
+"""Log-probabilities of complete rows under a network, without compilation."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from tractable.networks.network import Network
 def log_prob_of_rows(network: Network, rows: Floats) -> Floats:
     """The logarithm of the product of all factors for each complete row. Shape (rows,).
 
-    In a Bayesian network that is the row's log-probability; in a Markov network log Z more than it.
+    In a Bayesian network it is the log-probability of the row; in a Markov network it exceeds that by log Z.
 
     Raises:
-        ValueError: naming a cell that is missing or no state.
+        ValueError: naming a cell that is missing or invalid.
     """
     from tractable.networks.kernels import add_log_values
 

@@ -1,4 +1,4 @@
-"""Features as lists of allowed states, for loops that follow which of a feature's conditions hold."""
+"""Features as lists of allowed states, for loops that track which conditions of a feature hold."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ IMPOSSIBLE = -1e4  # stands for the logarithm of zero, which cannot be taken bac
 
 
 class Literals(NamedTuple):
-    """What features ask: each of each column once, as the states that it allows."""
+    """The conditions of features: the allowed states of each column of each feature."""
 
     start: Ints  # (features + 1,) feature f's literals are start[f]:start[f + 1]
     column: Ints  # (literals,)
@@ -24,7 +24,7 @@ class Literals(NamedTuple):
 
 
 def literals_of(features: Features, states: Ints) -> Literals:
-    """The conditions of each feature on each column taken together."""
+    """The combined conditions of each feature on each column."""
     owner = np.repeat(np.arange(features.log_weight.size), np.diff(features.start))
     key, literal = np.unique(owner * states.size + features.column, return_inverse=True)
     feature, column = np.divmod(key, states.size)

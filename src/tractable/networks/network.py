@@ -1,4 +1,4 @@
-"""A network: a schema and the factors whose product is the distribution."""
+"""Networks: a schema and factors whose product is the distribution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from tractable.data.schema import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableFactor:
-    """A number for every combination of states; in a Bayesian network the first column is the child."""
+    """A table of log-values of all combinations of states; in a Bayesian network the child comes first."""
 
     columns: tuple[int, ...]
     log_values: Floats  # one axis a column, as long as it has states
 
     @property
     def scope(self) -> tuple[int, ...]:
-        """The columns that the factor looks at."""
+        """The columns of the factor."""
         return self.columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureFactor:
-    """A conjunction of conditions: the factor is exp(`log_weight`) where all hold, one elsewhere."""
+    """A conjunction of conditions: the factor is exp(`log_weight`) if all hold, otherwise one."""
 
     columns: tuple[int, ...]  # the column of each condition
     states: tuple[int, ...]
@@ -36,16 +36,16 @@ class FeatureFactor:
 
     @property
     def scope(self) -> tuple[int, ...]:
-        """The columns that the factor looks at."""
+        """The columns of the factor."""
         return tuple(dict.fromkeys(self.columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFactor:
-    """A decision tree that ends in distributions of one column, its child.
+    """A decision tree whose leaves are distributions of one column, its child.
 
-    Node 0 is the root. An inner node asks whether `column` has `state` and goes to `then` or to `otherwise`;
-    at a leaf `column` is -1 and the line of `log_prob` counts.
+    Node 0 is the root. An inner node tests whether `column` has `state` and leads to `then` or `otherwise`;
+    at a leaf `column` is -1 and the row of `log_prob` applies.
     """
 
     child: int
@@ -57,7 +57,7 @@ class TreeFactor:
 
     @property
     def scope(self) -> tuple[int, ...]:
-        """The columns that the factor looks at, the child first."""
+        """The columns of the factor, the child first."""
         asked = dict.fromkeys(int(c) for c in self.column if c >= 0)
         return tuple(dict.fromkeys([self.child, *asked]))
 
@@ -75,7 +75,7 @@ Factor: TypeAlias = TableFactor | FeatureFactor | TreeFactor
 class Network:
     """Factors over the columns of a schema.
 
-    In a Bayesian network every column is the child of one factor, and parents form no circle.
+    In a Bayesian network every column is the child of one factor, and the parents form no cycle.
     """
 
     schema: Schema
@@ -84,11 +84,12 @@ class Network:
 
     def __post_init__(self) -> None:
         if not len(self.schema):
-            raise ValueError("a network has at least one column")
+            raise ValueError("a network must have at least one column")
         for variable in self.schema:
             if not variable.is_categorical:
                 raise ValueError(
-                    f"column '{variable.name}' is {variable.kind}: a network's columns are categorical"
+                    f"column '{variable.name}' is {variable.kind}: the columns of a network must be"
+                    " categorical"
                 )
         for number, factor in enumerate(self.factors):
             _check_factor(self.schema, factor, f"factor {number}")
@@ -98,7 +99,7 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What is kept of the network that a circuit was compiled from."""
+    """The information that is kept of the network from which a circuit was compiled."""
 
     network: Network
     order: Ints  # (columns,) the order in which columns were summed out
@@ -150,7 +151,7 @@ def _check_tree(schema: Schema, factor: TreeFactor, name: str) -> None:
         raise ValueError(f"{name}: the leaves do not fit column '{schema[factor.child].name}'")
     inner = np.flatnonzero(factor.column >= 0)
     if (factor.column[inner] == factor.child).any():
-        raise ValueError(f"{name}: the tree asks about its own child '{schema[factor.child].name}'")
+        raise ValueError(f"{name}: the tree tests its own child '{schema[factor.child].name}'")
     for branch in (factor.then, factor.otherwise):
         if branch.shape != (size,) or (branch[inner] <= inner).any() or (branch[inner] >= size).any():
             raise ValueError(f"{name}: a branch does not lead to a later node of the tree")
@@ -162,9 +163,9 @@ def _check_children(network: Network) -> None:
     parents: dict[int, tuple[int, ...]] = {}
     for factor in network.factors:
         if isinstance(factor, FeatureFactor):
-            raise ValueError("a Bayesian network is made of tables and trees, not of features")
+            raise ValueError("a Bayesian network must consist of tables and trees, not of features")
         if not factor.scope:
-            raise ValueError("a factor of a Bayesian network has a child")
+            raise ValueError("a factor of a Bayesian network must have a child")
         child = factor.scope[0]
         if child in parents:
             raise ValueError(f"column '{names[child]}' has two distributions")
@@ -178,7 +179,7 @@ def _check_children(network: Network) -> None:
         TopologicalSorter(parents).prepare()
     except CycleError as error:
         circle = " -> ".join(names[c] for c in reversed(error.args[1]))
-        raise ValueError(f"the parents form a circle: {circle}") from None
+        raise ValueError(f"the parents form a cycle: {circle}") from None
 
 
 def _sums_to_one(factor: TableFactor | TreeFactor) -> bool:
@@ -187,12 +188,12 @@ def _sums_to_one(factor: TableFactor | TreeFactor) -> bool:
 
 
 def normalise_table(probabilities: Floats, tolerance: float = 1e-2) -> Floats:
-    """The logarithms of distributions along the first axis, made to sum to one exactly.
+    """The logarithms of distributions along the first axis, normalised exactly.
 
-    Files round their numbers, so sums within `tolerance` of one are taken to mean one.
+    Numbers in files are rounded, so sums within `tolerance` of one are accepted.
 
     Raises:
-        ValueError: naming the sum that is further off, or a number that is no probability.
+        ValueError: naming a sum outside the tolerance, or a number that is not a probability.
     """
     wrong = probabilities[~((probabilities >= 0) & (probabilities <= 1 + tolerance))]
     if wrong.size:
@@ -207,22 +208,22 @@ def normalise_table(probabilities: Floats, tolerance: float = 1e-2) -> Floats:
 
 
 def check_states(sizes: Sequence[int], letters: int) -> None:
-    """Refuse columns with more states together than a file with so many letters could say anything about.
+    """Refuse columns with more states than a file of this length can plausibly describe.
 
-    A schema has room for each state, and a circuit for much more.
+    A schema needs memory for each state, and a circuit much more.
 
     Raises:
-        ValueError: if there are.
+        ValueError: if there are too many states.
     """
     if sum(sizes) > FREE_STATES + letters:
-        raise ValueError(f"the columns have {sum(sizes):,} states together, too many for so short a file")
+        raise ValueError(f"the columns have {sum(sizes):,} states together, too many for a file of this size")
 
 
 def check_entries(name: str, shape: Sequence[int], letters: int) -> None:
-    """Refuse the table of a column with more entries than a file with so many letters can be about.
+    """Refuse the table of a column with more entries than a file of this length can describe.
 
     Raises:
-        ValueError: if it has.
+        ValueError: if there are too many entries.
     """
     if prod(shape) > FREE_ENTRIES + letters:
         raise ValueError(f"the table of '{name}' has {prod(shape):.3g} entries, too many for its file")

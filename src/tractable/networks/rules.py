@@ -1,4 +1,4 @@
-"""Features and trees as boxes of states, without ever writing out their tables."""
+"""Features and trees as boxes of states, without expansion to tables."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def feature_box(feature: FeatureFactor, schema: Schema) -> Box:
 
 
 def tree_boxes(tree: TreeFactor, schema: Schema) -> list[tuple[Box, int]]:
-    """The leaves of a tree as boxes, with their numbers in the tree."""
+    """The leaves of a tree as boxes, with their node numbers."""
     found: list[tuple[Box, int]] = []
     open_nodes: list[tuple[int, Box]] = [(0, {})]
     while open_nodes:

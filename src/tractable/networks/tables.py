@@ -1,4 +1,4 @@
-"""Factors written out as tables, where that is not too much."""
+"""Expansion of factors to tables, within limits."""
 
 from collections.abc import Iterable
 from math import prod
@@ -25,7 +25,7 @@ def tree_table(tree: TreeFactor, schema: Schema) -> TableFactor:
 
 
 def feature_table(features: Iterable[FeatureFactor], columns: tuple[int, ...], schema: Schema) -> TableFactor:
-    """The product of features, as a table over all columns that they look at.
+    """The product of features, as a table over all of their columns.
 
     Raises:
         ValueError: if the table would be huge.
@@ -44,6 +44,6 @@ def _ones(columns: tuple[int, ...], schema: Schema) -> Floats:
 
 
 def _place(box: Box, columns: tuple[int, ...], schema: Schema) -> tuple[Ints, ...]:
-    """Where the box is in a table over the columns."""
+    """The slices of a box in a table over the columns."""
     every = (np.ones(schema[c].cardinality, dtype=np.bool_) for c in columns)
     return np.ix_(*(box.get(c, free) for c, free in zip(columns, every, strict=True)))

@@ -1,4 +1,4 @@
-"""Networks in the text form of the UAI competitions (`.uai`), MARKOV or BAYES."""
+"""Networks in the text format of the UAI competitions (`.uai`), MARKOV or BAYES."""
 
 from math import prod
 from pathlib import Path
@@ -17,12 +17,12 @@ def read_uai(path: Path) -> Network:
     """The network of a .uai file; its columns are called x0, x1, ... and their states 0, 1, ...
 
     Raises:
-        ValueError: naming the line that is wrong.
+        ValueError: naming the invalid line.
     """
     words = _WordReader(file_text(path))
     kind = words.take().upper()
     if kind not in ("MARKOV", "BAYES"):
-        words.fail(f"the file starts with MARKOV or BAYES, not '{kind[:40]}'")
+        words.fail(f"the file must start with MARKOV or BAYES, not '{kind[:40]}'")
     sizes = [words.whole(1, MOST_STATES) for _ in range(words.whole(0))]
     check_states(sizes, words.letters)
     schema = discrete_schema(sizes)
@@ -55,7 +55,7 @@ def _factor(words: "_WordReader", schema: Schema, scope: tuple[int, ...], kind: 
     if kind == "MARKOV":
         return TableFactor(scope, logs)
     if not scope:
-        words.fail("a factor of a Bayesian network has a child")
+        words.fail("a factor of a Bayesian network must have a child")
     try:
         # The child stands last in the file and first in our factors. Numbers too small for a double keep
         # their own logarithms: what the sum is divided by is next to one.
@@ -67,7 +67,7 @@ def _factor(words: "_WordReader", schema: Schema, scope: tuple[int, ...], kind: 
 
 
 class _WordReader:
-    """The words of a file, taken one after another."""
+    """A sequential reader of the words of a file."""
 
     def __init__(self, text: str) -> None:
         self.letters = len(text)
@@ -84,14 +84,14 @@ class _WordReader:
         return self.words[self.at - 1]
 
     def whole(self, least: int, most: int = 10**18) -> int:
-        """The next word as a whole number."""
+        """The next word as an integer."""
         word = self.take()
         if not (word.isascii() and word.isdigit() and len(word) < 19 and least <= int(word) <= most):
             self.fail(f"a whole number from {least} up is expected, not '{word[:40]}'")
         return int(word)
 
     def numbers(self, count: int) -> Floats:
-        """The next words as numbers from nought up. Shape (count,)."""
+        """The next words as non-negative numbers. Shape (count,)."""
         words = self.words[self.at : self.at + count]
         if len(words) < count:
             self.at = len(self.words)
@@ -108,7 +108,7 @@ class _WordReader:
         return values
 
     def fail(self, message: str) -> NoReturn:
-        """Say on which line the reading stopped."""
+        """Raise an error that names the current line."""
         line = int(np.searchsorted(self.ends, self.at)) + 1
         raise ValueError(f"line {min(line, len(self.ends))}: {message}")
 

@@ -1,6 +1,6 @@
-"""Networks as text: Libra's form (`.bn`, `.mn`) and that of the UAI competitions (`.uai`).
+"""Writing of networks in Libra's format (`.bn`, `.mn`) and in that of the UAI competitions (`.uai`).
 
-Columns and states are numbered; their names do not belong to these forms. Numbers keep all their digits.
+Columns and states are numbered, since these formats have no names. Numbers are written with full precision.
 """
 
 import re
@@ -29,7 +29,7 @@ def libra_text(network: Network) -> str:
 
 
 def uai_text(network: Network) -> str:
-    """A network as the text of a .uai file; features that look at the same columns share a table.
+    """A network as the text of a .uai file; features over equal columns share a table.
 
     Raises:
         ValueError: if a table would be huge.
@@ -44,7 +44,7 @@ def uai_text(network: Network) -> str:
     lines += [" ".join(map(str, (len(scope), *scope))) for scope in columns]
     for table in values:
         if table.max() > 709:
-            raise ValueError(f"a number with logarithm {table.max():g} does not fit a .uai file")
+            raise ValueError(f"a number with logarithm {table.max():g} cannot be represented in a .uai file")
         lines += ["", str(table.size), " ".join(_number(x) for x in table.ravel().tolist())]
     return "\n".join([*lines, ""])
 
@@ -77,7 +77,7 @@ def _libra_lines(factor: TableFactor | FeatureFactor | TreeFactor, schema: Schem
 
 
 def _tree_text(tree: TreeFactor, schema: Schema) -> str:
-    """The tree in brackets; a leaf asks about the child until its state is known."""
+    """The tree in brackets, in which a leaf tests the child until its state is known."""
     text = [""] * tree.column.size
     for node in range(len(text) - 1, -1, -1):  # branches lead to later nodes
         if tree.column[node] >= 0:
@@ -91,10 +91,10 @@ def _tree_text(tree: TreeFactor, schema: Schema) -> str:
 
 
 def _number(log: float) -> str:
-    """The number with a logarithm, as `decimal` writes it."""
+    """The number given by its logarithm, as `decimal` writes it."""
     return _BARE_EXPONENT.sub(r"\1.0", exp_text(log))
 
 
 def decimal(value: float) -> str:
-    """A number with all its digits and a decimal point, without which Libra does not read an exponent."""
+    """A number with full precision and a decimal point, which Libra requires before an exponent."""
     return _BARE_EXPONENT.sub(r"\1.0", repr(float(value)))

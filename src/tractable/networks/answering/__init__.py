@@ -1,4 +1,4 @@
-"""Single questions to a Bayesian network: variable elimination in the part that a question needs."""
+"""Single queries of a Bayesian network by variable elimination in the relevant part of the network."""
 
 from tractable.networks.answering.answers import NetworkAnswers, network_answers
 from tractable.networks.answering.tables import distributions

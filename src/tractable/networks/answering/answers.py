@@ -1,4 +1,4 @@
-"""Answers of a Bayesian network to single questions, each in the part of the network that it needs."""
+"""Answers of a Bayesian network to single queries, each computed in the relevant part of the network."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Posterior(NamedTuple):
-    """The distribution of a column given what is known."""
+    """The distribution of a column given evidence."""
 
     probabilities: Floats  # (states,)
     possible: bool  # whether what is known is; if not, the probabilities mean nothing
@@ -24,9 +24,9 @@ class Posterior(NamedTuple):
 
 
 class NetworkAnswers:
-    """A Bayesian network that answers questions by variable elimination on tables.
+    """A Bayesian network that answers queries by variable elimination on tables.
 
-    It keeps nothing of a question, so any number of threads may ask at the same time.
+    It has no mutable state, so it may be used by several threads at the same time.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -45,16 +45,16 @@ class NetworkAnswers:
     def posterior(
         self, target: int, row: Floats, regions: Mapping[int, Region], most: float
     ) -> Posterior | None:
-        """The distribution of a column, of which the row says nothing.
+        """The distribution of a column that is not in the row.
 
-        There is none where it would take more than `most` numbers, or some might be too small.
+        None if the tables would have more than `most` entries, or an entry might underflow.
         """
         posterior = np.empty(self.tables.states[target])
         log_total, spent = self._ask(target, row, regions, most, posterior)
         return None if np.isnan(log_total) else Posterior(posterior, log_total > -np.inf, spent)
 
     def posteriors(self, row: Floats, regions: Mapping[int, Region], most: float) -> list[Floats] | None:
-        """The distributions of all columns; NaN where what is known is impossible. None as in `posterior`."""
+        """The distributions of all columns; NaN if the evidence is impossible. None as in `posterior`."""
         from tractable.networks.answering.propagation import answer_all
 
         known = self._known(row, regions)
@@ -67,7 +67,7 @@ class NetworkAnswers:
         return np.split(every if log_total > -np.inf else np.full(every.size, np.nan), self._first[1:])
 
     def log_prob(self, row: Floats, regions: Mapping[int, Region], most: float) -> float | None:
-        """The logarithm of the probability of what is known; None as in `posterior`."""
+        """The log-probability of the evidence; None as in `posterior`."""
         found = self._ask(-1, row, regions, most, np.empty(0))[0]
         return None if np.isnan(found) else found
 
@@ -94,7 +94,7 @@ class NetworkAnswers:
 
 @remembered
 def network_answers(graph: Graph) -> NetworkAnswers | None:
-    """What answers in the place of a circuit; None unless it was compiled from a Bayesian network."""
+    """The network that answers in place of a circuit, or None if it was not compiled from one."""
     source = graph.facts.get(NETWORK)
     tables = None if source is None else flat_tables(source)
     return None if tables is None else NetworkAnswers(tables)

@@ -1,7 +1,7 @@
-"""Variable elimination on tables: one question to a Bayesian network is one call.
+"""Compiled variable elimination on tables for a single query of a Bayesian network.
 
-No number of a factor exceeds one, and the logarithm of the smallest that is not zero is known. So it is known
-beforehand whether a product might be too small for a number; then there is no answer.
+The entries of factors are at most one, and a lower bound on the logarithms of non-zero entries is tracked. If
+a product might underflow, there is no answer.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ TOO_SMALL = -600.0  # the logarithm of a product that is still far from the smal
 
 
 class Arena(NamedTuple):
-    """Functions in the bucket of the first of their variables to go, with room for the messages."""
+    """Factors in the buckets of their first variables in the elimination order, and the messages."""
 
     states: Ints  # (variables,)
     place: Ints  # (variables,) in the order of elimination; that of the target is the last one
@@ -47,11 +47,11 @@ class Arena(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def answer(tables: Tables, known: Known, target: int, most: float, posterior: Floats) -> tuple[float, float]:
-    """Fill in P(target | known); the logarithm of P(known), and the numbers that took.
+    """Fill in P(target | known); returns log P(known) and the number of table entries.
 
-    With a target, which is not known, that logarithm only tells whether what is known is possible. Without
-    one, -1, nothing is filled in. There is no answer where the logarithm is NaN: tables would take more than
-    `most` numbers, or a number might be too small.
+    With a target the logarithm only shows whether the evidence is possible. Without a target (-1) nothing is
+    filled in. The logarithm is NaN if the tables would have more than `most` entries, or an entry might
+    underflow.
     """
     chosen = relevant_columns(tables.start, tables.scope, known, target)
     factors = list_factors(tables, known, chosen)
@@ -70,7 +70,7 @@ def answer(tables: Tables, known: Known, target: int, most: float, posterior: Fl
 
 @njit(cache=True, nogil=True)
 def take(values: Ints, places: Ints) -> Ints:
-    """The values at some places: less to compile than indexing."""
+    """The values at some positions; it compiles faster than fancy indexing."""
     found = np.empty(places.size, dtype=np.int64)
     for i in range(places.size):
         found[i] = values[places[i]]
@@ -79,7 +79,7 @@ def take(values: Ints, places: Ints) -> Ints:
 
 @njit(cache=True, nogil=True)
 def variable_of(columns: Ints, column: int) -> int:
-    """The variable of a column, found by halving; -1 if there is none."""
+    """The variable of a column, found by binary search, or -1."""
     low, high = 0, columns.size
     while low < high:
         middle = (low + high) >> 1
@@ -94,9 +94,9 @@ def variable_of(columns: Ints, column: int) -> int:
 def plan_order(
     factors: Factors, states: Ints, needed: Bools, goal: int, sequence: Ints, most: float
 ) -> tuple[Words, Ints, float]:
-    """An order of all needed variables but the goal, the neighbours of each by then, the size of tables.
+    """An elimination order of all needed variables except the goal, their neighbours, and the table size.
 
-    The `sequence` of the columns of the whole network is followed where the greedy order is worse.
+    The `sequence` of the columns of the whole network is used if the greedy order is worse.
     """
     left = np.empty(states.size, dtype=np.int64)
     log_states = np.empty(states.size)
@@ -127,7 +127,7 @@ def plan_order(
 def fill_arena(
     tables: Tables, known: Known, factors: Factors, needed: Bools, near: Words, order: Ints, states: Ints
 ) -> tuple[Arena, int]:
-    """The factors that are needed, copied out of the tables, and room for a message of each variable."""
+    """The needed factors, copied from the tables, with memory for a message of each variable."""
     around = np.empty(states.size, dtype=np.int64)
     axes, numbers = factors.axis.size, 0
     for v in order:
@@ -169,7 +169,7 @@ def fill_arena(
 
 @njit(cache=True, nogil=True)
 def _copy(arena: Arena, f: int, values: Floats, base: int, stride: Ints, stride_begin: int) -> None:
-    """Copy the numbers of a function out of an array; the strides of its axes begin at `stride_begin`."""
+    """Copy the entries of a factor from an array; the strides of its axes begin at `stride_begin`."""
     axis = arena.axis[arena.first[f] : arena.first[f + 1]]
     state = np.zeros(axis.size, dtype=np.int64)
     begin, source = arena.base[f], base
@@ -195,7 +195,7 @@ def _copy(arena: Arena, f: int, values: Floats, base: int, stride: Ints, stride_
 
 @njit(cache=True, nogil=True)
 def _put(arena: Arena, f: int) -> None:
-    """Put a function into the bucket of the first of its variables to go."""
+    """Put a factor into the bucket of its first variable in the elimination order."""
     earliest, bucket = arena.place.size + 1, arena.states.size
     for e in range(arena.first[f], arena.first[f + 1]):
         if arena.place[arena.axis[e]] < earliest:
@@ -206,7 +206,7 @@ def _put(arena: Arena, f: int) -> None:
 
 @njit(cache=True, nogil=True)
 def list_bucket(arena: Arena, v: int, inside: Ints) -> int:
-    """Fill in the functions of a bucket; how many they are."""
+    """Fill in the factors of a bucket; returns their number."""
     f, functions = arena.head[v], 0
     while f >= 0:
         inside[functions] = f
@@ -217,9 +217,9 @@ def list_bucket(arena: Arena, v: int, inside: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def send_messages(arena: Arena, count: int, near: Words, order: Ints) -> float:
-    """Sum all variables out but the target; the logarithm of the mere numbers that remain.
+    """Sum out all variables except the target; returns the logarithm of the remaining constants.
 
-    It is NaN where a number might be too small. The messages follow the `count` factors, in the order.
+    It is NaN if an entry might underflow. The messages follow the `count` factors in elimination order.
     """
     around = np.empty(arena.states.size, dtype=np.int64)
     inside = np.empty(arena.following.size, dtype=np.int64)
@@ -254,7 +254,7 @@ def send_messages(arena: Arena, count: int, near: Words, order: Ints) -> float:
 
 @njit(cache=True, nogil=True)
 def find_steps(arena: Arena, v: int, axis: Ints, inside: Ints) -> Ints:
-    """How far each function goes with one state more of each axis, of v at last. (axes + 1, functions)."""
+    """The stride of each factor along each axis and along v, which is last. (axes + 1, functions)."""
     step = np.zeros((axis.size + 1, inside.size), dtype=np.int64)
     for i in range(inside.size):
         stride = 1
@@ -267,7 +267,7 @@ def find_steps(arena: Arena, v: int, axis: Ints, inside: Ints) -> Ints:
 
 @merged
 def advance(states: Ints, axis: Ints, state: Ints, at: Ints, step: Ints) -> None:
-    """Go on to the next cell: the states of the axes, the last of which runs fastest, and the places."""
+    """Advance to the next cell, where the last axis varies fastest, and update the positions."""
     for e in range(axis.size - 1, -1, -1):
         state[e] += 1
         if state[e] < states[axis[e]]:
@@ -281,7 +281,7 @@ def advance(states: Ints, axis: Ints, state: Ints, at: Ints, step: Ints) -> None
 
 @njit(cache=True, nogil=True)
 def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:
-    """Fill the message: the product of the functions `inside`, summed over variable v."""
+    """Fill in the message: the product of the factors `inside`, summed over variable v."""
     axis = arena.axis[arena.first[message] : arena.first[message + 1]]
     at = take(arena.base, inside)
     step = find_steps(arena, v, axis, inside)
@@ -309,7 +309,7 @@ def _sum_out(arena: Arena, v: int, inside: Ints, message: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _scale(arena: Arena, f: int) -> float:
-    """Divide a function by its largest number; the logarithm of that, -inf where all are zero."""
+    """Divide a factor by its maximum; returns the logarithm of the maximum, -inf if all entries are zero."""
     lowest, top = np.inf, 0.0
     for i in range(arena.base[f], arena.base[f + 1]):
         x = arena.number[i]
@@ -327,7 +327,7 @@ def _scale(arena: Arena, f: int) -> float:
 
 @njit(cache=True, nogil=True)
 def _join_target(arena: Arena, target: int, posterior: Floats) -> float:
-    """Fill in the distribution of the target from the functions that remain; the logarithm of their sum."""
+    """Fill in the distribution of the target from the remaining factors; returns its log-sum."""
     f, low, total = arena.head[target], 0.0, 0.0
     for r in range(posterior.size):
         posterior[r] = 1.0

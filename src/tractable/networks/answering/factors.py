@@ -1,8 +1,8 @@
-"""The factors that matter for a question: tables of the columns concerned, at the states that are known.
+"""The relevant factors of a query: tables of the columns concerned, restricted to the known states.
 
-A column that is no ancestor of what is known or asked sums to one and is left out. What is known cuts the
-rest into parts that are independent of each other. Where only the distribution of a target is asked for,
-another part counts as far as it may be impossible.
+Columns that are not ancestors of known or queried columns sum to one and are left out. Evidence divides the
+rest into independent components. For the distribution of a target, another component matters only if it may
+be impossible.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from tractable.networks.answering.tables import Tables
 
 
 class Known(NamedTuple):
-    """What is known of the columns."""
+    """The evidence about the columns."""
 
     state: Ints  # (columns,) -1 where it is not known
     limited: Bools  # (columns,) whether some states are impossible
@@ -24,7 +24,7 @@ class Known(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """Functions of the variables, which are the columns that matter and are not known."""
+    """Factors over the variables, which are the relevant columns without known values."""
 
     column: Ints  # (variables,) the column of each variable
     first: Ints  # (factors + 1,) the axes of factor f are first[f]:first[f + 1]
@@ -37,7 +37,7 @@ class Factors(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def relevant_columns(start: Ints, scope: Ints, known: Known, target: int) -> Bools:
-    """Which columns something is known of, are the target, or an ancestor of one of these. (columns,)."""
+    """Which columns have evidence, are the target, or are an ancestor of one of these. (columns,)."""
     chosen = np.zeros(known.state.size, dtype=np.bool_)
     waiting = np.empty(known.state.size, dtype=np.int64)
     count = 0
@@ -59,7 +59,7 @@ def relevant_columns(start: Ints, scope: Ints, known: Known, target: int) -> Boo
 
 @njit(cache=True, nogil=True)
 def list_factors(tables: Tables, known: Known, chosen: Bools) -> Factors:  # noqa: C901
-    """The tables of the chosen columns, and the limits to their states."""
+    """The tables of the chosen columns, and the bounds of their states."""
     columns, variables, factors, axes = known.state.size, 0, 0, 0
     variable = np.full(columns, -1, dtype=np.int64)
     for c in range(columns):
@@ -102,9 +102,9 @@ def list_factors(tables: Tables, known: Known, chosen: Bools) -> Factors:  # noq
 
 @njit(cache=True, nogil=True)
 def needed_variables(factors: Factors, target: int) -> Bools:
-    """The variables of the parts that matter: all of them if there is no target, which is -1 then.
+    """The variables of the relevant components: all of them without a target (-1).
 
-    With a target these are its own part, and those in which some number is zero. Shape (variables,).
+    With a target these are its component and those with zero entries. Shape (variables,).
     """
     part = np.arange(factors.column.size)
     for f in range(factors.base.size):
@@ -123,7 +123,7 @@ def needed_variables(factors: Factors, target: int) -> Bools:
 
 @njit(cache=True, nogil=True)
 def _name(part: Ints, one: int) -> int:
-    """The variable that a part is called by; the way to it is made shorter."""
+    """The representative of a component in a disjoint-set forest, with path compression."""
     while part[one] != one:
         part[one] = part[part[one]]
         one = part[one]

@@ -1,4 +1,4 @@
-"""The order in which variables are summed out. Neighbourhoods are bit sets, 64 variables a word."""
+"""Elimination orders. Neighbourhoods are bit sets with 64 variables per word."""
 
 import numpy as np
 
@@ -16,13 +16,13 @@ inlined = njit(inline="always")
 
 @inlined
 def lowest_bit(word: np.uint64) -> int:
-    """The position of the lowest one of a word that is not zero."""
+    """The position of the lowest set bit of a non-zero word."""
     return PLACE[((word & (~word + np.uint64(1))) * np.uint64(SEQUENCE)) >> np.uint64(58)]
 
 
 @njit(cache=True, nogil=True)
 def link_scopes(first: Ints, axis: Ints, variables: int) -> Words:
-    """The neighbours of each variable: those that some factor mentions together with it, itself left out."""
+    """The neighbours of each variable: the other variables that share a factor with it."""
     near = np.zeros((variables, (variables + 63) >> 6), dtype=np.uint64)
     for f in range(first.size - 1):
         for e in range(first[f], first[f + 1]):
@@ -34,7 +34,7 @@ def link_scopes(first: Ints, axis: Ints, variables: int) -> Words:
 
 @njit(cache=True, nogil=True)
 def members(bits: Words, found: Ints) -> int:
-    """Fill the ones of a bit set in, ascending; how many they are."""
+    """Fill in the members of a bit set, ascending; returns their number."""
     count = 0
     for w in range(bits.size):
         word = bits[w]
@@ -47,7 +47,7 @@ def members(bits: Words, found: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def eliminate_in_order(near: Words, log_states: Floats, order: Ints, most: float) -> float:
-    """The size of all tables in a given order; see `eliminate_greedily`."""
+    """The total table size of a given order; see `eliminate_greedily`."""
     around = np.empty(log_states.size, dtype=np.int64)
     size = _table_sizes(near, log_states, order)
     total = 0.0
@@ -62,7 +62,7 @@ def eliminate_in_order(near: Words, log_states: Floats, order: Ints, most: float
 
 @njit(cache=True, nogil=True)
 def _table_sizes(near: Words, log_states: Floats, left: Ints) -> Floats:
-    """The logarithms of the sizes of the tables of variables that are left. Shape (variables,)."""
+    """The logarithms of the table sizes of the remaining variables. Shape (variables,)."""
     around = np.empty(log_states.size, dtype=np.int64)
     size = np.zeros(log_states.size)
     for v in left:
@@ -74,11 +74,10 @@ def _table_sizes(near: Words, log_states: Floats, left: Ints) -> Floats:
 
 @njit(cache=True, nogil=True)
 def eliminate_greedily(near: Words, log_states: Floats, left: Ints, order: Ints, most: float) -> float:
-    """Fill in an order in which to eliminate the variables `left`; the size of all tables.
+    """Fill in an elimination order of the variables `left`; returns the total table size.
 
-    Always the variable whose table is smallest. Afterwards `near` has the neighbours that each variable had
-    when it was eliminated. Breaks off, and leaves the order unfinished, when the tables are larger than
-    `most`.
+    The variable with the smallest table is eliminated next. Afterwards `near` has the neighbours that each
+    variable had when it was eliminated. It stops with an incomplete order when the tables exceed `most`.
     """
     around = np.empty(log_states.size, dtype=np.int64)
     size = _table_sizes(near, log_states, left)
@@ -102,7 +101,7 @@ def eliminate_greedily(near: Words, log_states: Floats, left: Ints, order: Ints,
 
 @njit(cache=True, nogil=True)
 def _link_neighbours(near: Words, log_states: Floats, size: Floats, v: int, around: Ints) -> None:
-    """Link the neighbours of an eliminated variable to each other, and leave it out."""
+    """Connect the neighbours of an eliminated variable with each other, and remove it."""
     for u in around:
         for w in range(near.shape[1]):
             fresh = near[v, w] & ~near[u, w]

@@ -1,8 +1,8 @@
-"""The distributions of all columns: messages as in elimination, and on the way back the joint of each bucket.
+"""Posterior distributions of all columns by an upward and a downward pass over the buckets.
 
-The functions of a bucket, over the message that they were summed to, are the distribution of its variable
-given the variables of the message. The bucket that took the message knows the distribution of those. Only
-probabilities are multiplied on the way back.
+The factors of a bucket, divided by its message, are the distribution of its variable given the variables of
+the message, whose distribution the receiving bucket provides. Only probabilities are multiplied in the
+downward pass.
 """
 
 import numpy as np
@@ -25,9 +25,9 @@ from tractable.networks.answering.tables import Tables
 
 @njit(cache=True, nogil=True)
 def answer_all(tables: Tables, known: Known, most: float, posterior: Floats) -> float:
-    """Fill in the distributions of all columns that are not known, one after another; log P(known).
+    """Fill in the concatenated distributions of all unknown columns; returns log P(known).
 
-    There is no answer where that is NaN: as in `answer`.
+    There is no answer if that is NaN, as in `answer`.
     """
     factors = list_factors(tables, known, np.ones(known.state.size, dtype=np.bool_))
     states = take(tables.states, factors.column)
@@ -53,9 +53,9 @@ def answer_all(tables: Tables, known: Known, most: float, posterior: Floats) -> 
 def _spread(  # noqa: C901
     arena: Arena, v: int, inside: Ints, messages: tuple[int, int], joint: Floats, own: Floats
 ) -> None:
-    """Fill in the distribution of a variable, and the joints of the messages of its bucket.
+    """Fill in the distribution of a variable, and the joint distributions of the messages of its bucket.
 
-    `messages` are the first of all and that of this bucket.
+    `messages` are the index of the first message and that of this bucket.
     """
     count, message = messages
     begin, end = arena.base[message], arena.base[message + 1]

@@ -1,4 +1,4 @@
-"""The tables of a Bayesian network as flat arrays, for compiled loops over the part that a question needs."""
+"""The tables of a Bayesian network as flat arrays for compiled loops."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ SMALLEST_LOG = -600.0  # of a probability that is not zero: smaller ones would v
 
 
 class Tables(NamedTuple):
-    """The distribution of each column given its parents, one after another."""
+    """The concatenated conditional distributions of the columns."""
 
     states: Ints  # (columns,)
     start: Ints  # (columns + 1,) the scope of column c is start[c]:start[c + 1], itself first
@@ -46,10 +46,10 @@ def flat_tables(source: Source) -> Tables | None:
 
 
 def distributions(network: Network) -> list[TableFactor] | None:
-    """The distribution of each column given its parents, in the order of the columns; trees are written out.
+    """The distribution of each column given its parents, with trees expanded to tables.
 
-    None if it is no Bayesian network, its distributions do not sum to one, some probability is too small for
-    a product of numbers, or the table of a tree is large.
+    None if it is not a Bayesian network, its distributions do not sum to one, a product of probabilities
+    might underflow, or the table of a tree is large.
     """
     if network.kind != "bayes":
         return None
@@ -61,7 +61,7 @@ def distributions(network: Network) -> list[TableFactor] | None:
 
 
 def _is_plain(logs: Floats) -> bool:
-    """Whether a table has distributions along its first axis, of probabilities that products can hold."""
+    """Whether a table has distributions along its first axis whose products do not underflow."""
     sums = np.exp(logs).sum(axis=0)
     tiny = (logs < SMALLEST_LOG) & (logs > -np.inf)
     return not tiny.any() and bool((np.abs(sums - 1) <= TOLERANCE).all())

@@ -1,4 +1,4 @@
-"""From a network to a circuit: variable elimination on decision diagrams."""
+"""Compilation of networks to circuits by variable elimination on decision diagrams."""
 
 from tractable.networks.compiling.elimination import DEFAULT_LIMIT, compile_network
 from tractable.networks.compiling.limit import TooLargeError

@@ -1,6 +1,6 @@
-"""Diagrams of functions that are constant on disjoint boxes of states.
+"""Decision diagrams of functions that are constant on disjoint boxes of states.
 
-Going down the columns, what still matters is which boxes can yet hold; those sets are the nodes of a level.
+The nodes of a level are the sets of boxes that are still possible given the states of the columns above.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ from tractable.networks.rules import Box
 def from_boxes(
     columns: tuple[int, ...], schema: Schema, boxes: list[Box], value: Terms, limit: CompileLimit
 ) -> Diagram:
-    """The diagram over `columns` (root first) that is the term `value[i]` in box i and `value[-1]` in none.
+    """The diagram over `columns` (root first) with the term `value[i]` in box i and `value[-1]` outside all.
 
-    Boxes are disjoint; `value` is one line longer than they are.
+    Boxes are disjoint; `value` has one more row than there are boxes.
     """
     alive: dict[int, int] = {(1 << len(boxes)) - 1: 0}
     levels: list[Int32s] = []
@@ -34,7 +34,7 @@ def from_boxes(
 
 
 def _allowed_masks(column: int, states: int, boxes: list[Box]) -> list[int]:
-    """For each state of a column, the boxes that it leaves possible, as bits."""
+    """For each state of a column, the boxes that contain it, as bits."""
     masks = [0] * states
     for number, box in enumerate(boxes):
         allowed = box.get(column)

@@ -1,9 +1,9 @@
-"""Decision diagrams: functions of a few columns whose equal parts are stored once.
+"""Decision diagrams: functions of a few columns with shared subfunctions.
 
-A diagram has one level for each column of its scope, root first. A line of `children[l]` is a node of level l
-and says, for each state of that column, which node of level l + 1 comes next; the last level points into
-`terms`. Equal lines are one node, so that zeros and context-specific independence make diagrams small.
-Work goes level by level over whole arrays: nothing is recursive.
+A diagram has one level for each column of its scope, root first. A row of `children[l]` is a node of level l
+with its child in level l + 1 for each state of that column; the last level points into `terms`. Equal rows
+are one node, so zeros and context-specific independence make diagrams small. All operations process whole
+levels as arrays, without recursion.
 """
 
 from collections.abc import Callable
@@ -28,16 +28,16 @@ class Diagram:
 
     @property
     def size(self) -> int:
-        """The number of entries of all levels."""
+        """The total number of entries of all levels."""
         return sum(c.size for c in self.children) + self.terms.node.size
 
     def width(self, level: int) -> int:
-        """The number of nodes of a level; that behind the last one holds the terms."""
+        """The number of nodes of a level, or of terms after the last level."""
         return len(self.children[level]) if level < len(self.columns) else self.terms.node.size
 
     @cached_property
     def zeros(self) -> tuple[int, ...]:
-        """The node of each level, and the term, below which everything is zero; -1 where there is none."""
+        """The node of each level, and the term, that is zero everywhere; -1 if there is none."""
         found = [_only(self.terms.is_zero)]
         for lines in reversed(self.children):
             found.append(-1 if found[-1] < 0 else _only((lines == found[-1]).all(axis=1)))
@@ -45,7 +45,7 @@ class Diagram:
 
 
 def _only(chosen: np.ndarray) -> int:
-    """The first place that is true; -1 if there is none."""
+    """The index of the first true element, or -1."""
     place = int(chosen.argmax()) if chosen.size else 0
     return place if chosen.size and chosen[place] else -1
 
@@ -72,8 +72,7 @@ def combine(
 ) -> Diagram:
     """The diagram of the product of f and g over the columns of both, in descending order of `position`.
 
-    `join` multiplies each pair of terms that occurs, once. Where one factor is zero the other does not
-    matter: all such pairs of nodes are one.
+    `join` multiplies each distinct pair of terms once. All pairs with a zero factor are merged.
     """
     columns = tuple(sorted({*f.columns, *g.columns}, key=position.__getitem__, reverse=True))
     pairs = np.zeros((1, 2), dtype=np.int32)
@@ -94,7 +93,7 @@ def combine(
 
 
 def _join_pairs(left: Int32s, right: Int32s, zero_left: int, zero_right: int) -> Int32s:
-    """The pairs of nodes below each pair, one on a line; with a zero on either side, always the same pair."""
+    """The pairs of child nodes of each pair of nodes; pairs with a zero node are merged."""
     both = np.empty((left.shape[0], max(left.shape[1], right.shape[1]), 2), dtype=np.int32)
     both[..., 0] = left
     both[..., 1] = right
@@ -111,7 +110,7 @@ def without_last(diagram: Diagram, terms: Terms) -> Diagram:
 
 
 def reduce_diagram(columns: tuple[int, ...], levels: list[Int32s], terms: Terms) -> Diagram:
-    """The same function with equal terms and equal nodes made one, from the deepest level up."""
+    """An equivalent diagram in which equal terms and equal nodes are merged."""
     terms, number = distinct_terms(terms)
     reduced: list[Int32s] = []
     for level in reversed(levels):
@@ -121,6 +120,6 @@ def reduce_diagram(columns: tuple[int, ...], levels: list[Int32s], terms: Terms)
 
 
 def distinct_lines(lines: Int32s) -> tuple[Int32s, Int32s]:
-    """The different lines of a matrix, and which of them each line is."""
+    """The distinct rows of a matrix, and the index of each row among them."""
     first, number = group_lines(lines)
     return lines[first], number

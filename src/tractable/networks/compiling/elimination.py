@@ -1,9 +1,9 @@
-"""From a network to a circuit: variable elimination on decision diagrams.
+"""Compilation of a network to a circuit by variable elimination on decision diagrams.
 
-The diagrams that mention a column are multiplied with its indicators, the column is summed out, and the sums
-that this makes are the terms of the diagram that remains. A sum has at most one child for each state of one
-column and every term of a diagram covers the same columns, so the circuit is smooth, decomposable and
-deterministic. What is zero is never multiplied further: impossible combinations of states cost nothing.
+The diagrams that contain a column are multiplied with its indicators and the column is summed out; the
+resulting sums are the terms of the new diagram. A sum has at most one child for each state of one column and
+every term of a diagram covers the same columns, so the circuit is smooth, decomposable and deterministic.
+Zeros are never multiplied further, so impossible combinations of states have no cost.
 """
 
 import numpy as np
@@ -25,15 +25,15 @@ DEFAULT_LIMIT = 50_000_000  # entries; a minute of work and four gigabytes, if n
 
 
 def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch | None = None) -> Graph:
-    """A circuit of the same distribution; one of features only keeps its feature table.
+    """A circuit of the distribution of a network; a network of features keeps its feature table.
 
-    The network stays with the circuit, for questions that need a small part of it only.
+    The network is stored with the circuit, for queries that need only a small part of it.
 
     A Bayesian network's circuit is normalised; a Markov network's has the value Z where nothing is known.
 
     Raises:
-        TooLargeError: if it would take more than `limit` entries, or more time than `watch` allows.
-        ValueError: if nothing has a probability above zero.
+        TooLargeError: if compilation needs more than `limit` entries, or more time than `watch` allows.
+        ValueError: if the network is zero everywhere.
     """
     watch = watch or Watch()
     scopes = [f.scope for f in network.factors]
@@ -51,7 +51,7 @@ def compile_network(network: Network, limit: int = DEFAULT_LIMIT, watch: Watch |
 
 
 class _Elimination:
-    """One run of variable elimination."""
+    """A run of variable elimination."""
 
     def __init__(self, network: Network, plan: Plan, limit: CompileLimit) -> None:
         self.network = network
@@ -65,7 +65,7 @@ class _Elimination:
         self.buckets: dict[int, list[Diagram]] = {column: [] for column in (-1, *plan.order)}
 
     def graph(self) -> Graph:
-        """The circuit."""
+        """The resulting circuit."""
         # A feature's weight stays a leaf of the circuit, so that it can be learned further.
         carriers = iter(self.layers.constants.tolist())
         for factor in self.network.factors:
@@ -78,17 +78,17 @@ class _Elimination:
         return self.layers.graph(rest.terms, self._feature_table())
 
     def _eliminate(self, column: int) -> None:
-        """Sum a column out of the product of all diagrams that mention it."""
+        """Sum a column out of the product of all diagrams that contain it."""
         whole = self._multiply([self._indicators(column), *self.buckets.pop(column)])
         self._place(without_last(whole, self.layers.sum_terms(whole.children[-1], whole.terms)))
         self.limit.watch.report("columns compiled", self.position[column] + 1, len(self.schema))
 
     def _place(self, diagram: Diagram) -> None:
-        """Put a diagram where the first of its columns to go will find it; -1 is for one without columns."""
+        """Store a diagram under its first column in the elimination order, or -1 without columns."""
         self.buckets[diagram.columns[-1] if diagram.columns else -1].append(diagram)
 
     def _multiply(self, diagrams: list[Diagram]) -> Diagram:
-        """All of the diagrams multiplied, beginning with the first; the next one adds least to the scope."""
+        """The product of all diagrams, in the order in which they add least to the scope."""
         whole, *others = diagrams
         while others:
             columns = set(whole.columns)

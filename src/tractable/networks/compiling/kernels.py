@@ -1,6 +1,6 @@
-"""Compiled loops of compilation: equal lines of a matrix, greedy elimination orders, nested products.
+"""Compiled loops of compilation: equal rows of a matrix, greedy elimination orders, nested products.
 
-Flat arguments, one signature each, nothing is allocated.
+Kernels have flat arguments and one signature, and allocate nothing.
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ from tractable.base.compiled import njit
 
 @njit(cache=True, nogil=True)
 def number_lines(lines: Int32s, slots: Int32s, number: Int32s, first: Int32s) -> int:
-    """The number of different lines; `number` says which one each line is, `first` where each stands first.
+    """The number of distinct rows; `number` is the index of each row among them, `first` their first rows.
 
-    `slots` is a hash table filled with -1, a power of two and larger than the number of lines.
+    `slots` is a hash table initialised to -1, whose size is a power of two above the number of rows.
     """
     mask = np.uint64(slots.size - 1)
     width = lines.shape[1]
@@ -54,11 +54,11 @@ def greedy_elimination(
     order: Int32s,
     bound: float,
 ) -> float:
-    """Eliminate columns, the lowest score first; the sum of the sizes of all tables, in entries.
+    """Eliminate columns greedily by score; returns the sum of all table sizes, in entries.
 
     `near` (n, n) is a graph whose diagonal is zero, `beside` (n, n) and `degree` (n,) the neighbours of each
-    column; all three change. `sizes` (2, n) are the numbers of states and their logarithms, `score` (2, n) is
-    what is added to each column's score, and room for the scores. Fills `order`, and stops early when the sum
+    column; all three are modified. `sizes` (2, n) are the numbers of states and their logarithms, `score` (2,
+    n) the offsets of the scores and memory for the scores. Fills `order`, and stops early when the sum
     exceeds `bound`.
     """
     n = order.size
@@ -118,7 +118,7 @@ def link_neighbours(v: int, near: Bytes, beside: Int32s, degree: Int32s) -> None
 def elimination_score(
     v: int, near: Bytes, beside: Int32s, degree: Int32s, sizes: Floats, coefficients: Floats
 ) -> float:
-    """How much it costs to eliminate a column; far below all others where nothing need be linked."""
+    """The cost of eliminating a column; far below all others if no edge must be added."""
     fill, weighted_fill, log_separator = 0.0, 0.0, 0.0
     for i in range(degree[v]):
         a = beside[v, i]

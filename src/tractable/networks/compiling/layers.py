@@ -1,4 +1,4 @@
-"""The circuit while columns are eliminated: layers of products and sums, each added as a whole."""
+"""The circuit during elimination: layers of products and sums."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tractable.networks.compiling.terms import NO_NODE, Terms
 
 
 class CircuitLayers:
-    """Nodes, children before parents: indicators of all states, given constants, then the layers added."""
+    """Nodes with children before parents: indicators of all states, constants, then the added layers."""
 
     def __init__(self, schema: Schema, log_constants: Floats) -> None:
         self.schema = schema
@@ -32,7 +32,7 @@ class CircuitLayers:
         return Terms(node, np.zeros(node.size))
 
     def multiply(self, left: Terms, right: Terms) -> Terms:
-        """The products of pairs of terms, one by one; equal products of nodes are made once."""
+        """The elementwise products of pairs of terms, with equal products shared."""
         log_number = left.log_number + right.log_number
         live = log_number > -np.inf
         node = np.where(live, np.maximum(left.node, right.node), NO_NODE)
@@ -46,7 +46,7 @@ class CircuitLayers:
         return Terms(node, log_number)
 
     def sum_terms(self, lines: Int32s, terms: Terms) -> Terms:
-        """The sum of the terms of each line. A sum of a single term that is not zero is that term."""
+        """The sum of the terms of each row. A sum with a single non-zero term is that term."""
         live = ~terms.is_zero[lines]
         degree = live.sum(axis=1, dtype=np.int32)
         several = degree > 1
@@ -71,7 +71,7 @@ class CircuitLayers:
         return self._assemble(root, features)
 
     def _assemble(self, root: int, features: FeatureTable | None) -> Graph:
-        """The part of the circuit at and below a node; everything in it is compact, for there may be much."""
+        """The subgraph at and below a node, in compact arrays."""
         kind, degree = np.concatenate(self._kind), np.concatenate(self._degree)
         child = np.concatenate([np.zeros(0, dtype=np.int64), *self._child])
         self._child.clear()
@@ -93,7 +93,7 @@ class CircuitLayers:
         )
 
     def _add(self, kind: int, degree: Int32s, child: Int32s, log_weight: Floats | None) -> Int32s:
-        """The numbers of new nodes of one kind."""
+        """The numbers of new nodes of one type."""
         self._kind.append(np.full(degree.size, kind, dtype=np.uint8))
         self._degree.append(degree)
         self._child.append(child)

@@ -1,10 +1,10 @@
-"""A bound on the work of compiling, so that a network that would explode is refused instead."""
+"""A bound on the work of compilation, which refuses networks that would be too large."""
 
 from tractable.base.progress import Watch
 
 
 class TooLargeError(ValueError):
-    """Compiling a network takes more than was allowed."""
+    """The error that compiling a network exceeds its limit."""
 
 
 class CompileLimit:

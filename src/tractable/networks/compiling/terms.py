@@ -1,4 +1,4 @@
-"""The terminals of diagrams: each is a number times a node of the circuit, or a number alone."""
+"""The terminals of diagrams: products of a number and a node of the circuit, or numbers alone."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ NO_NODE = -1  # of a term that is a number alone
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """Products of a number and a circuit node; a term that is zero has no node."""
+    """Products of a number and a circuit node; a zero term has no node."""
 
     node: Int32s  # (terms,)
     log_number: Floats  # (terms,)
 
     @property
     def is_zero(self) -> Bools:
-        """Which of the terms are zero. Shape (terms,)."""
+        """Which terms are zero. Shape (terms,)."""
         return np.isneginf(self.log_number)
 
     def take(self, index: Int32s | Ints) -> "Terms":
-        """Some of the terms."""
+        """A selection of the terms."""
         return Terms(self.node[index], self.log_number[index])
 
 
@@ -33,7 +33,7 @@ def numbers(log_numbers: Floats) -> Terms:
 
 
 def distinct_terms(terms: Terms) -> tuple[Terms, Int32s]:
-    """The different terms, and which of them each term is."""
+    """The distinct terms, and the index of each term among them."""
     lines = np.empty((terms.node.size, 3), dtype=np.int32)
     lines[:, 0] = terms.node
     lines[:, 1:] = (terms.log_number + 0.0).view(np.int32).reshape(-1, 2)  # -0.0 becomes 0.0
@@ -42,6 +42,6 @@ def distinct_terms(terms: Terms) -> tuple[Terms, Int32s]:
 
 
 def distinct_numbers(log_values: Floats) -> tuple[Terms, Int32s]:
-    """The different numbers of a table as terms, and which of them each entry is, in the table's shape."""
+    """The distinct numbers of a table as terms, and the index of each entry, in the table's shape."""
     found, index = np.unique(log_values, return_inverse=True)
     return numbers(found), index.reshape(log_values.shape).astype(np.int32)

@@ -1,1 +1,1 @@
-"""Gibbs sampling: approximate answers of networks that are too large to compile."""
+"""Gibbs sampling for networks that are too large to compile."""

@@ -1,4 +1,4 @@
-"""Which trees and tables of a network each column is in, for chains that change one column at a time."""
+"""The trees and tables that contain each column, for chains that change one column at a time."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tractable.networks.gibbs.kernels import Blankets, tested_columns
 
 
 def markov_blankets(scopes: Sequence[tuple[int, ...]], rules: Rules, columns: int) -> Blankets:
-    """For each column the trees and tables it is in; for each leaf the columns that lead to it."""
+    """The trees and tables of each column, and the columns on the path to each leaf."""
     member = np.array([c for scope in scopes for c in scope], dtype=np.int64)
     rule = np.repeat(np.arange(len(scopes)), [len(scope) for scope in scopes]).astype(np.int64)
     order = np.argsort(member, kind="stable")
@@ -23,12 +23,12 @@ def markov_blankets(scopes: Sequence[tuple[int, ...]], rules: Rules, columns: in
 
 
 def _bits(words: Words) -> Ints:
-    """The line and the place of each bit that is set. Shape (2, bits)."""
+    """The row and the position of each set bit. Shape (2, bits)."""
     little = words.astype("<u8", copy=False).view(np.uint8)
     return np.stack(np.nonzero(np.unpackbits(little, axis=1, bitorder="little")))
 
 
 def _distinct(pairs: Ints, width: int) -> tuple[Ints, Ints]:
-    """The different pairs in order; the second number of each is below `width`."""
+    """The distinct pairs in order; the second number of each is below `width`."""
     first, second = np.divmod(np.unique(pairs[0] * width + pairs[1]), width)
     return first, second

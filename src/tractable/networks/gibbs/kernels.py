@@ -1,9 +1,9 @@
 """Compiled Gibbs chains.
 
-A chain keeps, for every state of every column, the logarithm that the factors give it next to the other
-columns as they are. Features keep theirs up to date whenever a column changes. Trees and tables keep the leaf
-where the row ends; they are asked again only by a column that the way to that leaf depends on, and only once
-another such column has changed. Where nothing has changed, a step is one random number.
+A chain maintains, for every state of every column, its log-weight given the current values of the other
+columns. The contributions of features are updated whenever a column changes. Trees and tables store the
+current leaf and are evaluated again only for a column on the path to that leaf, after another such column has
+changed. If nothing has changed, a step takes one random number.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from tractable.networks.literals import Literals
 
 
 class Blankets(NamedTuple):
-    """Which trees and tables each column is in, and which columns matter on the way to each leaf."""
+    """The trees and tables that contain each column, and the columns on the path to each leaf."""
 
     first: Ints  # (columns + 1,)
     rule: Ints  # column c's rules are rule[first[c]:first[c + 1]]
@@ -28,7 +28,7 @@ class Blankets(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The factors of a network, as the chains use them."""
+    """The factors of a network in the form of the chains."""
 
     literals: Literals
     rules: Rules
@@ -37,21 +37,21 @@ class Factors(NamedTuple):
 
 
 class Query(NamedTuple):
-    """States that are asked about, all columns together; none where only marginals are wanted."""
+    """The queried states of several columns; empty if only marginals are requested."""
 
     column: Ints  # free columns
     allowed: Bools  # (states,) of those columns, the states that satisfy the query
 
 
 class Sums(NamedTuple):
-    """What chains add up over their sweeps, in batches."""
+    """The sums that chains accumulate over their sweeps, in batches."""
 
     marginal: Floats  # (rows, batches, states) distributions of the free columns given all others
     query: Floats  # (rows, batches) probabilities of the query
 
 
 class Chain(NamedTuple):
-    """Where a chain is."""
+    """The state of a chain."""
 
     row: Int32s  # (columns,)
     unmet: Ints  # (features,) how many of a feature's literals do not hold
@@ -65,7 +65,7 @@ class Chain(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def tested_columns(rules: Rules, columns: int) -> Words:
-    """The columns that are asked about on the way to each node, as bits. Shape (nodes, columns / 64)."""
+    """The columns that are tested on the path to each node, as bits. Shape (nodes, columns / 64)."""
     tested = np.zeros((rules.column.size, (columns + 63) // 64), dtype=np.uint64)
     for node in range(rules.column.size):  # branches lead to later nodes
         column = rules.column[node]
@@ -80,11 +80,11 @@ def tested_columns(rules: Rules, columns: int) -> Words:
 def run_chains(
     factors: Factors, rows: Int32s, random: Words, length: tuple[int, int], query: Query, sums: Sums
 ) -> None:
-    """Run the chains of each row, add up what they visit, and leave the last state visited in `rows`.
+    """Run the chains of each row, accumulate their sums, and store the final states in `rows`.
 
-    A negative code in `rows` is free. Each row has as many chains as there are random sequences for it;
-    `length` is the number of sweeps before counting (burn-in), and of those counted. The counted sweeps of a
-    chain fall into consecutive batches of equal size, give or take one, as many as `sums` has lines for.
+    Columns with a negative code in `rows` are sampled. Each row has one chain per random sequence; `length`
+    is the number of burn-in sweeps and of sweeps after it. The latter are divided into consecutive batches of
+    nearly equal size, one for each row of `sums`.
     """
     literals, rules, blankets, slots = factors
     columns, batches = rows.shape[1], sums.query.shape[1]
@@ -119,7 +119,7 @@ def run_chains(
 
 @njit(cache=True, nogil=True)
 def _order(row: Int32s, query: Query) -> Ints:
-    """The free columns in the order in which a sweep draws them; the last one of the query is drawn last."""
+    """The free columns in the order of a sweep; the last column of the query comes last."""
     free = np.flatnonzero(row < 0)
     if query.column.size:
         last, at = query.column[-1], 0
@@ -133,10 +133,10 @@ def _order(row: Int32s, query: Query) -> Ints:
 
 @njit(cache=True, nogil=True)
 def _query_probability(chain: Chain, slots: Ints, query: Query) -> float:
-    """The probability of the query given the columns that it does not ask about last.
+    """The probability of the query given all columns except the last one of the query.
 
-    The last column was just drawn, so its distribution given all others is known: it says more than the
-    state that was drawn from it (Rao-Blackwellisation).
+    The distribution of the last column given all others is known, and has a lower variance than the sampled
+    state (Rao-Blackwellisation).
     """
     for i in range(query.column.size - 1):
         column = query.column[i]
@@ -151,7 +151,7 @@ def _query_probability(chain: Chain, slots: Ints, query: Query) -> float:
 
 @njit(cache=True, nogil=True)
 def _begin(chain: Chain, literals: Literals, rules: Rules, slots: Ints, row: Int32s, words: Words) -> None:
-    """Free columns at random, the others as they are; all that a chain keeps as it follows from that."""
+    """Initialise free columns at random, and the state of the chain accordingly."""
     for column in range(row.size):
         states = slots[column + 1] - slots[column]
         chain.row[column] = row[column] if row[column] >= 0 else int(uniform(words, 0) * states)
@@ -171,7 +171,7 @@ def _begin(chain: Chain, literals: Literals, rules: Rules, slots: Ints, row: Int
 def _step(
     chain: Chain, literals: Literals, rules: Rules, blankets: Blankets, slots: Ints, column: int, words: Words
 ) -> None:
-    """Draw one column given all others."""
+    """Sample one column given all others."""
     first, last = slots[column], slots[column + 1]
     if not chain.fresh[column]:
         if chain.stale[column]:
@@ -193,7 +193,7 @@ def _step(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _turn(chain: Chain, literals: Literals, slots: Ints, literal: int, old: int, new: int) -> None:
-    """A literal's column has changed: tell the columns for which that makes its feature count or not."""
+    """Update the columns whose weights change because a literal has changed."""
     offset = literals.offset[literal]
     was, holds = literals.allowed[offset + old], literals.allowed[offset + new]
     if was == holds:
@@ -209,7 +209,7 @@ def _turn(chain: Chain, literals: Literals, slots: Ints, literal: int, old: int,
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _weigh(chain: Chain, literals: Literals, slots: Ints, f: int, but: int, weight: float) -> None:
-    """Give a feature's weight to the columns, but one, for which all of its other literals hold."""
+    """Add the weight of a feature to the columns, except one, for which all its other literals hold."""
     if chain.unmet[f] > 1:
         return
     for i in range(literals.start[f], literals.start[f + 1]):
@@ -228,7 +228,7 @@ def _holds(chain: Chain, literals: Literals, i: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _ask_rules(chain: Chain, rules: Rules, blankets: Blankets, column: int, first: int, last: int) -> None:
-    """The logarithms that trees and tables give each state of a column."""
+    """The log-weights of the states of a column by trees and tables."""
     # Arrays are taken out of their tuples once: to do so costs more than a test.
     local, row, leaf, mine, tested = chain.local, chain.row, chain.leaf, blankets.rule, blankets.tested
     start, key, stride, offset, value = rules.start, rules.key, rules.stride, rules.offset, rules.value
@@ -254,7 +254,7 @@ def _ask_rules(chain: Chain, rules: Rules, blankets: Blankets, column: int, firs
 
 @njit(cache=True, nogil=True)
 def _move_rules(chain: Chain, rules: Rules, blankets: Blankets, column: int) -> None:
-    """A column has changed: go to the new leaves, and tell the columns for which that matters."""
+    """Move to the new leaves after a change of a column, and mark dependent columns."""
     leaf, mine, tested = chain.leaf, blankets.rule, blankets.tested
     word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
     for i in range(blankets.first[column], blankets.first[column + 1]):
@@ -269,7 +269,7 @@ def _move_rules(chain: Chain, rules: Rules, blankets: Blankets, column: int) -> 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _tell(chain: Chain, blankets: Blankets, node: int, but: int) -> None:
-    """What matters on the way to a leaf is out of date, but for one column."""
+    """Mark the columns on the path to a leaf, except one, as outdated."""
     stale, fresh, matter = chain.stale, chain.fresh, blankets.matter
     for i in range(blankets.matter_first[node], blankets.matter_first[node + 1]):
         if matter[i] != but:
@@ -279,7 +279,7 @@ def _tell(chain: Chain, blankets: Blankets, node: int, but: int) -> None:
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _is_key(start: Ints, key: Ints, node: int, column: int) -> bool:
-    """Whether a leaf looks its number up by a column."""
+    """Whether the table of a leaf includes a column."""
     i, end = start[node], start[node + 1]
     while i < end and key[i] != column:
         i += 1
@@ -288,7 +288,7 @@ def _is_key(start: Ints, key: Ints, node: int, column: int) -> bool:
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _walk(rules: Rules, rule: int, row: Int32s) -> int:
-    """The leaf of a tree or table that a row leads to."""
+    """The leaf of a tree or table for a row."""
     asked, state, then, otherwise = rules.column, rules.state, rules.then, rules.otherwise
     node = rules.root[rule]
     while asked[node] >= 0:
@@ -298,7 +298,7 @@ def _walk(rules: Rules, rule: int, row: Int32s) -> int:
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _normalise(chain: Chain, first: int, last: int) -> None:
-    """The distribution of a column from its logarithms."""
+    """The distribution of a column from its log-weights."""
     top = -np.inf
     for s in range(first, last):
         top = max(top, chain.field[s] + chain.local[s])

@@ -20,7 +20,7 @@ ROWS_AT_A_TIME = 64  # that a thread takes
 
 
 class BatchMeans(NamedTuple):
-    """Means over consecutive sweeps of chains, from which standard errors can be estimated."""
+    """Means over batches of consecutive sweeps, from which standard errors are estimated."""
 
     marginals: Floats  # (batches, states of all columns)
     query: Floats  # (batches,)
@@ -28,10 +28,10 @@ class BatchMeans(NamedTuple):
 
 
 class GibbsSampler:
-    """Chains over the columns of a network, each column drawn in turn given all others.
+    """Markov chains over the columns of a network, which sample each column in turn given all others.
 
-    Marginals are means of the distributions that columns are drawn from, not of the states drawn: a state
-    that is possible never has probability zero. Zeros among the factors may keep a chain in a corner.
+    Marginals are means of the conditional distributions, not of the sampled states, so possible states never
+    have probability zero. Zeros in the factors may prevent a chain from reaching all states.
     """
 
     def __init__(self, network: Network) -> None:
@@ -58,13 +58,13 @@ class GibbsSampler:
         seed: int = 0,
         threads: int | None = None,
     ) -> Floats:
-        """The distribution of every column given what each row holds; NaN is what is asked for.
+        """The distribution of every column given the known cells of each row; NaN cells are sampled.
 
-        Shape (rows, states of all columns): column c's are in `slots[c]:slots[c + 1]`. A column that is held
-        has one at its state. The same seed gives the same answer, whatever the number of threads.
+        Shape (rows, states of all columns): those of column c are in `slots[c]:slots[c + 1]`. A known column
+        has probability one at its state. The answer depends on the seed but not on the number of threads.
 
         Raises:
-            ValueError: if a row holds what is no state, or no chain of it finds a possible state.
+            ValueError: if a row has an invalid state, or none of its chains finds a possible state.
         """
         codes, words = self._codes(rows), _random_words(seed, (len(rows), chains))
         sums = self._run(codes, words, (burn_in, samples), self._query({}), 1, threads, ROWS_AT_A_TIME)
@@ -82,13 +82,13 @@ class GibbsSampler:
         chains: int = 1,
         seed: int = 0,
     ) -> BatchMeans:
-        """Means over batches of sweeps: of every column's distribution, and of the probability of a query.
+        """Batch means of the distribution of every column and of the probability of a query.
 
         `row` holds the evidence, NaN elsewhere. `query` has, for some of the free columns, the states that
-        satisfy it; it is satisfied where all of its columns have one of theirs.
+        satisfy it.
 
         Raises:
-            ValueError: if the row holds what is no state, or no chain finds a possible state.
+            ValueError: if the row has an invalid state, or no chain finds a possible state.
         """
         evidence, batches = self._codes(row[None, :]), isqrt(samples)
         codes, words = evidence.repeat(chains, axis=0), _random_words(seed, (chains, 1))
@@ -99,13 +99,13 @@ class GibbsSampler:
         return BatchMeans(marginals, sums.query.ravel() / sizes, sizes)
 
     def draw(self, row: Floats, count: int, *, burn_in: int = 100, seed: int = 0) -> Floats:
-        """Rows that agree with a row, the last state of a chain each. Shape (count, columns).
+        """Samples given a row, each the final state of a separate chain. Shape (count, columns).
 
-        Rows are independent of each other; their distribution is that of the network as far as a chain
-        comes in so many sweeps.
+        Samples are independent of each other; their distribution is that of the network as far as the chains
+        have converged.
 
         Raises:
-            ValueError: if the row holds what is no state, or a chain finds no possible state.
+            ValueError: if the row has an invalid state, or a chain finds no possible state.
         """
         codes, words = self._codes(row[None, :]).repeat(count, axis=0), _random_words(seed, (count, 1))
         self._run(codes, words, (burn_in, 0), self._query({}), 0, None, ROWS_AT_A_TIME)
@@ -121,7 +121,7 @@ class GibbsSampler:
         threads: int | None,
         rows_at_a_time: int,
     ) -> Sums:
-        """What the chains of all rows add up; the last state of each row is left in `codes`."""
+        """The accumulated sums of the chains of all rows; final states are stored in `codes`."""
         sums = Sums(np.zeros((len(codes), batches, int(self.slots[-1]))), np.zeros((len(codes), batches)))
 
         def run(part: slice) -> None:
@@ -144,14 +144,14 @@ class GibbsSampler:
         return Query(np.array(sorted(query), dtype=np.int64), allowed)
 
     def _indicators(self, codes: Int32s) -> Floats:
-        """One at the states that are held, zero elsewhere."""
+        """One-hot vectors of known states, zero elsewhere."""
         answer = np.zeros((len(codes), int(self.slots[-1])))
         row, column = np.nonzero(codes >= 0)
         answer[row, self.slots[column] + codes[row, column]] = 1.0
         return answer
 
     def _require_possible(self, codes: Int32s) -> None:
-        """Refuse to answer from chains that never came to a row of positive probability."""
+        """Refuse to answer from chains that never reached a row of positive probability."""
         if not self._has_zeros:
             return
         stuck = np.isneginf(log_prob_of_rows(self.network, codes.astype(np.float64)))
@@ -163,5 +163,5 @@ class GibbsSampler:
 
 
 def _random_words(seed: int, shape: tuple[int, int]) -> Words:
-    """The state of each chain's random numbers."""
+    """The initial state of each chain's random number generator."""
     return np.random.default_rng(seed).integers(0, 2**64, shape, dtype=np.uint64)
