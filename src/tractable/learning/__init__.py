@@ -1,1 +1,1 @@
-"""From a table to a circuit: learners, the methods that fit parameters, ensembles, tuning and training."""
+"""Learning of circuits: learners, parameter methods, ensembles, tuning and training."""

@@ -1,4 +1,4 @@
-"""What every learner is: frozen settings, and a way from a table to a circuit."""
+"""The base classes of learners: frozen settings, and a method that learns a circuit from a table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tractable.learning.statistics.pooled_states import pool_states
 
 
 class Learned(NamedTuple):
-    """What a learner found: the circuit and, by name, whatever else users may want of it."""
+    """The result of a learner: the circuit and, by name, additional results."""
 
     graph: Graph
     extras: Mapping[str, Any] = {}  # an estimator shows the extra `network` as its attribute `network_`
@@ -23,7 +23,7 @@ class Learned(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CircuitLearner(Configurable, ABC):
-    """A way from a table to a circuit. The same settings, table and seed give the same circuit."""
+    """A learner of circuits. Settings, table and seed determine the circuit."""
 
     extra_texts: ClassVar[Mapping[str, str]] = {}  # what the extras are that it finds, by name
     recorded: ClassVar[tuple[str, ...]] = ()  # extras that a model's record keeps; they are plain values
@@ -37,12 +37,12 @@ class CircuitLearner(Configurable, ABC):
         valid: Table | None = None,
         watch: Watch | None = None,
     ) -> Graph:
-        """A circuit over the table's columns; `valid` are rows by which learners choose between models.
+        """A circuit over the table's columns; `valid` are rows for model selection and early stopping.
 
-        With a `watch` the work can be followed, and ended early with the best model so far.
+        A `watch` reports progress and can end learning early with the best model so far.
 
         Raises:
-            ValueError: if the tables do not fit together, or hold what this kind of learner does not take.
+            ValueError: if the schemas of the tables differ, or the learner does not support a column.
         """
         return self.learn_with_extras(table, rng, valid=valid, watch=watch).graph
 
@@ -55,10 +55,10 @@ class CircuitLearner(Configurable, ABC):
         valid: Table | None = None,
         watch: Watch | None = None,
     ) -> Learned:
-        """The same circuit with what else the learner found.
+        """The learned circuit with the additional results of the learner.
 
         Raises:
-            ValueError: as `learn` does.
+            ValueError: as in `learn`.
         """
         self._check_tables(table, valid)
         valid = useful_validation(valid)
@@ -70,20 +70,20 @@ class CircuitLearner(Configurable, ABC):
     def _learn_as_seen(
         self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
     ) -> Learned:
-        """What the learner finds, in the way in which learners of this kind see the states of columns."""
+        """The result of `_learn`, after a transformation of the tables by the type of learner."""
         return self._learn(table, rng, valid, watch)
 
     @abstractmethod
     def _check_tables(self, table: Table, valid: Table | None) -> None:
-        """Refuse tables that no learner of this kind takes.
+        """Refuse tables that this type of learner does not support.
 
         Raises:
-            ValueError: saying what is wrong with them.
+            ValueError: naming the problem.
         """
 
     @abstractmethod
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
-        """The circuit; the best so far when `watch` says to stop."""
+        """The circuit, or the best one so far when `watch` says to stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class Learner(CircuitLearner):
 
 @dataclass(frozen=True, kw_only=True)
 class PoolingLearner(Learner):
-    """A learner whose memory grows with the states of columns: it sees at most `max_states` of one."""
+    """A learner whose memory grows with the states of columns, limited to `max_states` per column."""
 
     max_states: int = setting(
         256,
@@ -110,7 +110,7 @@ class PoolingLearner(Learner):
     def _learn_as_seen(
         self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
     ) -> Learned:
-        """What the learner finds where the rarest states of a column of more are pooled."""
+        """The result on tables in which the rarest states of large columns are pooled."""
         pools = pool_states(table, self.max_states)
         if pools is None:
             return self._learn(table, rng, valid, watch)
@@ -119,10 +119,10 @@ class PoolingLearner(Learner):
 
 
 def check_tables(table: Table, valid: Table | None) -> None:
-    """Refuse tables that no learner takes.
+    """Refuse tables that no learner supports.
 
     Raises:
-        ValueError: if there is no column, a column holds potentials, or the schemas differ.
+        ValueError: if there are no columns, a column is a potential, or the schemas differ.
     """
     if not len(table.schema):
         raise ValueError("the table has no columns")
@@ -131,4 +131,4 @@ def check_tables(table: Table, valid: Table | None) -> None:
             role = f"column '{variable.name}' has the role '{variable.role}'"
             raise ValueError(f"{role}: a joint distribution is over targets only")
     if valid is not None and valid.schema != table.schema:
-        raise ValueError("the validation table has another schema than the training table")
+        raise ValueError("the schemas of the training table and the validation table differ")

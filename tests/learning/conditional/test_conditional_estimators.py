@@ -142,8 +142,8 @@ def test_costs_are_weighed_target_by_target() -> None:
     shy = np.array([[0.0, 20.0], [1.0, 0.0]])
     assert not both.predict(other, shy).any()  # a wrong yes costs twenty times a wrong no
     for wrong, words in (
-        ({"ward": plain}, "target 'ward' has 3 states: its costs are 3 x 3 finite numbers"),
-        ({"word": plain}, "there is no target 'word' to have costs"),
+        ({"ward": plain}, "target 'ward' has 3 states: its cost matrix must be 3 x 3 finite numbers"),
+        ({"word": plain}, "there is no target 'word', for which costs are given"),
         ([plain], "1 matrices of costs for 3 targets"),
         ("best", "there is no method 'best' .methods: 'mpe', 'exact'"),
     ):
@@ -177,7 +177,9 @@ def test_predictions_for_f1_have_a_higher_f1() -> None:
             for how in ("f1", "hamming")
         ]
         assert scores[0] > scores[1] + 0.005
-    with pytest.raises(ValueError, match="target 'ward' has 3 states: the F1 measure is of sets of labels"):
+    with pytest.raises(
+        ValueError, match="target 'ward' has 3 states: the F1 score is defined for binary targets"
+    ):
         tr.MCTBN().fit(*frames()).predict(frames()[0], "f1")
 
 
@@ -226,7 +228,7 @@ def test_missing_targets_are_summed_out_and_unknown_labels_count_a_small_share()
     row = gaps.iloc[0]
     alike = [e[:2] == (row["cough"], row["fever"]) for e in every]
     assert part[0] == pytest.approx(np.log(probs[0, alike].sum()))
-    with pytest.warns(tr.TableWarning, match="states that the training rows did not have"):
+    with pytest.warns(tr.TableWarning, match="states that do not occur in the training rows"):
         strange = model.predict_log_proba(x, y.assign(ward="z"))
     assert np.isfinite(strange).all()
     with pytest.raises(ValueError, match="row 0: target 'ward' has no state 'z'"):
@@ -306,7 +308,7 @@ def test_wrong_targets_are_refused_in_words() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             tr.MCTBN().fit(x, wrong)
-    with pytest.raises(ValueError, match="y has 1 targets, 3 were fitted"):
+    with pytest.raises(ValueError, match="y has 1 targets, but the model was fitted with 3"):
         tr.MCTBN().fit(x, y).score(x, y["ward"])
 
 

@@ -374,5 +374,7 @@ def test_few_rows_and_targets_of_one_state_stay_one_tree() -> None:
 
 def test_numeric_targets_are_refused_by_name() -> None:
     numeric = Table(SCHEMA.with_targets([4]), table().values)
-    with pytest.raises(ValueError, match="column 'x1' is real: conditional-spn learns categorical targets"):
+    with pytest.raises(
+        ValueError, match="column 'x1' is real: conditional-spn supports only categorical targets"
+    ):
         ConditionalSPNLearner().learn(numeric, np.random.default_rng(0))

@@ -125,7 +125,7 @@ def test_files_and_checkpoints_keep_circuits_inside_networks(tmp_path: Path) -> 
     for suffix in set(FORMATS) - {".tract", ".dot", ".svg", ".bif", ".bn"}:
         with pytest.raises(ValueError, match="holds no neural networks"):
             again.save(tmp_path / f"m{suffix}")
-    with pytest.raises(ValueError, match="kind feature-circuits, which cannot be written down as plain"):
+    with pytest.raises(ValueError, match="kind feature-circuits, which cannot be converted to plain"):
         tr.GeneralisedCircuit.from_circuit(again.graph)
 
 
@@ -150,7 +150,7 @@ def test_damaged_circuits_inside_networks_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (np.eye(2), "not one for each of 3 circuits"),
+        (np.eye(2), "do not fit 3 circuits"),
         (-np.eye(3), "negative or not finite"),
         (np.diag([1.0, 1.0, 0.0]), "an output of a network has no circuit"),
     ],
@@ -244,10 +244,12 @@ def test_strange_tables_give_a_distribution(name: str, more: dict[str, Any]) -> 
 def test_several_targets_and_numbers_are_refused() -> None:
     train, _ = iris()
     both = Table(train.schema.with_targets([0, 4]), train.values)
-    with pytest.raises(ValueError, match="dspn-svd learns a single target, not 'x0', 'label': learn a model"):
+    with pytest.raises(
+        ValueError, match="dspn-svd supports a single target, not 'x0', 'label': learn a model"
+    ):
         DSPNSVDLearner().learn(both, np.random.default_rng(0))
     number = Table(train.schema.with_targets([0]), train.values)
-    with pytest.raises(ValueError, match="column 'x0' is real: dspn-svd learns categorical targets"):
+    with pytest.raises(ValueError, match="column 'x0' is real: dspn-svd supports only categorical targets"):
         DSPNSVDLearner().learn(number, np.random.default_rng(0))
 
 
@@ -313,4 +315,4 @@ def test_the_command_line_answers_questions(
     assert "probability 0.9" in answers
     assert "The circuit is a conditional distribution." in answers
     assert run(["learn", "dspn-svd", "t.csv", "--targets", "label,colour", "-o", "n.tract", "-q"]) == 2
-    assert "dspn-svd learns a single target" in capsys.readouterr().err
+    assert "dspn-svd supports a single target" in capsys.readouterr().err

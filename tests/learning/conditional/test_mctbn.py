@@ -283,7 +283,7 @@ def test_shrinking_to_a_targets_own_regression_needs_fewer_rows() -> None:
 
 
 def test_numeric_targets_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="column 'r' is real: mctbn learns categorical targets"):
+    with pytest.raises(ValueError, match="column 'r' is real: mctbn supports only categorical targets"):
         MCTBNLearner().learn(Table(SCHEMA.with_targets([4]), table().values), np.random.default_rng(0))
 
 

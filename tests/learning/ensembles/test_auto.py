@@ -296,7 +296,7 @@ def test_members_learned_side_by_side_give_the_same_model(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("budget", ["soon", "0s", ""])
 def test_a_budget_that_is_no_time_is_refused(budget: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         AutoLearner(budget=budget)
 
 

@@ -110,13 +110,13 @@ def test_validation_rows_that_occur_in_training_do_not_count() -> None:
     weights = [[m["weight"] for m in c.about["members"]] for c in (chosen, alone)]
     assert weights[0] == pytest.approx(weights[1])
     assert weights[0] != pytest.approx([m["weight"] for m in tr.stack(some, both).about["members"]])
-    with pytest.raises(ValueError, match="no validation row that counts"):
+    with pytest.raises(ValueError, match="no validation row with a positive weight"):
         tr.stack(some, train, train=train)
 
 
 def test_circuits_over_other_columns_are_not_stacked() -> None:
     other = tr.Circuit(LEARNERS["independent"]().learn(mixed_table(), np.random.default_rng(0)))
-    with pytest.raises(ValueError, match="a stack is over the same columns"):
+    with pytest.raises(ValueError, match="circuits of a stack must have the same columns"):
         tr.stack([members(1)[0], other], categorical_table())
     with pytest.raises(ValueError, match="at least one circuit"):
         tr.stack([], categorical_table())
@@ -171,7 +171,7 @@ def test_every_learner_can_be_bagged_by_a_setting(name: str) -> None:
 
 
 def test_bagging_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="has a setting 'members' of its own"):
+    with pytest.raises(ValueError, match="already has a setting 'members'"):
         bagged(bagged(LEARNERS["chow-liu"](), 2), 2)
 
 

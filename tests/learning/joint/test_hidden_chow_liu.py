@@ -137,10 +137,10 @@ def test_entropy_counts_for_so_many_rows_however_many_there_are() -> None:
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
-        ({"softness": -0.1}, "softness of hidden-chow-liu is at least 0, not -0.1"),
-        ({"softness": 1.5}, "softness of hidden-chow-liu is at most 1, not 1.5"),
-        ({"entropy": -1.0}, "entropy of hidden-chow-liu is at least 0, not -1"),
-        ({"entropy": float("nan")}, "entropy of hidden-chow-liu is at least 0, not nan"),
+        ({"softness": -0.1}, "softness of hidden-chow-liu must be at least 0, not -0.1"),
+        ({"softness": 1.5}, "softness of hidden-chow-liu must be at most 1, not 1.5"),
+        ({"entropy": -1.0}, "entropy of hidden-chow-liu must be at least 0, not -1"),
+        ({"entropy": float("nan")}, "entropy of hidden-chow-liu must be at least 0, not nan"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, float], fault: str) -> None:

@@ -307,7 +307,7 @@ def test_processes_that_are_killed_are_a_want_of_memory_or_an_interrupt(
     if interrupted:
         assert len(list(growth.run(rng(), watch).circuits())) > 2
     else:
-        with pytest.raises(MemoryError, match="fewer jobs take less"):
+        with pytest.raises(MemoryError, match="fewer jobs need less"):
             growth.run(rng(), watch)
 
 

@@ -325,10 +325,10 @@ def test_the_search_reports_where_it_is() -> None:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"method": "upgma"}, "setting method of latent-tree is one of clrg, clnj, rg, nj, not upgma"),
-        ({"states": (2, 0)}, "setting states of latent-tree are numbers from 1 up"),
-        ({"steps": 0}, "setting steps of latent-tree is at least 1, not 0"),
-        ({"merge_distance": -1.0}, "setting merge_distance of latent-tree is at least 0, not -1"),
+        ({"method": "upgma"}, "setting method of latent-tree must be one of clrg, clnj, rg, nj, not upgma"),
+        ({"states": (2, 0)}, "setting states of latent-tree must be a list of numbers of at least 1"),
+        ({"steps": 0}, "setting steps of latent-tree must be at least 1, not 0"),
+        ({"merge_distance": -1.0}, "setting merge_distance of latent-tree must be at least 0, not -1"),
     ],
 )
 def test_a_bad_setting_is_named(setting: dict[str, object], words: str) -> None:

@@ -146,13 +146,15 @@ def test_validation_rows_that_tell_nothing_are_not_used(name: str) -> None:
 
 def test_settings_that_are_lists_hold_finite_numbers() -> None:
     for items in ((5.0, np.inf), (np.inf,)):
-        with pytest.raises(ValueError, match="setting shrinkage of cutset are finite numbers, not"):
+        with pytest.raises(
+            ValueError, match="setting shrinkage of cutset must be a list of finite numbers, not"
+        ):
             LEARNERS["cutset"](shrinkage=items)  # type: ignore[call-arg]
 
 
 @every_learner
 def test_validation_rows_of_another_schema_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="another schema"):
+    with pytest.raises(ValueError, match="schema"):
         learned(name, mixed_table(), valid=categorical_table())
 
 
@@ -213,7 +215,7 @@ def test_every_setting_is_explained_by_a_whole_sentence(name: str) -> None:
 @every_learner
 def test_a_setting_out_of_range_is_named(name: str) -> None:
     settings = settings_from_text(LEARNERS[name], ["smoothing=-1"])
-    with pytest.raises(ValueError, match=f"setting smoothing of {name} is at least 0, not -1"):
+    with pytest.raises(ValueError, match=f"setting smoothing of {name} must be at least 0, not -1"):
         LEARNERS[name](**settings)
 
 
@@ -325,9 +327,9 @@ def test_settings_are_read_from_text() -> None:
         ("rate=fast", "setting rate: 'fast' is not a number"),
         ("fast=perhaps", "setting fast: 'perhaps' is not true or false"),
         ("kind=x", "setting kind: 'x' is not one of gini, entropy"),
-        ("sizes=1,b", "setting sizes: '1,b' is not a list (a,b,c), each a whole number"),
+        ("sizes=1,b", "setting sizes: '1,b' is not a list (a,b,c) whose items are each a whole number"),
         ("limit=x", "setting limit: 'x' is not a number or none"),
-        ("size", "'size' is no setting: write name=value"),
+        ("size", "'size' is not a setting of the form name=value"),
     ],
 )
 def test_a_bad_setting_is_named_in_one_line(text: str, words: str) -> None:

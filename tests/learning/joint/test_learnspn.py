@@ -182,5 +182,8 @@ def test_when_time_runs_out_the_rest_are_leaves() -> None:
 
 @pytest.mark.parametrize("settings", [{"min_rows": ()}, {"threshold": (-1.0,)}])
 def test_lists_of_settings_are_checked(settings: dict[str, tuple[float, ...]]) -> None:
-    with pytest.raises(ValueError, match=f"setting {next(iter(settings))} of learnspn are numbers from 0 up"):
+    with pytest.raises(
+        ValueError,
+        match=f"setting {next(iter(settings))} of learnspn must be a list of numbers of at least 0",
+    ):
         LearnSPNLearner(**settings)  # type: ignore[arg-type]

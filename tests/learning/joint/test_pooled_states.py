@@ -109,7 +109,7 @@ def test_pooling_is_told_in_one_line_that_names_the_column_and_the_limit() -> No
     with pytest.warns(TableWarning) as told:
         tr.ChowLiuTree(max_states=4).fit(wide_table())
     (line,) = [str(warning.message) for warning in told]
-    assert line.startswith("column 'place' has 9 states, and max_states is 4: the rarest 6 share parameters")
+    assert line.startswith("column 'place' has 9 states, but max_states is 4: the rarest 6 share parameters")
     assert "--set max_states=" in line
 
 

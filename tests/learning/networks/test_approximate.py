@@ -309,8 +309,8 @@ def test_odd_tables_give_a_network_of_finite_weights(learner: str, table: Table)
 @pytest.mark.parametrize(
     ("variable", "fault"),
     [
-        (Variable("height", "real"), "column 'height' is real: .* learns from categorical columns only"),
-        (Variable("visits", "count"), "column 'visits' is count: .* learns from categorical columns only"),
+        (Variable("height", "real"), "column 'height' is real: .* supports only categorical columns"),
+        (Variable("visits", "count"), "column 'visits' is count: .* supports only categorical columns"),
         (Variable("net", "real", role="potential"), "column 'net' has the role 'potential'"),
     ],
     ids=["real", "count", "potential"],
@@ -325,7 +325,7 @@ def test_what_is_no_categorical_column_is_refused_by_name(
 
 @every_learner
 def test_tables_that_do_not_fit_together_are_refused(learner: str) -> None:
-    with pytest.raises(ValueError, match="another schema"):
+    with pytest.raises(ValueError, match="schema"):
         quick_learner(learner).learn(
             random_table([2, 2], 9, 0), np.random.default_rng(0), valid=random_table([2, 3], 9, 0)
         )
@@ -344,7 +344,9 @@ def test_a_watch_follows_the_work_and_ends_it_with_a_network(learner: str) -> No
 
 @every_learner
 def test_a_setting_out_of_range_is_refused_by_name(learner: str) -> None:
-    with pytest.raises(ValueError, match=f"setting penalty of {learner} are numbers from 0 up, not -1"):
+    with pytest.raises(
+        ValueError, match=f"setting penalty of {learner} must be a list of numbers of at least 0, not -1"
+    ):
         NETWORK_LEARNERS.make_with(learner, {"penalty": -1.0})
 
 

@@ -130,5 +130,5 @@ def test_one_row_can_be_learned_from() -> None:
 @both_methods
 @pytest.mark.parametrize("anchor", [-1.0, -1e-9, float("nan")])
 def test_an_anchor_that_is_no_number_of_rows_is_refused(method: type[CCCP | HardEM], anchor: float) -> None:
-    with pytest.raises(ValueError, match=r"setting anchor of .* is at least 0"):
+    with pytest.raises(ValueError, match=r"setting anchor of .* must be at least 0"):
         method(anchor=anchor)

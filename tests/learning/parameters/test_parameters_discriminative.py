@@ -271,8 +271,13 @@ def test_what_cannot_be_fitted_is_refused_by_name() -> None:
         (start(), table(), (), "name the columns to predict"),
         (start(), table(), tuple(f"x{i}" for i in range(6)), "all columns are targets"),
         (start(), table(), ("x9",), "no column 'x9'"),
-        (conditional, rows, ("x3",), "column 'x3' is no target"),
-        (conditional, Table(rows.schema, gap), (), "column 'x4' is an input, and a cell of it is missing"),
+        (conditional, rows, ("x3",), "column 'x3' is not a target"),
+        (
+            conditional,
+            Table(rows.schema, gap),
+            (),
+            "column 'x4' is an input, but one of its cells is missing",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             fit(graph, some, Discriminative(targets=targets), rng())

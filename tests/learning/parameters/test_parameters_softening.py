@@ -156,7 +156,7 @@ def test_one_row_can_be_softened_away() -> None:
 @pytest.mark.parametrize("softness", [-0.1, 1.1, float("nan")])
 @pytest.mark.parametrize("method", [CCCP, OnlineEM])
 def test_what_is_no_probability_is_refused(method: type[CCCP | OnlineEM], softness: float) -> None:
-    with pytest.raises(ValueError, match=r"setting softness of .* is at (least 0|most 1)"):
+    with pytest.raises(ValueError, match=r"setting softness of .* must be at (least 0|most 1)"):
         method(softness=softness)
 
 

@@ -205,7 +205,7 @@ def require_torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise ValueError(
-            "gaclearn needs PyTorch, which comes with the extra: pip install 'tractable[neural]'"
+            "gaclearn requires PyTorch, which is installed by: pip install 'tractable[neural]'"
         ) from None
 
 

@@ -62,15 +62,17 @@ def check_conditional_tables(table: Table, valid: Table | None) -> None:
     schema = table.schema
     for variable in schema:
         if variable.role == "potential":
-            raise ValueError(f"column '{variable.name}' has the role 'potential': inputs hold values")
+            raise ValueError(
+                f"column '{variable.name}' has the role 'potential', but inputs must hold values"
+            )
     for role, columns in (("target", schema.targets), ("input", schema.inputs)):
         if not columns.size:
             raise ValueError(
-                f"no column has the role '{role}': a conditional model is of targets given inputs, and a"
-                " joint learner such as eacmn or idspn needs no roles"
+                f"no column has the role '{role}': a conditional model predicts targets from inputs; a joint"
+                " learner such as eacmn or idspn needs no roles"
             )
     if valid is not None and valid.schema != schema:
-        raise ValueError("the validation table has another schema than the training table")
+        raise ValueError("the schemas of the training table and the validation table differ")
     for name, some in (("training", table), ("validation", valid)):
         if some is not None:
             _check_inputs(some, name)
@@ -80,8 +82,8 @@ def _check_single_target(schema: Schema, learner: str) -> None:
     if schema.targets.size > 1:
         names = ", ".join(f"'{schema[c].name}'" for c in schema.targets.tolist())
         raise ValueError(
-            f"{learner} learns a single target, not {names}: learn a model of each, or take mctbn, daclearn"
-            " or gaclearn, which learn several targets together"
+            f"{learner} supports a single target, not {names}: learn a model for each, or use mctbn,"
+            " daclearn or gaclearn, which support several targets"
         )
 
 
@@ -91,7 +93,7 @@ def _check_inputs(table: Table, name: str) -> None:
         row, column = int(missing[0, 0]), int(table.schema.inputs[missing[0, 1]])
         raise ValueError(
             f"column '{table.schema[column].name}', row {row} of the {name} table is missing: inputs must"
-            " have values; a joint learner such as eacmn or idspn takes missing cells everywhere"
+            " have values; a joint learner such as eacmn or idspn accepts missing cells everywhere"
         )
 
 
@@ -115,8 +117,8 @@ def require_categorical_targets(schema: Schema, learner: str) -> None:
     for column in schema.targets.tolist():
         if schema[column].is_numeric:
             raise ValueError(
-                f"column '{schema[column].name}' is {schema[column].kind}: {learner} learns categorical"
-                " targets; cacmn and joint learners take numbers"
+                f"column '{schema[column].name}' is {schema[column].kind}: {learner} supports only"
+                " categorical targets; cacmn and joint learners support numeric ones"
             )
 
 

@@ -1,1 +1,1 @@
-"""Several models as one: bagging, stacking, and the learner that tries all others."""
+"""Ensembles: bagging, stacking, and the learner `auto`."""

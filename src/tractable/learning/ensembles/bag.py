@@ -1,4 +1,4 @@
-"""Bagging for users: any learner, any table, one circuit."""
+"""Bagging of any learner on any table, returning one circuit."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,7 +12,7 @@ from tractable.model import Circuit
 
 @runtime_checkable
 class HasLearner(Protocol):
-    """An estimator, which makes a learner from its parameters."""
+    """An estimator that creates a learner from its parameters."""
 
     def _make_learner(self) -> Learner: ...
 
@@ -28,14 +28,14 @@ def bag(
     random_state: int = 0,
     watch: Watch | None = None,
 ) -> Circuit:
-    """The even mixture of models that a learner makes of rows drawn with replacement, each with its own seed.
+    """The mixture with equal weights of models learned from bootstrap samples, with different seeds.
 
     `learner` is a name such as `"chow-liu"`, an estimator or a learner. Without `resampled`, all models are
-    learned from all rows and differ by their seeds alone. `valid` goes to the learner. Columns in `drop` are
-    left out of both tables.
+    learned from all rows and differ only in their seeds. `valid` is passed to the learner. Columns in `drop`
+    are left out of both tables.
 
     Raises:
-        ValueError: if there is no such learner, if it learns no joint circuit, or a table is wrong.
+        ValueError: if there is no such learner, it does not learn joint circuits, or a table is invalid.
     """
     how = bagged(_joint_learner(learner), members, resampled=resampled)
     rows = as_table(table, drop=drop)
@@ -49,5 +49,5 @@ def _joint_learner(learner: "str | Learner | HasLearner") -> Learner:
         return LEARNERS.make(learner)
     made = learner._make_learner() if isinstance(learner, HasLearner) else learner
     if not isinstance(made, Learner):
-        raise ValueError(f"bagging mixes joint models, and {type(learner).__name__} learns none")
+        raise ValueError(f"bagging mixes joint models, which {type(learner).__name__} does not learn")
     return made

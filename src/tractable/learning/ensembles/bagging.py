@@ -1,4 +1,4 @@
-"""Bagging of any learner: models of rows drawn with replacement, and of other seeds, in an even mixture.
+"""Bagging of any learner: a mixture with equal weights of models of bootstrap samples.
 
 Breiman, «Bagging Predictors», 1996.
 """
@@ -27,7 +27,7 @@ T = TypeVar("T", bound=Learner)
 
 @cache
 def bagged_class(kind: type[Learner]) -> type[Learner]:
-    """The class of a learner with two more settings: how many models are mixed, and of which rows."""
+    """The class of a learner with two additional settings: the number of models, and whether to resample."""
 
     def learn(
         self: Any, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch
@@ -52,21 +52,21 @@ def bagged_class(kind: type[Learner]) -> type[Learner]:
 
 
 def bagged(learner: Learner, members: int, *, resampled: bool = True) -> Learner:
-    """A learner of even mixtures of so many models that another one learns.
+    """A learner of mixtures of a number of models of another learner.
 
     Raises:
-        ValueError: if the learner has a setting of that name, or there are fewer than one.
+        ValueError: if the learner has a setting of that name, or the number is below one.
     """
     kind = type(learner)
     if is_bagged(kind):
-        raise ValueError(f"{learner.name} has a setting '{MEMBERS}' of its own")
+        raise ValueError(f"{learner.name} already has a setting '{MEMBERS}'")
     own = {field.name: getattr(learner, field.name) for field in fields(kind)}
     own |= {MEMBERS: members, "resampled": resampled}
     return bagged_class(kind)(**own)
 
 
 def is_bagged(kind: type[Learner]) -> bool:
-    """Whether a class has a setting for the number of its models already."""
+    """Whether a class already has a setting for the number of models."""
     return any(field.name == MEMBERS for field in fields(kind))
 
 
@@ -77,7 +77,7 @@ def _learn_members(
     rng: np.random.Generator,
     rest: tuple[Table | None, Watch],
 ) -> Graph:
-    """The mixture of all models there is time for; each has an even part of the time that is left."""
+    """The mixture of all models that time allows; the remaining time is divided evenly."""
     valid, watch = rest
     graphs: list[Graph] = []
     for member, seed in enumerate(rng.integers(2**63, size=how.members).tolist()):

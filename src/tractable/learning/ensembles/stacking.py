@@ -1,4 +1,4 @@
-"""Several circuits as one whose weights suit validation rows best (stacking: Wolpert, 1992)."""
+"""Stacking: a mixture of circuits with weights fitted to validation rows (Wolpert, 1992)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,19 +21,19 @@ def stack(
     pseudo_count: float = 1.0,
     max_edges: int | None = None,
 ) -> Circuit:
-    """The mixture of circuits whose weights make validation rows most likely, found by EM.
+    """The mixture of circuits whose weights maximise the likelihood of the validation rows, fitted by EM.
 
-    `pseudo_count` rows are spread evenly over the members, so that no weight is decided by a few rows.
-    Members are left out while the mixture has more than `max_edges` edges, those first that are missed least.
-    With the rows of `train`, validation rows that occur there do not count: a member that remembers training
-    rows is not preferred for it. The circuit's record lists the weights.
+    `pseudo_count` is the pseudo-count of the weights, in rows, spread evenly over the members. While the
+    mixture has more than `max_edges` edges, the member that contributes least is removed. With `train`,
+    validation rows that occur in it are ignored, so that memorising training rows gains nothing. The
+    provenance of the circuit lists the weights.
 
     Raises:
-        ValueError: if the circuits are not over the same columns, if no row is left that counts or all are
-            impossible, or if each member alone has too many edges.
+        ValueError: if the columns of the circuits differ, no usable row is left or all are impossible, or
+        each member alone has too many edges.
     """
     if not circuits:
-        raise ValueError("a stack is of at least one circuit")
+        raise ValueError("a stack needs at least one circuit")
     rows = _counting_rows(circuits[0], valid, train)
     logs = member_logs([circuit.graph for circuit in circuits], rows)
     edges = np.array([circuit.graph.edges for circuit in circuits])
@@ -49,14 +49,14 @@ def member_logs(graphs: Sequence[Graph], rows: Table) -> Floats:
     """The log-likelihood of each row under each circuit. Shape (rows, members).
 
     Raises:
-        ValueError: if the circuits are not over the same columns, or a row is impossible under all.
+        ValueError: if the columns of the circuits differ, or a row is impossible under all of them.
     """
     logs = []
     for graph in graphs:
         if set(graph.schema) != set(rows.schema):
             names = sorted(v.name for v in set(graph.schema) ^ set(rows.schema))
             raise ValueError(
-                f"a stack is over the same columns: '{names[0]}' is not the same in all circuits"
+                f"the circuits of a stack must have the same columns: '{names[0]}' differs between them"
             )
         order = rows.schema.columns(graph.schema.names)
         logs.append(queries.log_prob(graph, rows.values[:, order]))
@@ -68,7 +68,7 @@ def member_logs(graphs: Sequence[Graph], rows: Table) -> Floats:
 
 
 def _counting_rows(circuit: Circuit, valid: Any, train: Any) -> Table:
-    """The distinct validation rows, without those of the training rows."""
+    """The distinct validation rows that are not training rows."""
     rows = collapse(rows_table(valid, circuit.schema, "missing"))[0]
     if train is not None:
         seen = rows_table(train, circuit.schema, "missing")
@@ -77,12 +77,12 @@ def _counting_rows(circuit: Circuit, valid: Any, train: Any) -> Table:
         rows = rows.take(~np.isin(place[len(seen) :], place[: len(seen)]))
     rows = rows.take(rows.row_weights > 0)
     if not len(rows):
-        raise ValueError("there is no validation row that counts, by which to choose the weights")
+        raise ValueError("there is no validation row with a positive weight that is not also a training row")
     return rows
 
 
 def _record(circuits: Sequence[Circuit], found: StackWeights) -> dict[str, Any]:
-    """The record of a stack: what it is made of, and what states that no row had are worth."""
+    """The provenance of a stack: its members, and the probability reserved for unseen states."""
     members = [
         {"learner": c.about.get("learner"), "weight": float(w), "edges": c.graph.edges}
         for c, w in zip(circuits, found.weights.tolist(), strict=True)

@@ -1,7 +1,8 @@
-"""Markov networks learned by pseudo-likelihood, without a circuit: their answers are estimated by sampling.
+"""Learning of Markov networks by pseudo-likelihood, without a circuit.
 
-To add a learner: a file with a class that declares its settings, and a line in the table below. The command
-line, the benchmark, `tr.MarkovNetwork` and the reference page follow from these two.
+Their answers are estimated by sampling. To add a learner: a file with a class that declares its settings, and
+a line in the table below, from which the command line, the benchmark, `tr.MarkovNetwork` and the reference
+page are generated.
 """
 
 from tractable.base.settings import Home, Registry

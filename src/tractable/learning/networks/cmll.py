@@ -1,4 +1,4 @@
-"""How well a network answers for single columns: the conditional marginal log-likelihood.
+"""The conditional marginal log-likelihood of a network, a score of predictions of single columns.
 
 Lee, Ganapathi and Koller, «Efficient Structure Learning of Markov Networks Using L1-Regularization», 2007.
 """
@@ -18,9 +18,9 @@ def conditional_marginal_log_likelihood(
     samples: int = 1000,
     seed: int = 0,
 ) -> Floats:
-    """For each row the sum over the columns `asked` about, (rows, columns), of log P(cell | other columns).
+    """For each row the sum over the columns `asked`, (rows, columns), of log P(cell | other columns).
 
-    The other columns are held as they are in the row. Where a cell is missing nothing is asked.
+    The other columns have their values in the row. Missing cells are ignored.
     """
     given = np.where(asked, np.nan, rows)
     marginals = sampler.marginals(given, burn_in=burn_in, samples=samples, seed=seed)

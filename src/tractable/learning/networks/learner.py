@@ -1,4 +1,4 @@
-"""What every learner of networks is: frozen settings, and a way from a table to a Markov network."""
+"""The base class of learners of networks."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from tractable.networks import Network
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkLearner(Configurable, ABC):
-    """A learner of Markov networks. The same settings, table and seed give the same network.
+    """A learner of Markov networks. Settings, table and seed determine the network.
 
-    Rows may be weighted and cells may be missing; all columns are categorical. The network has no tractable
-    circuit in general: its log-likelihood needs a partition function that nobody can compute, and questions
-    are answered approximately, by Gibbs sampling.
+    Rows may be weighted and cells may be missing; all columns must be categorical. In general the network has
+    no tractable circuit: its partition function, and therefore its log-likelihood, cannot be computed, and
+    queries are answered approximately by Gibbs sampling.
     """
 
     @final
@@ -31,12 +31,12 @@ class NetworkLearner(Configurable, ABC):
         valid: Table | None = None,
         watch: Watch | None = None,
     ) -> Network:
-        """A network over the table's columns; `valid` are rows by which the penalty is chosen.
+        """A network over the table's columns; `valid` are rows on which the penalty is selected.
 
-        With a `watch` the work can be followed, and ended early with the best network so far.
+        A `watch` reports progress and can end learning early with the best network so far.
 
         Raises:
-            ValueError: if the tables do not fit together, or a column is not a categorical variable.
+            ValueError: if the schemas of the tables differ, or a column is not categorical.
         """
         check_tables(table, valid)
         self._check_columns(table.schema)
@@ -48,12 +48,12 @@ class NetworkLearner(Configurable, ABC):
 
     @abstractmethod
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Network:
-        """The network; the best so far when `watch` says to stop."""
+        """The network, or the best one so far when `watch` says to stop."""
 
     def _check_columns(self, schema: Schema) -> None:
         for variable in schema:
             if not variable.is_categorical:
                 raise ValueError(
                     f"column '{variable.name}' is {variable.kind}:"
-                    f" {self.name} learns from categorical columns only"
+                    f" {self.name} supports only categorical columns"
                 )

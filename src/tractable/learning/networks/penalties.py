@@ -1,4 +1,4 @@
-"""Which of several penalties to keep: the one whose network does best on validation rows."""
+"""Selection of a penalty on validation rows."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,9 +14,9 @@ FITTED = Key[Any](__name__, "fitted with penalty", Any)
 
 
 def penalty_path(penalties: Sequence[float], valid: Table | None) -> list[float]:
-    """The penalties to try, the largest first; without validation rows the first of them alone.
+    """The penalties to try in descending order, or only the first one without validation rows.
 
-    A large penalty leaves few weights, from which the fit with the next smaller one starts.
+    Each fit starts from that with the next larger penalty, which has fewer non-zero weights.
     """
     return sorted(set(penalties if valid is not None else penalties[:1]), reverse=True)
 
@@ -28,10 +28,10 @@ def choose_penalty(
     score: Callable[[T], float] | None,
     watch: Watch,
 ) -> T:
-    """What `fit` makes of the penalty with the highest score; of the first one where there is no score.
+    """The fit of the penalty with the highest score, or of the first one without scores.
 
-    Each fit starts from the one before, the first from `start`. One that was broken off counts only if there
-    is no other. All of them are made of lists and arrays.
+    Each fit starts from the previous one, the first from `start`. An incomplete fit counts only if there is
+    no other. Fits consist of lists and arrays.
     """
     best, best_score, model = None, -np.inf, start
     for done, penalty in enumerate(path, start=1):

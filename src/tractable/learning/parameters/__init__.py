@@ -49,7 +49,7 @@ def fit(
     """
     for name, some in (("training", table), ("validation", valid)):
         if some is not None and some.schema != graph.schema:
-            raise ValueError(f"the {name} table has another schema than the circuit")
+            raise ValueError(f"the schema of the {name} table differs from that of the circuit")
     valid = useful_validation(valid)
     rows, held_out = weighted_rows(table), None if valid is None else weighted_rows(valid)
     start = how.prepare(graph, table)
@@ -88,7 +88,7 @@ def weighted_rows(table: Table) -> WeightedRows:
     distinct, _ = collapse(table)
     some = distinct.row_weights > 0
     if not some.any():
-        raise ValueError("the table has no rows that weigh anything")
+        raise ValueError("the weights of the table are all zero")
     return WeightedRows(distinct.values[some], distinct.row_weights[some])
 
 

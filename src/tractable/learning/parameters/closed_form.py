@@ -37,7 +37,7 @@ class ClosedForm(Method):
         """The circuit locally normalised; only selective circuits and complete rows are accepted."""
         fault = explain_deterministic(graph)
         if fault is not None:
-            raise ValueError(f"the circuit is not selective, so that there is no closed form: {fault}")
+            raise ValueError(f"the circuit is not selective, so there is no closed form: {fault}")
         if table.missing.any():
             row, column = np.argwhere(table.missing)[0]
             name = table.schema[int(column)].name

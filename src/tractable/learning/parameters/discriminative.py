@@ -67,7 +67,9 @@ class Discriminative(Method):
         """
         targets = self.columns(graph.schema)
         for column in graph.schema.inputs[table.missing[:, graph.schema.inputs].any(axis=0)].tolist():
-            raise ValueError(f"column '{graph.schema[column].name}' is an input, and a cell of it is missing")
+            raise ValueError(
+                f"column '{graph.schema[column].name}' is an input, but one of its cells is missing"
+            )
         summed = {*targets, *np.flatnonzero(table.missing.any(axis=0)).tolist()}
         fault = explain_validity(graph, summed)
         if fault is not None:
@@ -114,10 +116,10 @@ class Discriminative(Method):
         for column in columns:
             if schema[column].role != "target":
                 raise ValueError(
-                    f"column '{schema[column].name}' is no target: the circuit is conditional on it"
+                    f"column '{schema[column].name}' is not a target: the circuit is conditional on it"
                 )
         if len(columns) == len(schema):
-            raise ValueError("all columns are targets: leave some out, from which to predict the others")
+            raise ValueError("all columns are targets: at least one column must be left to predict them from")
         return columns
 
 

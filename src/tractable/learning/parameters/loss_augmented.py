@@ -66,7 +66,7 @@ def augment(graph: Graph, targets: Ints) -> LossAugmented:
     states = graph.schema.cardinalities[targets]
     for target in targets[states == 0].tolist():
         raise ValueError(
-            f"column '{graph.schema[target].name}' is numeric: losses are of categorical targets"
+            f"column '{graph.schema[target].name}' is numeric: the loss requires categorical targets"
         )
     many = int(states.sum())
     shift = 3 * many  # indicators, factors, and products of both

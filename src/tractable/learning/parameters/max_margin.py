@@ -68,7 +68,7 @@ class MaxMargin(Method):
         missing = np.argwhere(table.missing[table.row_weights > 0])
         if missing.size:
             name = graph.schema[int(missing[0, 1])].name
-            raise ValueError(f"column '{name}' has missing cells: a margin is between complete rows")
+            raise ValueError(f"column '{name}' has missing cells: the margin requires complete rows")
         fault = explain_validity(graph, targets.tolist())
         if fault is None and not is_deterministic(graph):
             fault = "it is not deterministic, so that sums have no single largest term"

@@ -86,7 +86,7 @@ def pool_states(table: Table, most: int) -> StatePools | None:
         if variable.states[-1] == POOLED:  # it was pooled, and told, before
             continue
         caution(
-            f"column '{variable.name}' has {variable.cardinality:,} states, and max_states is {most:,}: the"
+            f"column '{variable.name}' has {variable.cardinality:,} states, but max_states is {most:,}: the"
             f" rarest {variable.cardinality - pool.kept.size:,} share parameters, in proportion to their"
             " frequency; a larger max_states (--set max_states=N) takes more memory"
         )

@@ -1,4 +1,4 @@
-"""One way to learn a model, and to record where it comes from."""
+"""Training of models with a record of their provenance."""
 
 from tractable.learning.training.checkpoint import CheckpointFile, CheckpointWarning
 from tractable.learning.training.fit import fit_parameters, refit

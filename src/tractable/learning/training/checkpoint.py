@@ -1,7 +1,7 @@
-"""Checkpoints in a file beside a model, from which the same call goes on.
+"""Checkpoint files beside a model, from which an interrupted call continues.
 
-The file is a line of JSON, which tells the call that it belongs to, a checksum of that line and of what
-follows, and the checkpoint itself.
+The file has a line of JSON that identifies the call, a checksum of that line and of the rest, and the
+checkpoint.
 """
 
 import json
@@ -18,11 +18,11 @@ SEAL = 16  # bytes of a checksum over the call and the checkpoint
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; learning goes on without it."""
+    """A warning that a checkpoint could not be written; learning continues without it."""
 
 
 class CheckpointFile:
-    """The checkpoint of one call, identified by its provenance, in the file MODEL.checkpoint."""
+    """The checkpoint file MODEL.checkpoint of a call, which is identified by its provenance."""
 
     def __init__(self, model: Path, about: Mapping[str, Any], *, is_wanted: bool = True) -> None:
         self.path = model.with_name(f"{model.name}.checkpoint")
@@ -31,7 +31,7 @@ class CheckpointFile:
         self._has_failed = False
 
     def read(self) -> bytes | None:
-        """The last checkpoint of the same call; None if there is none.
+        """The last checkpoint of this call, or None.
 
         Raises:
             ValueError: if the file is damaged, or belongs to another call.
@@ -41,17 +41,17 @@ class CheckpointFile:
         call, _, rest = self.path.read_bytes().partition(b"\n")
         seal, state = rest[:SEAL], rest[SEAL:]
         if seal != _seal(call, state):
-            raise ValueError(f"{self.path} is damaged: remove it to begin anew")
+            raise ValueError(f"{self.path} is damaged: remove it to start over")
         differences = _differences(json.loads(call), self._about)
         if differences:
             raise ValueError(
-                f"{self.path} is of another call, with {differences}: repeat that call, or remove the file to"
-                " begin anew"
+                f"{self.path} belongs to another call, with {differences}: repeat that call, or remove the"
+                " file to start over"
             )
         return state
 
     def write(self, state: bytes) -> None:
-        """Replace the last checkpoint; if that cannot be done there is a warning, once."""
+        """Replace the last checkpoint; a failure gives a single warning."""
         call = json.dumps(self._about, sort_keys=True).encode()
         try:
             write_bytes(self.path, b"".join([call, b"\n", _seal(call, state), state]))
@@ -66,7 +66,7 @@ class CheckpointFile:
             self._is_wanted = True
 
     def remove(self) -> None:
-        """Remove the checkpoint when the work is done, unless it is of another call."""
+        """Remove the checkpoint at the end, unless it belongs to another call."""
         if self._is_wanted:
             self.path.unlink(missing_ok=True)
 
@@ -78,7 +78,7 @@ def _seal(call: bytes, state: bytes) -> bytes:
 
 
 def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """What differs between two calls, in words; empty if nothing does."""
+    """The differences between two calls, in words; empty if there are none."""
     names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
     if "learner" in names:
         return f"the learner {found.get('learner')}"

@@ -1,4 +1,4 @@
-"""Parameters of a circuit, fitted by a named method."""
+"""Fitting of the parameters of a circuit by a named method."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def fit_parameters(
     watch: Watch | None = None,
     **settings: Any,
 ) -> Circuit:
-    """The circuit with parameters fitted to a table by a named method; `settings` are the method's own.
+    """The circuit with parameters fitted to a table by a named method with the given settings.
 
     Raises:
         ValueError: if there is no such method or setting, or the tables do not fit the circuit.
@@ -34,7 +34,7 @@ def fit_parameters(
 
 
 def rows_for(circuit: Circuit, rows: Any) -> Table:
-    """Rows coded for a circuit; a state that it does not know counts as missing, if it reserves a share."""
+    """Rows coded for a circuit; unknown states are missing if it reserves a probability for them."""
     table = as_table(rows, circuit.schema, unseen="error" if circuit.unseen_share is None else "missing")
     warn_of_unseen(table, "such a cell counts as missing")
     return table
@@ -43,7 +43,7 @@ def rows_for(circuit: Circuit, rows: Any) -> Table:
 def refit(
     circuit: Circuit, table: Table, valid: Table | None, how: Method, seed: int, watch: Watch
 ) -> tuple[Circuit, Fitted]:
-    """The circuit with fitted parameters, which its provenance tells, and how the scores went."""
+    """The circuit with fitted parameters and updated provenance, and the course of the scores."""
     fitted = fit(circuit.graph, table, how, np.random.default_rng(seed), valid=valid, watch=watch)
     record = _record(how, seed, table, watch)
     if (remark := how.remark(fitted.graph)) is not None:

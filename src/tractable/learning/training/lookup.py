@@ -1,4 +1,4 @@
-"""Learners by the names that users type, of circuits and of networks."""
+"""Lookup of learners by name."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from tractable.learning.networks import NETWORK_LEARNERS, NetworkLearner
 
 
 def find_learner(name: str) -> type[Learner] | type[NetworkLearner] | type[ConditionalLearner]:
-    """The class of a learner of circuits, joint or conditional, or of networks.
+    """The class of a learner of joint or conditional circuits or of networks.
 
     Raises:
-        ValueError: naming what is unknown, with the nearest name of either kind.
+        ValueError: naming the unknown learner and the most similar name.
     """
     if name in NETWORK_LEARNERS:
         return NETWORK_LEARNERS[name]
@@ -25,10 +25,10 @@ def find_learner(name: str) -> type[Learner] | type[NetworkLearner] | type[Condi
 
 
 def make_learner(name: str, texts: Sequence[str] = ()) -> Learner | NetworkLearner | ConditionalLearner:
-    """A learner of circuits, joint or conditional, or of networks, with settings as texts `name=value`.
+    """A learner of joint or conditional circuits or of networks, with settings as texts `name=value`.
 
     Raises:
-        ValueError: naming what is unknown or not allowed.
+        ValueError: naming the unknown learner or the invalid setting.
     """
     kind = find_learner(name)
     if issubclass(kind, Learner) and not is_bagged(kind) and any(_sets_members(text) for text in texts):
@@ -37,21 +37,21 @@ def make_learner(name: str, texts: Sequence[str] = ()) -> Learner | NetworkLearn
 
 
 def _sets_members(text: str) -> bool:
-    """Whether a text asks for bagging, which every learner of joint circuits can do."""
+    """Whether a text requests bagging, which every learner of joint circuits supports."""
     return text.partition("=")[0].strip() == MEMBERS
 
 
 def find_circuit_learner(name: str) -> type[Learner] | type[ConditionalLearner]:
-    """The class of a learner of circuits, joint or conditional, for work that compares log-likelihoods.
+    """The class of a learner of circuits, whose models can be compared by log-likelihood.
 
     Raises:
-        ValueError: naming what is unknown, or saying that a learner makes a network without a circuit.
+        ValueError: naming an unknown learner, or one that learns a network without a circuit.
     """
     kind = find_learner(name)
     if issubclass(kind, NetworkLearner):
         raise ValueError(
-            f"{name} learns a Markov network, whose log-likelihood is intractable, and models are compared by"
-            " log-likelihood here; it chooses its own penalty by pseudo-likelihood on the rows of"
-            f" `tractable learn {name} TRAIN --valid FILE`"
+            f"{name} learns a Markov network, whose log-likelihood is intractable, so it cannot be tuned by"
+            f" log-likelihood; `tractable learn {name} TRAIN --valid FILE` selects its penalty by"
+            " pseudo-likelihood on the validation rows"
         )
     return kind

@@ -1,4 +1,4 @@
-"""Where a model comes from: what its file tells about how it was learned."""
+"""Provenance: the record of how a model was learned."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -21,10 +21,10 @@ def provenance(
     reserve: bool = True,
     **more: Any,
 ) -> dict[str, Any]:
-    """The record of a learned model, as plain values; the same call on the same tables records the same.
+    """The record of a learned model as plain values, which is determined by the call and its tables.
 
-    `frame` is the kind of data frame that the training rows came in, so that samples come in the same, and
-    `reserve` says whether a share of probability is reserved for states that the rows do not have.
+    `frame` is the type of the training data frame, in which samples are returned, and `reserve` whether
+    probability is reserved for unseen states.
     """
     return {
         "learner": learner.name,
@@ -42,13 +42,13 @@ def provenance(
 
 
 def is_finished(about: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a model's record is the wanted one, of a learner that was not stopped early."""
+    """Whether a record equals the wanted one and its learner was not stopped early."""
     found = {name: value for name, value in about.items() if name not in FOUND}
     return found == {**wanted, "finished": True}
 
 
 def fingerprint(table: Table) -> str:
-    """A short text that two tables share only when they have the same columns, rows and weights."""
+    """A checksum of the columns, rows and weights of a table."""
     digest = blake2b(repr(table.schema).encode(), digest_size=8)
     digest.update(table.values.tobytes())
     digest.update(table.row_weights.tobytes())

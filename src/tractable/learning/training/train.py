@@ -1,4 +1,4 @@
-"""The one way from a learner and tables to a model, or a network, that knows where it comes from."""
+"""Training of a model or a network, with its provenance."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from tractable.model import Circuit
 
 
 class Trained(NamedTuple):
-    """A model, and by name what else its learner found."""
+    """A model, and the additional results of its learner by name."""
 
     circuit: Circuit
     extras: Mapping[str, Any]
@@ -28,10 +28,10 @@ def train(
     about: Mapping[str, Any],
     watch: Watch | None = None,
 ) -> Trained:
-    """The model that a learner makes of a table; `about` is its provenance, whose seed is used.
+    """The model that a learner learns from a table; `about` is its provenance, whose seed is used.
 
-    The model's record says in addition whether the learner finished: it did not if a time budget or Ctrl-C
-    stopped it with the best model so far. It also keeps those extras that the learner wants to be recorded.
+    The record of the model also states whether the learner finished, or was stopped by a time budget or
+    Ctrl-C, and includes the additional results that the learner selects for it.
     """
     rng = np.random.default_rng(about["seed"])
     graph, extras = learner.learn_with_extras(table, rng, valid=valid, watch=watch)
@@ -46,7 +46,7 @@ def train_network(
     about: Mapping[str, Any],
     watch: Watch | None = None,
 ) -> NetworkDocument:
-    """The network that a learner makes of a table, recorded as `train` records a model."""
+    """The network that a learner learns from a table, with its provenance."""
     network = learner.learn(table, np.random.default_rng(about["seed"]), valid=valid, watch=watch)
     return NetworkDocument(network, {**about, "finished": _is_finished(watch)})
 

@@ -1,6 +1,4 @@
-"""The search for settings: trials of a learner, judged by their models' scores on validation rows.
-
-Several models become one by stacking and bagging.
+"""Hyperparameter search: trials of a learner, scored on validation rows.
 
 To add a sampler: a file with a function, and a line in the table of `samplers.py`.
 """

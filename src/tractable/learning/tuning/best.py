@@ -1,4 +1,4 @@
-"""The best model so far, in memory and, from the moment it is found, in its file."""
+"""The best model so far, in memory and in its file."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +13,7 @@ from tractable.model import Circuit, load
 
 
 class Best:
-    """Keeps the model of the best trial; `trial` may be known from an earlier run and its model not."""
+    """The model of the best trial; after a restart the trial may be known without its model."""
 
     def __init__(self, problem: Problem, frame: str, place: Path | None, trial: Trial | None) -> None:
         self._problem = problem
@@ -24,12 +24,12 @@ class Best:
         self._is_saved = True
 
     def offer(self, trial: Trial, graph: Graph) -> None:
-        """Keep a trial's model if it is better than the best so far."""
+        """Keep the model of a trial if it is better than the best so far."""
         if self.trial is None or trial.rank > self.trial.rank:
             self.keep(trial, graph)
 
     def keep(self, trial: Trial, graph: Graph) -> None:
-        """Make this the best model, whatever was."""
+        """Replace the best model."""
         self.trial = trial
         self.circuit = Circuit(graph, self._about(trial))
         if self._place is not None:
@@ -39,17 +39,17 @@ class Best:
                 self._is_saved = True
 
     def save_again(self) -> None:
-        """Save the best model if that could not be done when it was found.
+        """Save the best model if that failed when it was found.
 
         Raises:
-            OSError: if it still cannot be; it says where else the model is, if it could be saved.
+            OSError: if it still fails, naming the file to which it was saved instead, if any.
         """
         if not self._is_saved and self.circuit is not None and self._place is not None:
             save_or_rescue(self.circuit.save, self._place)
             self._is_saved = True
 
     def _kept(self, trial: Trial) -> Circuit | None:
-        """The model of a trial, if an earlier run has left just that in the file."""
+        """The model of a trial, if the file has just that model from an earlier run."""
         if self._place is None or not self._place.exists():
             return None
         with suppress(ValueError, OSError):  # what cannot be read is learned again and written over
@@ -59,7 +59,7 @@ class Best:
         return None
 
     def _about(self, trial: Trial) -> dict[str, Any]:
-        """The provenance of a trial's model: as of one that was learned alone, and the trial."""
+        """The provenance of the model of a trial: that of its learner, and the trial."""
         problem = self._problem
         about = provenance(
             problem.learner(trial.settings),

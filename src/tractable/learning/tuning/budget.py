@@ -1,4 +1,4 @@
-"""The time of a search, and how long each of its trials may take."""
+"""The time budget of a search, and of each of its trials."""
 
 import time
 from math import ceil
@@ -7,11 +7,11 @@ AMPLE = 2.0  # times what the trial with the defaults took
 
 
 class TimeBudget:
-    """The time of a search, shared by the trials that are still to begin; what one leaves goes to the others.
+    """The time budget of a search, whose remaining time is shared by the remaining trials.
 
-    The trial with the default settings may take half of the time, because the others are compared with it.
-    The others have ample time compared with that trial, even if none is left for the last ones: models that
-    were all stopped early are of little use.
+    The trial of the default settings may take half of the time, because it is the reference. Other trials get
+    ample time relative to it, even if none remains for the last ones, because models that are stopped early
+    are of little use.
     """
 
     def __init__(self, seconds: float | None, jobs: int) -> None:
@@ -19,14 +19,14 @@ class TimeBudget:
         self._jobs = jobs
 
     def for_defaults(self, trials: int) -> float | None:
-        """The seconds for the first of `trials`, that with the defaults; None if time does not matter."""
+        """The seconds for the trial of the default settings, or None without a budget."""
         left = self._left()
         return None if left is None else max(left / 2, left / ceil(trials / self._jobs))
 
     def share(self, trials: int, defaults_took: float | None) -> float | None:
-        """The seconds for the next of `trials` trials; None if time does not matter.
+        """The seconds for the next of `trials` remaining trials, or None without a budget.
 
-        `defaults_took` is how long the trial with the defaults took; None if it was stopped before its end.
+        `defaults_took` is the duration of the trial of the defaults, or None if it was stopped early.
         """
         left = self._left()
         if left is None:

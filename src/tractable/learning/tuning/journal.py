@@ -1,7 +1,7 @@
-"""Trials in a file, so that a search can go on where it was ended.
+"""A file of trials from which an interrupted search continues.
 
-JSON lines: the first says what is searched, each other one is a trial. A line that a kill cut short does not
-count and is written over.
+The first JSON line describes the search, the others are trials. An incomplete last line is ignored and
+overwritten.
 """
 
 import json
@@ -43,7 +43,7 @@ class Journal:
     """The file of a search, which one process at a time may use.
 
     Raises:
-        ValueError: if the file is no study, is one of another search, is damaged or in use.
+        ValueError: if the file is not a study, belongs to another search, is damaged or in use.
     """
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ class Journal:
             raise
 
     def add(self, trial: Trial) -> None:
-        """Append a trial to the file; it survives a crash once this returns."""
+        """Append a trial to the file, which is on disk when this returns."""
         facts = asdict(trial) | {"score": trial.score if isfinite(trial.score) else None}
         with name_file_in_errors(self._path):
             self._file.write(_line(facts).encode())
@@ -77,14 +77,14 @@ class Journal:
         self._file.close()
 
     def _read(self, header: dict[str, Any]) -> list[Trial]:
-        """The trials of the file; the next one is written behind the last of them."""
+        """The trials of the file; the next one is appended after them."""
         *whole, rest = self._file.read().split(b"\n")
         self._check_header(_parse(whole[0] if whole else rest), header)
         trials = []
         for number, line in enumerate(whole[1:], start=2):
             trial = _trial(_parse(line))
             if trial is None:
-                raise ValueError(f"study '{self._path}', line {number}: this is no trial")
+                raise ValueError(f"study '{self._path}', line {number}: this is not a trial")
             trials.append(trial)
         self._file.seek(-len(rest), os.SEEK_END)
         self._file.truncate()
@@ -92,7 +92,7 @@ class Journal:
 
     def _check_header(self, found: Any, wanted: dict[str, Any]) -> None:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise ValueError(f"'{self._path}' is no study of settings")
+            raise ValueError(f"'{self._path}' is not a study of settings")
         for name, words in DIFFERENCES.items():
             theirs, mine = found.get(name), wanted[name]
             if theirs != mine:
@@ -104,7 +104,7 @@ def _line(facts: dict[str, Any]) -> str:
 
 
 def _parse(line: bytes) -> Any:
-    """The value of a line of JSON; None if it is none."""
+    """The value of a line of JSON, or None if it is invalid."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -112,7 +112,7 @@ def _parse(line: bytes) -> Any:
 
 
 def _trial(facts: Any) -> Trial | None:
-    """The trial that a line of the file stands for; None if it stands for none."""
+    """The trial of a line of the file, or None if it is invalid."""
     if not isinstance(facts, dict) or set(facts) != set(Trial.__dataclass_fields__):
         return None
     if not all(isinstance(facts[name], kind) for name, kind in TYPES.items()):
@@ -125,7 +125,7 @@ def _trial(facts: Any) -> Trial | None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number that a double can hold; whole numbers of JSON have any size."""
+    """Whether a value is a number that a double can represent; integers in JSON have any size."""
     return isinstance(value, int | float) and abs(value) <= float_info.max
 
 

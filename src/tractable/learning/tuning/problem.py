@@ -1,4 +1,4 @@
-"""What is searched: settings of a learner for two tables."""
+"""A search problem: settings of a learner for two tables."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from tractable.learning.training import find_circuit_learner, fingerprint
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """A learner, the settings that are fixed, the tables, and where random numbers begin."""
+    """A learner, its fixed settings, the tables and the seed of a search."""
 
     kind: type[CircuitLearner]
     fixed: Mapping[str, Any]
@@ -28,12 +28,12 @@ class Problem:
 
     @cached_property
     def space(self) -> Space:
-        """The settings that are searched."""
+        """The search space of the settings."""
         return {name: choice for name, choice in search_space(self.kind).items() if name not in self.fixed}
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """What the learner does with the searched settings when nobody asks."""
+        """The default values of the searched settings."""
         learner = self.learner({})
         return {name: getattr(learner, name) for name in self.space}
 
@@ -43,7 +43,7 @@ class Problem:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """What two searches must share to be one, as a file can hold it."""
+        """The description of a search, which runs of one search share."""
         return {
             "algorithm": self.kind.name,
             "settings": {name: plain_value(value) for name, value in self.fixed.items()},
@@ -56,19 +56,19 @@ class Problem:
 
     @cached_property
     def key(self) -> str:
-        """A short text that only the same searches share."""
+        """A checksum of the description of a search."""
         return blake2b(json.dumps(self.header).encode(), digest_size=8).hexdigest()
 
 
 def learner_kind(algorithm: str, fixed: Mapping[str, Any]) -> type[CircuitLearner]:
-    """The learner of a name, of which some settings are fixed and some are left to search.
+    """The class of a learner, after a check of its fixed settings.
 
     Raises:
-        ValueError: naming what is unknown, with the nearest that is not, or that nothing is left to search.
+        ValueError: naming an unknown learner or setting, or if all searched settings are fixed.
     """
     kind = find_circuit_learner(algorithm)
     for name in fixed:
         check_setting_name(kind, name)
     if set(search_space(kind)) <= set(fixed):
-        raise ValueError(f"nothing is left to search: all of {', '.join(search_space(kind))} are fixed")
+        raise ValueError(f"there is nothing to search: all of {', '.join(search_space(kind))} are fixed")
     return kind

@@ -1,6 +1,6 @@
-"""How the settings of a trial are found: by the seed, the number of the trial and what earlier trials told.
+"""Samplers of settings, which depend on the seed, the number of the trial and earlier trials.
 
-Nothing else decides, so that a search that was ended goes on in the same sequence.
+They have no other state, so an interrupted search continues with the same sequence.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ KEPT = 0.5  # the chance that a setting has its default
 
 @dataclass(frozen=True)
 class Sampler:
-    """A way to find settings."""
+    """A function that proposes the settings of a trial."""
 
     settings: Proposal  # of a space with defaults, for a seed and the number of a trial, after some trials
     learns: bool  # whether the earlier trials matter
@@ -31,7 +31,7 @@ class Sampler:
 def random_settings(
     space: Space, defaults: Settings, seed: int, number: int, earlier: Sequence[Trial]
 ) -> Settings:
-    """Settings drawn at random, about half of them; the others keep their defaults, no bad guess."""
+    """Settings of which about half are drawn at random and the others have their defaults."""
     rng = np.random.default_rng([seed, number])
     found = draw_settings(space, rng)
     kept = rng.random(len(found)) < KEPT
@@ -46,10 +46,10 @@ SAMPLERS: dict[str, Sampler] = {
 
 
 def sampler_named(name: str) -> Sampler:
-    """The sampler of a name.
+    """The sampler with a name.
 
     Raises:
-        ValueError: if there is none, or what it needs is not installed.
+        ValueError: if there is no such sampler, or a package that it requires is not installed.
     """
     if name not in SAMPLERS:
         raise ValueError(f"there is no sampler '{name}' ({', '.join(SAMPLERS)})")

@@ -1,4 +1,4 @@
-"""The search itself: trials one after the other or side by side, each written down as it ends."""
+"""The search: sequential or parallel trials, each recorded as it ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,7 +16,7 @@ from tractable.learning.tuning.trial import Outcome, Trial, TrialTask, attempt
 
 
 class SearchPlan(NamedTuple):
-    """How many trials a search does, how many of them at once, and in how much time."""
+    """The number of trials, the number of parallel trials, and the time budget."""
 
     trials: int  # in all, with those of earlier runs
     jobs: int  # trials side by side
@@ -24,7 +24,7 @@ class SearchPlan(NamedTuple):
 
 
 class TrialSearch:
-    """A search that does the trials that are not done yet."""
+    """A search that runs the remaining trials."""
 
     def __init__(
         self, problem: Problem, best: Best, journal: Journal | None, watch: Watch, plan: SearchPlan
@@ -41,9 +41,9 @@ class TrialSearch:
         self.trials: list[Trial] = [] if journal is None else list(journal.trials)
 
     def run(self) -> None:
-        """Do trials until there are as many as planned, the time is over or somebody interrupts.
+        """Run trials up to the planned number, the end of the budget or an interrupt.
 
-        There is a model afterwards, also when there was time for nothing.
+        There is a model afterwards in any case.
         """
         done = {trial.number for trial in self.trials}
         pending = [number for number in range(self._count) if number not in done]
@@ -54,7 +54,7 @@ class TrialSearch:
         self._finish()
 
     def _rounds(self, pending: Sequence[int]) -> Iterator[list[int]]:
-        """The trials that may run side by side; those that learn from others wait for all before them."""
+        """Groups of trials that may run in parallel; adaptive samplers wait for all earlier trials."""
         if not self._sampler.learns:
             yield from [list(pending)] if pending else []
             return
@@ -82,7 +82,7 @@ class TrialSearch:
                 self._record(outcome)
 
     def _seconds(self, to_come: int) -> float | None:
-        """How long the next trial may take."""
+        """The time limit of the next trial."""
         first = next((trial for trial in self.trials if trial.number == 0), None)
         if first is None:
             return self._budget.for_defaults(to_come)
@@ -121,10 +121,10 @@ class TrialSearch:
         self._watch.report("trials", len(self.trials), self._count, score)
 
     def _finish(self) -> None:
-        """Have a model: one that was interrupted if there is no other, one learned again if it is lost.
+        """Make sure that there is a model: an interrupted one, or a lost one learned again.
 
         Raises:
-            KeyboardInterrupt: if somebody interrupted before there was any.
+            KeyboardInterrupt: if the search was interrupted before there was a model.
         """
         if self._best.trial is None:
             begun = max(self._given_up, key=lambda outcome: outcome.trial.rank, default=None)

@@ -1,4 +1,4 @@
-"""Trials as a table to read."""
+"""Trials as a table of text."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from tractable.learning.tuning.trial import Trial, best_of
 
 
 def table_text(trials: Sequence[Trial]) -> str:
-    """A line a trial, the best marked by a star; settings stand as one would type them after `--set`."""
+    """One line per trial, the best marked by a star; settings are written as after `--set`."""
     best = best_of(trials)
     names = list(trials[0].settings)
     head = ["", "trial", "score", "seconds", "edges", *names, ""]

@@ -1,4 +1,4 @@
-"""Settings like those of good trials and unlike those of bad ones: Optuna's tree-structured Parzen estimator.
+"""The tree-structured Parzen estimator of Optuna, which models the settings of good and bad trials.
 
 Bergstra, Bardenet, Bengio and Kégl, «Algorithms for Hyper-Parameter Optimization», NeurIPS 2011.
 """
@@ -21,21 +21,21 @@ LOWEST = -1e300  # stands for a score of -inf: only the order of scores counts
 
 
 def check_optuna() -> None:
-    """Refuse to begin without Optuna.
+    """Check that Optuna is installed.
 
     Raises:
-        ValueError: naming the extra that it comes with.
+        ValueError: naming the extra that installs it.
     """
     if find_spec("optuna") is None:
         raise ValueError(
-            "the sampler tpe needs optuna, which comes with the extra: pip install 'tractable[tune]'"
+            "the sampler tpe requires optuna, which is installed by: pip install 'tractable[tune]'"
         )
 
 
 def tpe_settings(
     space: Space, defaults: Mapping[str, Any], seed: int, number: int, earlier: Sequence[Trial]
 ) -> dict[str, Any]:
-    """The settings that the estimator finds most promising after the earlier trials."""
+    """The settings that the estimator proposes after the earlier trials."""
     from optuna import create_study
     from optuna.samplers import TPESampler
 
@@ -77,7 +77,7 @@ def _from_optuna(choice: Choice, value: Any) -> Any:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep Optuna from telling that a study was made: there is one for each trial."""
+    """Disable Optuna's log messages, since a study is created for each trial."""
     from optuna import logging
 
     before = logging.get_verbosity()

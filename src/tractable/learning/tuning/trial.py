@@ -1,4 +1,4 @@
-"""One trial: settings, the model they lead to, and its score."""
+"""A trial: settings, the resulting model, and its score."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ FAULTS = (ValueError, ArithmeticError, MemoryError)  # of settings that do not s
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """The settings that were tried and how good their model is."""
+    """The settings of a trial and the score of its model."""
 
     number: int  # the trial 0 has the learner's defaults
     settings: Mapping[str, Any]  # those that are searched
@@ -32,19 +32,19 @@ class Trial:
 
     @property
     def rank(self) -> tuple[bool, float, int]:
-        """What the best trial has most of: a model, its score, and, of equals, having come first."""
+        """The sort key of trials: those with a model first, by score, then in order."""
         return (not self.fault, self.score, -self.number)
 
 
 def best_of(trials: Iterable[Trial]) -> Trial | None:
-    """The trial whose model scores best; None when none has a model."""
+    """The trial with the best score, or None if no trial has a model."""
     best = max(trials, key=lambda trial: trial.rank, default=None)
     return None if best is None or best.fault else best
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrialTask:
-    """Everything that a trial needs, here or in another process."""
+    """The inputs of a trial, which may run in another process."""
 
     number: int
     settings: Mapping[str, Any]
@@ -65,10 +65,10 @@ class Outcome:
 
 
 def attempt(task: TrialTask, search: Watch) -> Outcome:
-    """Do a trial of a search with that watch.
+    """Run a trial with the watch of a search.
 
     Raises:
-        ValueError: if even the learner's defaults, the trial 0, do not suit the tables.
+        ValueError: if the learner refuses the tables even with its defaults, in trial 0.
     """
     started = time.perf_counter()
 
@@ -99,7 +99,7 @@ def attempt(task: TrialTask, search: Watch) -> Outcome:
 
 
 def _score(graph: Graph, table: Table) -> float:
-    """The mean log-likelihood of rows, or of their targets if the circuit is conditional on inputs."""
+    """The mean log-likelihood of rows, or of their targets for a conditional circuit."""
     if not graph.schema.inputs.size:
         return mean_log_prob(graph, table)
     return float(log_prob(graph, table.values) @ table.row_weights) / table.total_weight

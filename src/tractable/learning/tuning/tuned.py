@@ -1,4 +1,4 @@
-"""The search as users call it."""
+"""The user interface of the search."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ File: TypeAlias = str | PathLike[str]
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The best model, the settings that led to it, and all trials; as text, the table of trials."""
+    """The best model, its settings, and all trials; as text, the table of trials."""
 
     circuit: Circuit
     settings: dict[str, Any]  # all settings of the learner
@@ -62,50 +62,29 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     random_state: int = 0,
     tell: Callable[[Progress], None] | None = None,
 ) -> Tuned:
-    """The model that scores best on `valid` of several learned from `train` with different settings.
+    """The model with the best score on `valid` of several learned from `train` with different settings.
 
-    The first trial has the learner's defaults, the others what the sampler finds in the learner's search
-    space. Ctrl-C ends the search with the best model so far; a second one interrupts.
+    The first trial has the default settings; the others are proposed by the sampler within the search space
+    of the learner. Ctrl-C ends the search with the best model so far; a second Ctrl-C aborts.
 
-    Parameters
-    ----------
-    algorithm : str
-        The learner, as on the command line.
-    train, valid : data frame, array, dictionary of columns or Table
-        The rows to learn from, and those that decide.
-    trials : int
-        How many there are in the end, with those that `storage` holds already.
-    budget : float or str, optional
-        Seconds, or a text such as "10m". The trial of the defaults may take half of it, any other an equal
-        share of what is left, or twice what the defaults took if that is more; one that takes longer is
-        stopped and counts with what it has.
-    sampler : {"random", "tpe"}
-        Settings drawn at random, or by Optuna from what the earlier trials told.
-    storage : path, optional
-        A file in which each trial is written down as it ends. A search with the same file goes on.
-    output : path, optional
-        The file of the best model so far; beside `storage` unless given.
-    settings : mapping, optional
-        Settings that are fixed, not searched.
-    targets : str or sequence of str, optional
-        For a learner of conditional models: the columns to predict from all others. Its models are compared
-        by the log-likelihood of these columns given the others.
-    jobs : int
-        Trials side by side, each in a process of its own; -1 for as many as there are cores.
-    unseen : {"share", "error"}
-        What a state that the training rows did not have does, in `valid` and to the model.
-    drop : name or list of names
-        Columns of both tables to leave out, before anything of them is checked.
-    random_state : int
-        Where the random numbers of sampler and learner begin.
-    tell : callable, optional
-        Is told of the progress.
+    Parameters ---------- algorithm : str The learner, as on the command line. train, valid : data frame,
+    array, dictionary of columns or Table Training rows, and validation rows that score the trials. trials :
+    int Total number of trials, including those in `storage`. budget : float or str, optional Time budget in
+    seconds, or a string such as "10m". The trial of the defaults may take half of it, any other an equal
+    share of the rest, or twice the time of the defaults if that is more. A trial that exceeds its share is
+    stopped early. sampler : {"random", "tpe"} Settings drawn at random, or proposed by Optuna based on
+    earlier trials. storage : path, optional A file that records the trials. A search with an existing file
+    continues it. output : path, optional The file of the best model so far; by default next to `storage`.
+    settings : mapping, optional Fixed settings, which are not searched. targets : str or sequence of str,
+    optional For a conditional learner: the columns to predict from all others. Models are compared by the
+    log-likelihood of these columns given the others. jobs : int Number of parallel trials, each in a separate
+    process; -1 for the number of cores. unseen : {"share", "error"} Treatment of states that do not occur in
+    the training rows, in `valid` and by the model. drop : name or list of names Columns of both tables to
+    leave out before they are checked. random_state : int Seed of sampler and learner. tell : callable,
+    optional Receives progress reports.
 
-    Raises
-    ------
-    ValueError
-        If the algorithm, a setting or the sampler is unknown, the tables do not fit together, or `storage`
-        is the file of another search.
+    Raises ------ ValueError If the algorithm, a setting or the sampler is unknown, the schemas of the tables
+    differ, or `storage` belongs to another search.
     """
     fixed = dict(settings or {})
     kind = learner_kind(algorithm, fixed)
@@ -116,9 +95,9 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
     held_out = as_table(valid, table.schema, drop=drop, unseen="missing" if reserve else "error")
     warn_of_unseen(held_out, "such a cell counts as missing")
     if not held_out.total_weight:
-        raise ValueError("the validation table has no rows that weigh anything")
+        raise ValueError("the weights of the validation table are all zero")
     if not len(held_out.useful_rows()):
-        caution("all trials score the same: no validation row has both a weight and a known target")
+        caution("all trials have the same score: no validation row has both a weight and a known target")
     problem = Problem(
         kind=kind,
         fixed=fixed,
@@ -136,15 +115,15 @@ def tune(  # noqa: PLR0913 - a search has as many options as its command
 
 
 def _with_roles(kind: type[CircuitLearner], table: Table, targets: str | Sequence[str] | None) -> Table:
-    """The table with the roles that a learner needs: of targets and inputs, or of a joint model.
+    """The table with targets and inputs for a conditional learner, or without roles for a joint one.
 
     Raises:
-        ValueError: if targets are named for a learner of joint models.
+        ValueError: if targets are given for a learner of joint models.
     """
     if targets is None:
         return table
     if not issubclass(kind, ConditionalLearner):
-        raise ValueError(f"{kind.name} learns a joint model of all columns: it takes no targets")
+        raise ValueError(f"{kind.name} learns a joint model of all columns, so targets do not apply")
     names = [targets] if isinstance(targets, str) else targets
     return replace(table, schema=table.schema.with_targets(table.schema.columns(names)))
 
@@ -170,7 +149,7 @@ def _place(output: File | None, storage: File | None) -> Path | None:
 
 def _positive(trials: int) -> int:
     if trials < 1:
-        raise ValueError(f"the number of trials is at least 1, not {trials}")
+        raise ValueError(f"the number of trials must be at least 1, not {trials}")
     return trials
 
 

@@ -72,7 +72,7 @@ class Design:
             ValueError: if there is no such density.
         """
         if self.density not in get_args(Density):
-            raise ValueError(f"density is 'blocks' or 'gaussian-mixture', not {self.density!r}")
+            raise ValueError(f"density must be 'blocks' or 'gaussian-mixture', not {self.density!r}")
         if self.density == "gaussian-mixture":
             return GaussianMixtureLearner()
         return SPNSVDLearner(gamma=(gamma,), leaf="instances")

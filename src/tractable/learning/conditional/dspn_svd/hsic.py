@@ -87,7 +87,7 @@ def find_projection(
         ValueError: if there is no such kernel.
     """
     if how.kernel not in get_args(Kernel):
-        raise ValueError(f"kernel is 'linear' or 'rbf', not {how.kernel!r}")
+        raise ValueError(f"kernel must be 'linear' or 'rbf', not {how.kernel!r}")
     mapped = identity if how.kernel == "linear" else fourier_map(x, how.components, how.width, rng)
     sums = class_sums(x, codes, weights, mapped, how.whiten)
     if not sums.counts.sum():

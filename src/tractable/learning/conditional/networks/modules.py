@@ -115,7 +115,7 @@ class ModuleCommittee:
             ValueError: always.
         """
         raise ValueError(
-            "the circuit has a network of a kind of its own, which cannot be written down as plain layers"
+            "the circuit has a network of a special kind, which cannot be converted to plain layers"
         )
 
 

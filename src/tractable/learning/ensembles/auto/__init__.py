@@ -1,1 +1,1 @@
-"""Several learners, and one circuit that is a mixture of the models which suit held-out rows best."""
+"""The learner `auto`: a mixture of models of several learners, weighted on held-out rows."""

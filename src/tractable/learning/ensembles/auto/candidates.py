@@ -1,7 +1,7 @@
-"""What a table is like, and which learners are tried on it, in order of promise, with which settings.
+"""Characteristics of a table, and the learners to try on it in order, with their settings.
 
-The order and the settings were chosen by the validation rows of binary tables, and rest on the published
-comparisons of the learners otherwise.
+Order and settings were selected on the validation rows of binary tables, and otherwise follow published
+comparisons of the learners.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """What it is called in reports and checkpoints."""
+        """The name in reports and checkpoints."""
         return f"{self.learner} {self.number}"
 
 
@@ -82,7 +82,7 @@ WIDE_SHARES = {"continuous-mixture": 3.0}  # ... these learners have more time t
 
 @dataclass(frozen=True, kw_only=True)
 class TableFacts:
-    """Size and kinds of a table."""
+    """The size and the kinds of columns of a table."""
 
     rows: float  # by weight
     distinct: int  # rows
@@ -93,17 +93,17 @@ class TableFacts:
 
     @property
     def is_tiny(self) -> bool:
-        """Whether learners are so quick that it would take longer to start other processes."""
+        """Whether learning is so fast that starting other processes would take longer."""
         return self.distinct * self.columns <= FEW_CELLS
 
     @property
     def repeated(self) -> float:
-        """The share of rows that repeat another one."""
+        """The fraction of rows that repeat another one."""
         return 1 - self.distinct / max(self.rows, self.distinct, 1.0)
 
 
 def describe(table: Table) -> TableFacts:
-    """The facts of a table, whose rows of weight zero do not count."""
+    """The characteristics of a table without rows of weight zero."""
     rows = collapse(table.take(table.row_weights > 0))[0]
     return TableFacts(
         rows=rows.total_weight,
@@ -116,7 +116,7 @@ def describe(table: Table) -> TableFacts:
 
 
 def _density(table: Table) -> float:
-    """The share of categorical cells that have not the most frequent state of their column."""
+    """The fraction of categorical cells that do not have the most frequent state of their column."""
     cells = most = 0.0
     for column, variable in enumerate(table.schema):
         if variable.is_categorical:
@@ -128,7 +128,7 @@ def _density(table: Table) -> float:
 
 
 def _is_ordered(table: Table) -> bool:
-    """Whether the columns next to each other tell much more of each other than others do."""
+    """Whether neighbouring columns are much more dependent than others."""
     columns = len(table.schema)
     if columns < FEW_COLUMNS or not len(table):
         return False
@@ -150,7 +150,7 @@ def kinds_for(facts: TableFacts) -> tuple[str, ...]:
 
 
 def candidates_for(learner: str, facts: TableFacts) -> tuple[Candidate, ...]:
-    """What is tried of a learner, in this order."""
+    """The candidates of a learner in the order of trial."""
     variants = (TINY if facts.is_tiny else VARIANTS)[learner]
     share = WIDE_SHARES.get(learner, 1.0) if facts.columns >= WIDE and not facts.is_tiny else 1.0
     return tuple(Candidate(learner, number, how, share) for number, how in enumerate(variants, start=1))

@@ -1,4 +1,4 @@
-"""Rows to learn from, and held-out rows by which models are compared and mixed."""
+"""Training rows, and held-out rows on which models are compared and mixed."""
 
 from dataclasses import dataclass
 
@@ -24,10 +24,10 @@ class Fold:
 
 
 def make_folds(table: Table, valid: Table | None, rng: np.random.Generator) -> list[Fold]:
-    """The validation rows as they are or, without any, parts of the training rows.
+    """The validation rows or, without any, a division of the training rows.
 
-    Of few rows each is held out once, and a member of the mixture is then itself a mixture of one model for
-    each fold, so that all rows are used for both purposes. Empty if there are hardly any rows.
+    With few rows, each is held out in one fold, and a member of the mixture is itself a mixture of one model
+    per fold. The result is empty if there are hardly any rows.
     """
     rows = collapse(table.useful_rows())[0]
     if valid is not None and len(useful := valid.useful_rows()):

@@ -1,4 +1,4 @@
-"""Members of several learners, mixed: stacking (Wolpert, 1992), with successive halving for the time."""
+"""A stack of models of several learners (Wolpert, 1992), with successive halving of the learners."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ from tractable.learning.learner import Learned, Learner, PoolingLearner
 @final
 @dataclass(frozen=True, kw_only=True)
 class AutoLearner(PoolingLearner):
-    """A mixture of models of several learners, which are selected for the table and weighted on held-out
-    rows.
+    """A mixture of models of several learners, selected for the table and weighted on held-out rows.
 
     The learners to try are selected by the kinds of the columns, the size of the table and the dependence
     between neighbouring columns. Each first gets a small share of the time budget. Those that contribute most
@@ -97,5 +96,5 @@ class AutoLearner(PoolingLearner):
 
 
 def _single_model(table: Table, rng: np.random.Generator, watch: Watch) -> Graph:
-    """The model of hardly any rows: there are none to choose by."""
+    """The model for a table that is too small for a comparison."""
     return ChowLiuLearner().learn(table, rng, watch=watch)

@@ -1,4 +1,4 @@
-"""One member of the mixture: a candidate, the model that it led to, and how that does on held-out rows."""
+"""Members of the mixture: a candidate, its model, and its score on held-out rows."""
 
 import time
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ SCORE_SHARE, LEAST_SCORE_SECONDS = 0.5, 1.0  # of a member's time that the score
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A model that may become a part of the mixture."""
+    """A model that may become a component of the mixture."""
 
     candidate: Candidate
     graph: Graph | None  # None if there is no model
@@ -36,7 +36,7 @@ class Member:
     fault: str = ""  # why there is no model
 
     def after(self, earlier: "Member | None", row_weights: Floats) -> "Member":
-        """This member, which went on where another one ended: the better one of both, with all the time."""
+        """The better one of this member and the one that it continues, with their total time."""
         if earlier is None:
             return self
         is_worse = earlier.graph is not None and (
@@ -48,7 +48,7 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything that it takes to learn a member, here or in another process."""
+    """The inputs for learning a member, possibly in another process."""
 
     candidate: Candidate
     learner: Learner
@@ -57,7 +57,7 @@ class Task:
     seconds: float | None  # that it may take; None: as long as it takes
 
     def run(self, watch: Watch) -> Member:
-        """The member, with what there is when the time is over."""
+        """The learned member, or the best one when the time is over."""
         begin = time.perf_counter()
         inner = self._watch(watch)
         try:
@@ -80,15 +80,15 @@ class Task:
         return Member(self.candidate, graph, every, time.perf_counter() - begin, finished)
 
     def _watch(self, outer: Watch) -> InnerWatch:
-        """The watch of the member, which tells its name but not its scores: that of the mixture matters."""
+        """The watch of the member, which reports its name but not its scores."""
         spans = [span for span in (self.seconds, outer.left) if span is not None]
         name = self.candidate.name
         return InnerWatch(outer, label=name, seconds=min(spans, default=None), part=name)
 
     def _scoring_watch(self, outer: Watch) -> Watch:
-        """The watch of the scores, for which there is some time also when that of the member is over.
+        """The watch of scoring, which has some time even if that of the member is over.
 
-        Without the models that are always there, there might be none.
+        Otherwise there might be no model at all.
         """
         if self.candidate.learner in FLOOR:
             return Watch()
@@ -97,7 +97,7 @@ class Task:
         return InnerWatch(outer, seconds=max(LEAST_SCORE_SECONDS, SCORE_SHARE * self.seconds))
 
     def _learn(self, number: int, watch: InnerWatch) -> Graph:
-        """The model of one fold; each has an even part of the time that is left."""
+        """The model of one fold; the remaining time is divided evenly among the folds."""
         fold = self.folds[number]
         left = None if watch.left is None else watch.left / (len(self.folds) - number)
         work = partial(self._learn_fold, fold, number)
@@ -110,7 +110,7 @@ class Task:
 
 
 def row_scores(graph: Graph, rows: Floats, watch: Watch) -> Floats:
-    """The log-likelihood of each row. Rows are scored all at once where that takes hardly any time.
+    """The log-likelihood of each row, in one batch if that is fast.
 
     Raises:
         Stopped: if the watch must stop before all rows are scored.

@@ -1,4 +1,4 @@
-"""The mixture of the members that suits held-out rows best, and what each of them is worth in it."""
+"""The mixture of members with the best score on held-out rows, and the contribution of each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ QUICK_STEPS = 100  # of EM from weights that are nearly right
 
 @dataclass(frozen=True, kw_only=True)
 class MixingSettings:
-    """How weights are found."""
+    """The settings for fitting the weights."""
 
     pseudo_count: float
     max_edges: int
@@ -28,7 +28,7 @@ class MixingSettings:
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Members that have a model, and their weights."""
+    """Members with models, and their weights."""
 
     members: Sequence[Member]
     row_weights: Floats  # of the held-out rows
@@ -45,12 +45,12 @@ class Mix:
         return np.asarray(np.logaddexp.reduce(_logs(self.members)[:, kept] + share, axis=1))
 
     def loss_without(self, learner: str) -> float:
-        """The nats a row that would be lost without the members of a learner; infinite without any other."""
+        """The loss in nats per row without the members of a learner; infinite if there are no others."""
         rest = np.array([m.candidate.learner != learner for m in self.members]) & (self.weights > 0)
         return self._loss(rest)
 
     def pruned(self) -> "Mix":
-        """The mixture without the members that it does as well without, tried from the lightest on."""
+        """The mixture without members that do not improve it, tested in ascending order of weight."""
         mixed = self
         for place in np.argsort(self.weights, kind="stable").tolist():
             rest = mixed.weights > 0
@@ -71,7 +71,7 @@ class Mix:
         return graphs[0] if len(graphs) == 1 else mixture(graphs, self.weights[kept])
 
     def table(self, others: Iterable[Member]) -> list[dict[str, Any]]:
-        """What was tried: the members of the mixture, by weight, then the rest, by score."""
+        """A report on all members: those of the mixture by weight, then the others by score."""
         tried = [self._entry(place) for place in range(len(self.members))]
         tried.sort(key=lambda one: (-one["weight"], -(one["valid_ll"] or -np.inf)))
         return tried + [_plain(m) | {"remark": f"no model: {m.fault}"} for m in others]
@@ -95,7 +95,7 @@ class Mix:
         return self.score - self._fit(rest).score
 
     def _fit(self, kept: Bools) -> StackWeights:
-        """The weights of some of the members that are in the mixture."""
+        """The weights of a subset of the members."""
         return fit_weights(
             _logs(self.members)[:, kept],
             self.row_weights,
@@ -127,7 +127,7 @@ def _logs(members: Sequence[Member]) -> Floats:
 
 
 def _plain(member: Member) -> dict[str, Any]:
-    """What there is to tell of a member by itself, as plain values."""
+    """The report on a member as plain values."""
     return {
         "learner": member.candidate.learner,
         "number": member.candidate.number,

@@ -1,8 +1,8 @@
-"""Which member is learned when, and for how long: rounds that leave more time to fewer learners.
+"""The schedule of members: rounds that give more time to fewer learners.
 
 Jamieson and Talwalkar, «Non-stochastic Best Arm Identification and Hyperparameter Optimization», 2016, halve
-the number of arms from round to round. Here an arm is a learner: it is worth what the mixture would lose
-without it, and goes on with its unfinished member or, where there is none, begins the next one.
+the number of arms in each round. Here an arm is a learner, whose value is the loss of the mixture without it;
+it continues its unfinished member or, if there is none, starts the next one.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -36,7 +36,7 @@ LEAST_GAIN = 1e-3  # nats a row that a round must gain, beyond its standard erro
 
 
 class MemberSearch:
-    """One run of the search."""
+    """A run of the search."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class MemberSearch:
         self._score: float | None = None  # of the best mixture so far
 
     def run(self, outer: Watch) -> None:
-        """Learn members until the time is over, no candidate is left, or no further member gains."""
+        """Learn members until the time is over, no candidate is left, or the mixture no longer improves."""
 
         def tell(progress: Progress) -> None:
             outer.report(*progress[:3], self._score)
@@ -88,11 +88,11 @@ class MemberSearch:
 
     @property
     def faults(self) -> list[Member]:
-        """The candidates that led to no model."""
+        """The candidates without a model, with the reasons."""
         return [member for _, member in sorted(self._members.items()) if member.graph is None]
 
     def _learn_floor(self, watch: Watch) -> None:
-        """The models that are always there; the first one even if there is no time."""
+        """The baseline models; the first one is learned even if there is no time."""
         for kind in FLOOR:
             if not self._members or not watch.should_stop():
                 self._record(self._task(self._plan[kind][0], None).run(watch), watch)
@@ -109,7 +109,7 @@ class MemberSearch:
                 self._members[task.candidate.name] = killed
 
     def _members_of(self, tasks: Sequence[Task], watch: Watch) -> Generator[Member, None, None]:
-        """The members as soon as they are there, without those that would begin after the end."""
+        """The members as soon as they are available, without those that would start after the end."""
         waiting = (task for task in tasks if not watch.should_stop())
         workers = min(self._workers, len(tasks))
         if workers == 1:
@@ -127,7 +127,7 @@ class MemberSearch:
         watch.report("members", len(self._members))
 
     def _tasks(self, number: int, left: float | None) -> list[Task]:
-        """What is learned in a round; each member has its share of the round's time."""
+        """The tasks of a round, each with its share of the round's time."""
         share = {0: FIRST_SHARE, 1: SECOND_SHARE}.get(number, 1.0)
         seconds = inf if left is None else left * share
         most = len(self._kinds) if number == 0 else max(self._workers, len(self._kinds) >> number)
@@ -138,7 +138,7 @@ class MemberSearch:
         return [self._task(c, c.share * seconds / span if isfinite(seconds) else None) for c in chosen]
 
     def _ranked(self) -> list[str]:
-        """The learners: those first that the mixture would miss most, then those not tried yet."""
+        """The learners in descending order of contribution, then those not tried yet."""
         mixed = self.mix()
 
         def worth(kind: str) -> tuple[float, float]:
@@ -152,7 +152,7 @@ class MemberSearch:
         return sorted(self._kinds, key=worth, reverse=True)
 
     def _next(self, kind: str) -> Candidate | None:
-        """The candidate of a learner that is not finished; None if all are, or have no model."""
+        """The next unfinished candidate of a learner, or None."""
         for candidate in self._plan[kind]:
             member = self._members.get(candidate.name)
             if member is None or not member.finished:
@@ -168,7 +168,7 @@ class MemberSearch:
         return task.candidate.name in self._members
 
     def _gained(self, before: Mix) -> bool:
-        """Whether the mixture is better than before by more than chance would have it."""
+        """Whether the mixture has improved significantly."""
         gain = self.mix().logs - before.logs
         rows = self._row_weights
         known = np.isfinite(gain)
@@ -183,7 +183,7 @@ class MemberSearch:
 
 
 def total_span(lengths: Sequence[float], workers: int) -> float:
-    """How long tasks of some lengths take together if each worker begins the next one when it is free."""
+    """The total duration of tasks with given durations on a number of workers."""
     busy = [0.0] * workers
     for length in lengths:
         busy[busy.index(min(busy))] += length

@@ -63,7 +63,10 @@ class TreeSearch:
     ) -> None:
         for variable in table.schema:
             if not variable.is_categorical:
-                raise ValueError(f"column '{variable.name}' is {variable.kind}: trees are of categories")
+                raise ValueError(
+                    f"column '{variable.name}' is {variable.kind}: decision trees support only categorical"
+                    " columns"
+                )
         self.schema = table.schema
         self.smoothing = max(smoothing, LEAST_SMOOTHING)  # pseudo-counts of each leaf
         self.split_penalty = split_penalty  # nats for each parameter that a split adds; one, if all is binary

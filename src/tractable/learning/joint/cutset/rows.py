@@ -92,8 +92,8 @@ def count_rows(table: Table) -> CountedRows:
     if total > MOST_FEATURES:
         widest = max(schema, key=lambda variable: variable.cardinality)
         raise ValueError(
-            f"the columns have {total} states together, and the counts of all pairs of states of at most"
-            f" {MOST_FEATURES} are held: group or drop states of column '{widest.name}', which has"
+            f"the columns have {total} states together, but the counts of pairs of states are limited to"
+            f" {MOST_FEATURES} states: group or drop states of column '{widest.name}', which has"
             f" {widest.cardinality}"
         )
     encoding = encode(table)

@@ -131,8 +131,8 @@ def extreme_columns(table: Table) -> Ints:
             if np.abs(x).max(initial=0.0) > LARGEST or not 1 / LARGEST <= spread <= LARGEST:
                 extreme.append(column)
                 caution(
-                    f"column '{variable.name}' has numbers too large or too small to multiply: it is learned"
-                    " as independent of all others; a logarithm of it would take part"
+                    f"column '{variable.name}' has values that are too large or too small for covariances:"
+                    " it is modelled as independent of all other columns; consider taking its logarithm"
                 )
     return np.array(extreme, dtype=np.int64)
 

@@ -143,7 +143,7 @@ class IDSPNLearner(PoolingLearner):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.jobs == 0:
-            raise ValueError(f"setting jobs of {self.name} is a number from 1 up, or -1 for all cores, not 0")
+            raise ValueError(f"setting jobs of {self.name} must be at least 1, or -1 for all cores, not 0")
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         settings = ExtensionSettings(

@@ -1,4 +1,4 @@
-"""An L1-regularised logistic regression, one round of coordinate descent after another."""
+"""An L1-regularised logistic regression by coordinate descent."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,10 @@ def regress(
     coefficient: Floats,
     between: Callable[[], None] | None = None,
 ) -> None:
-    """Fit `coefficient` (classes, 1 + states), the constant first, from where it stands.
+    """Fit `coefficient` (classes, 1 + states), with the constant first, starting from its current values.
 
-    `target` is the class of each row, -1 where it is missing. Ends when no coefficient moves by more than
-    `tolerance` nats. `between` is called between rounds, and may raise an exception to break off.
+    `target` is the class of each row, -1 if it is missing. It ends when no coefficient changes the objective
+    by more than `tolerance` nats. `between` is called between rounds, and may raise an exception to stop.
     """
     score = row_scores(states, coefficient, target.size)
     for _ in range(ROUNDS):

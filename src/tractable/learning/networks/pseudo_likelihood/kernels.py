@@ -1,4 +1,4 @@
-"""Compiled loops over pseudo-likelihoods: no objects and no choices of policy."""
+"""Compiled loops over pseudo-likelihoods."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from tractable.networks.literals import Literals
 
 
 class Cells(NamedTuple):
-    """The cells of rows and the literals that decide about each: cell c of row r is r * columns + c."""
+    """The cells of rows and the deciding literals of each: cell c of row r is r * columns + c."""
 
     codes: Int32s  # (rows, columns); -1 where missing
     weights: Floats  # (rows,)
@@ -21,10 +21,10 @@ class Cells(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def deciding_literals(literals: Literals, codes: Int32s) -> tuple[Ints, Int32s]:
-    """For each cell of the rows, the literals on its column whose features hold if they do.
+    """For each cell, the literals on its column whose features hold if they do.
 
-    Cell c of row r is number r * columns + c; where its literals begin, and which they are. A missing cell,
-    coded -1, meets no literal.
+    Cell c of row r has number r * columns + c; the result is the start of its literals, and the literals. A
+    missing cell, coded -1, satisfies no literal.
     """
     rows, columns = codes.shape
     start = np.zeros(rows * columns + 1, dtype=np.int64)
@@ -39,7 +39,7 @@ def deciding_literals(literals: Literals, codes: Int32s) -> tuple[Ints, Int32s]:
 
 @njit(cache=True, nogil=True)
 def _visit(literals: Literals, row: Int32s, at: Ints, found: Int32s) -> None:
-    """Move each column's place `at` on by its deciding literals, which go into `found`, if it has room."""
+    """Advance the position `at` of each column by its deciding literals, and store them in `found`."""
     for f in range(literals.log_weight.size):
         first, last = literals.start[f], literals.start[f + 1]
         unmet, which = 0, -1
@@ -62,9 +62,9 @@ def _visit(literals: Literals, row: Int32s, at: Ints, found: Int32s) -> None:
 def pseudo_likelihood(
     cells: Cells, literals: Literals, sign: Floats, log_weight: Floats, first: int, last: int, slope: Floats
 ) -> float:
-    """The log pseudo-likelihood of the rows first:last, as they weigh; adds its slope along each literal.
+    """The weighted log pseudo-likelihood of the rows first:last; its gradient is added to `slope`.
 
-    `sign` is what a literal on two states says for the second against the first: 1, 0 or -1.
+    `sign` is the difference of a literal's values at the second and first of two states: 1, 0 or -1.
     """
     start, found, states = cells.start, cells.found, cells.states
     columns, total = cells.codes.shape[1], 0.0
@@ -99,7 +99,7 @@ def pseudo_likelihood(
 def add_curvatures(
     cells: Cells, literals: Literals, log_weight: Floats, first: int, last: int, curve: Floats
 ) -> None:
-    """Add to `curve` the negative second derivative of the rows first:last along each literal alone."""
+    """Add the negative second derivatives of the rows first:last along each literal to `curve`."""
     columns = cells.codes.shape[1]
     p = np.empty(cells.states.max())
     for r in range(first, last):
@@ -126,7 +126,7 @@ def _gather(literals: Literals, here: Int32s, log_weight: Floats, score: Floats)
 
 @njit(cache=True, nogil=True)
 def _scatter(literals: Literals, here: Int32s, weight: float, p: Floats, seen: int, slope: Floats) -> None:
-    """Add the slope of a cell along each of its literals."""
+    """Add the gradient of a cell along each of its literals."""
     for e in range(here.size):
         hit = literals.allowed[literals.offset[here[e]] + seen]
         slope[here[e]] += weight * ((1.0 if hit else 0.0) - _allowed_mass(literals, here[e], p))
@@ -134,7 +134,7 @@ def _scatter(literals: Literals, here: Int32s, weight: float, p: Floats, seen: i
 
 @njit(cache=True, nogil=True)
 def _normalise(score: Floats, seen: int) -> float:
-    """Turn scores into probabilities; the logarithm of the one that was seen."""
+    """Convert scores to probabilities; returns the log-probability of the observed state."""
     top, mass = score.max(), 0.0
     log_seen = score[seen] - top
     for k in range(score.size):

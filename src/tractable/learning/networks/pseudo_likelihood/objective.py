@@ -1,4 +1,4 @@
-"""The pseudo-likelihood as a function of weights: each column given all others, without partition function.
+"""The pseudo-likelihood as a function of the weights, which needs no partition function.
 
 Besag, «Statistical Analysis of Non-Lattice Data», 1975.
 """
@@ -27,7 +27,7 @@ PARTS = 8  # of the rows, summed apart: the same sums whatever the number of thr
 class PseudoLikelihood:
     """The log pseudo-likelihood of a table as a function of the features' log weights.
 
-    Missing cells tell nothing about their column, and features that ask about them do not hold.
+    Missing cells have no term, and features that refer to them do not hold.
     """
 
     def __init__(self, features: Sequence[FeatureFactor], table: Table) -> None:
@@ -44,7 +44,7 @@ class PseudoLikelihood:
         self._parts = list(pairwise(np.linspace(0, len(codes), PARTS + 1).astype(np.int64).tolist()))
 
     def __call__(self, log_weight: Floats) -> tuple[float, Floats]:
-        """The value over all rows, and its slope along each feature."""
+        """The value over all rows and its gradient."""
         own = log_weight[self._literals.feature]
 
         def run(part: tuple[int, int]) -> tuple[float, Floats]:
@@ -56,7 +56,7 @@ class PseudoLikelihood:
         return sum(total for total, _ in parts), self._by_feature([slope for _, slope in parts])
 
     def curvatures(self, log_weight: Floats) -> Floats:
-        """The negative second derivative along each feature, its literals taken apart. Shape (features,)."""
+        """The negative second derivative along each feature, summed over its literals. Shape (features,)."""
         own = log_weight[self._literals.feature]
 
         def run(part: tuple[int, int]) -> Floats:
@@ -71,7 +71,7 @@ class PseudoLikelihood:
         return self(log_weight)[0] / (self.rows or 1.0)
 
     def by_row(self, log_weight: Floats) -> Floats:
-        """The value of each distinct row of the table, times its weight. Shape (distinct rows,)."""
+        """The value of each distinct row of the table times its weight. Shape (distinct rows,)."""
         own = log_weight[self._literals.feature]
 
         def run(part: tuple[int, int]) -> list[float]:
@@ -89,7 +89,7 @@ class PseudoLikelihood:
 
 
 def _signs(literals: Literals, states: Ints) -> Floats:
-    """What each literal on two states says for the second against the first; 0 on others."""
+    """The difference of each literal's values at the second and first of two states; 0 for other columns."""
     two = states[literals.column] == 2
     answer = np.zeros(two.size)
     answer[two] = literals.allowed[literals.offset[two] + 1].astype(np.float64)

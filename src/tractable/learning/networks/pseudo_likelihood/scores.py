@@ -1,6 +1,6 @@
-"""How well a network predicts each cell of rows from the others: log pseudo-likelihoods.
+"""Log pseudo-likelihoods, which score predictions of each cell from the others.
 
-They need no partition function, which the log-likelihood of a Markov network does.
+Unlike the log-likelihood of a Markov network, they need no partition function.
 """
 
 import numpy as np
@@ -28,8 +28,8 @@ def mean_log_pseudo_likelihood(network: Network, table: Table) -> float:
 def log_pseudo_likelihoods(network: Network, table: Table) -> Floats:
     """The log pseudo-likelihood of each row. Shape (rows,).
 
-    That is the sum over the row's cells of log P(cell | all other cells of the row). A missing cell adds
-    nothing, and factors that ask about it are left out.
+    It is the sum over the row's cells of log P(cell | all other cells of the row). Missing cells and factors
+    that refer to them are ignored.
     """
     features = feature_factors(network)
     weights = log_weights(features)

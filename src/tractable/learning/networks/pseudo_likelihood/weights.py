@@ -1,4 +1,4 @@
-"""Weights of features by penalised pseudo-likelihood.
+"""Fitting of feature weights by penalised pseudo-likelihood.
 
 Besag, «Statistical Analysis of Non-Lattice Data», 1975.
 """
@@ -26,12 +26,12 @@ def log_weights(features: Sequence[FeatureFactor]) -> Floats:
 
 
 def l1_penalties(features: Sequence[FeatureFactor], l1: float) -> Floats:
-    """The L1 penalty of each feature's weight: none for features of a single column. Shape (features,)."""
+    """The L1 penalty of each feature's weight: zero for features of a single column. Shape (features,)."""
     return np.array([l1 if len(f.scope) > 1 else 0.0 for f in features])
 
 
 def reweight(features: Sequence[FeatureFactor], weight: Floats) -> list[FeatureFactor]:
-    """The features with new weights, without those of several columns whose weight is zero."""
+    """The features with new weights, without those of several columns that have weight zero."""
     pairs = zip(features, weight.tolist(), strict=True)
     return [replace(feature, log_weight=w) for feature, w in pairs if w != 0 or len(feature.scope) < 2]
 
@@ -44,12 +44,12 @@ def maximise(
     steps: int,
     watch: Watch | None = None,
 ) -> Floats:
-    """The weights of highest penalised objective, by at most so many iterations of L-BFGS from a start.
+    """The weights that maximise the penalised objective, by a limited number of L-BFGS iterations.
 
     `l1` is the penalty of the absolute value of each weight, `l2` that of half the square of any, both in
-    nats of the log pseudo-likelihood over all rows. A weight is the difference of two non-negative numbers,
-    which makes its L1 penalty smooth, and is scaled by its curvature, so that all have the same. When the
-    watch says to stop, these are the best weights so far.
+    nats of the log pseudo-likelihood over all rows. A weight is parametrised as the difference of two
+    non-negative numbers, which makes its L1 penalty smooth, and is scaled by its curvature. When the watch
+    says to stop, the best weights so far are returned.
     """
     size = start.size
     if not size:
@@ -84,10 +84,10 @@ def maximise(
 
 
 class _RecordedObjective:
-    """An objective whose values a checkpoint records.
+    """An objective whose values are recorded in a checkpoint.
 
-    The optimiser shows nothing of its own state, but takes the same path if it is told the same values: a run
-    that goes on tells it those of the earlier run, which takes no time.
+    The optimiser does not expose its state, but its path is determined by these values, so a continued run
+    replays those of the earlier run.
     """
 
     def __init__(self, objective: PseudoLikelihood, watch: Watch) -> None:
