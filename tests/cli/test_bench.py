@@ -456,7 +456,7 @@ def test_of_the_same_run_twice_the_last_counts(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "r.jsonl"
     file.write_bytes(content.encode(errors="surrogateescape"))
-    with pytest.raises(ValueError, match="line 1: this is no result"):
+    with pytest.raises(ValueError, match="line 1: this is not a result"):
         read_results(file)
 
 
@@ -795,12 +795,12 @@ def test_a_report_of_nothing_is_a_page_without_tables(tmp_path: Path) -> None:
     ("call", "fault"),
     [
         (["--learners", "chow-lui"], "did you mean 'chow-liu'"),
-        (["--datasets", "plants"], "without --data there is one data set, clinic"),
+        (["--datasets", "plants"], "without --data, the only data set is clinic"),
         (["--data", "nowhere"], "no folder 'nowhere'"),
-        (["--budget", "soon"], "no duration"),
+        (["--budget", "soon"], "not a duration"),
         (["--set", "smoothing=1"], "learner.name=value"),
         (["--report", "missing/page.md"], "no folder 'missing'"),
-        (["--report", "note.txt"], "a report is a folder"),
+        (["--report", "note.txt"], "a report must be a folder"),
         (["--results", "missing/r.jsonl"], "no folder 'missing'"),
     ],
 )

@@ -66,7 +66,9 @@ def test_there_are_inputs_and_targets(data: Path) -> None:
     assert given.test.schema.inputs.tolist() == input_columns(5, 0.5).tolist()
     np.testing.assert_array_equal(given.test.values, tables.test.values)
     for share in (0.01, 0.99):
-        with pytest.raises(ValueError, match="of 5 columns are inputs: there must be inputs and targets"):
+        with pytest.raises(
+            ValueError, match="of 5 columns are inputs: there must be both inputs and targets"
+        ):
             with_inputs(tables, share)
 
 
@@ -160,7 +162,9 @@ def test_what_is_no_contestant_is_refused_before_anything_runs() -> None:
         conditional_contestant("gssl")
     with pytest.raises(ValueError, match="is not among logistic, mctbn"):
         conditional_contestants(["logistic", "mctbn"], ["daclearn.l1=2"])
-    with pytest.raises(ValueError, match="learns a conditional model, and joint models are compared here"):
+    with pytest.raises(
+        ValueError, match="learns a conditional model, but the benchmark compares joint models"
+    ):
         benchmark.contestants(["mctbn"], [])
     assert conditional_contestant("learnspn+cccp").settings.keys() == {"learnspn", "cccp"}
 
@@ -199,7 +203,7 @@ def test_the_command_line_compares_conditional_models(data: Path, tmp_path: Path
     assert run([*command, "--inputs", "60", "--quiet"]) == 0  # the joint models are there already
     assert len(list((tmp_path / "r.jsonl.models").glob("*.tract"))) == 2
     assert run([*command, "--inputs", "0,50", "--quiet"]) == 2
-    assert "'0' is no percentage between 0 and 100" in capsys.readouterr().err
+    assert "'0' is not a percentage between 0 and 100" in capsys.readouterr().err
     assert run(["bench", "--show", "--results", results]) == 0
     assert "no runs" in capsys.readouterr().out  # of joint models
 

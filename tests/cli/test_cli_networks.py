@@ -124,7 +124,7 @@ def test_networks_are_not_tuned(here: Path, capsys: Shell, learner: str) -> None
 
 def test_numeric_columns_are_refused_by_name(here: Path, capsys: Shell) -> None:
     Path("sizes.csv").write_text("kind,size\na,1.5\nb,2.25\na,3.75\n")
-    assert "column 'size' is real: gssl learns from categorical columns only" in fault(
+    assert "column 'size' is real: gssl supports only categorical columns" in fault(
         capsys, "learn", "gssl", "sizes.csv"
     )
     assert not Path("sizes.gssl.mn").exists()

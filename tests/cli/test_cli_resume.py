@@ -35,7 +35,7 @@ def test_a_checkpoint_is_that_of_the_same_call_and_whole(tmp_path: Path) -> None
     assert checkpoints.read() is None
     checkpoints.write(b"where we\nare")
     assert checkpoints.read() == b"where we\nare"
-    with pytest.raises(ValueError, match=r"m\.tract\.checkpoint is of another call, with the seed 0: "):
+    with pytest.raises(ValueError, match=r"m\.tract\.checkpoint belongs to another call, with the seed 0: "):
         CheckpointFile(model, ABOUT | {"seed": 1}).read()
     other = ABOUT | {"settings": {"l1": 2.0, "variance": 1.0}, "version": "0"}
     with pytest.raises(ValueError, match=r"with other settings: l1=1\.0, version 1 of this library: "):
@@ -43,7 +43,7 @@ def test_a_checkpoint_is_that_of_the_same_call_and_whole(tmp_path: Path) -> None
     assert CheckpointFile(model, other, is_wanted=False).read() is None
     file = tmp_path / "m.tract.checkpoint"
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(ValueError, match="is damaged: remove it to begin anew"):
+    with pytest.raises(ValueError, match="is damaged: remove it to start over"):
         checkpoints.read()
     checkpoints.remove()
     checkpoints.remove()
@@ -114,7 +114,7 @@ def test_checkpoints_of_another_call_and_damaged_ones_are_refused_in_one_line(
         Path("m.tract.checkpoint").write_bytes(bad)
         assert run([*call, "--resume"]) == 2
         said = capsys.readouterr().err
-        assert said == "tractable: m.tract.checkpoint is damaged: remove it to begin anew\n"
+        assert said == "tractable: m.tract.checkpoint is damaged: remove it to start over\n"
     CheckpointFile(Path("m.tract"), ABOUT).write(b"of another call")
     assert run([*call, "--resume"]) == 2
     assert ", version 1 of this library, another table: repeat that call" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_schema_tells_kinds_ranges_and_warnings(here: Path, capsys: Shell) -> No
     ]
     assert columns["day"]["range"] == ["2020-01-01", "2020-02-29"]
     assert columns["size"]["states"] == ["L", "M", "S"]
-    assert "another text in almost every row" in columns["id"]["warning"]
+    assert "different value in almost every row" in columns["id"]["warning"]
     assert columns["size"]["warning"] is None
     out, err = told(capsys, "schema", "t.csv")
     assert "date  2020-01-01 to 2020-02-29" in out
@@ -109,7 +109,7 @@ def test_a_separator_may_be_named(here: Path, capsys: Shell) -> None:
 def test_warnings_are_one_line_each_on_standard_error(here: Path, capsys: Shell) -> None:
     _, err = told(capsys, "learn", "independent", "t.csv", "-o", "m.tract", "--quiet")
     (line,) = err.splitlines()
-    assert line.startswith("tractable: warning: column 'id' has another text in almost every row")
+    assert line.startswith("tractable: warning: column 'id' has a different value in almost every row")
 
 
 def test_score_goes_on_with_other_columns_and_states(here: Path, capsys: Shell) -> None:
@@ -122,7 +122,7 @@ def test_score_goes_on_with_other_columns_and_states(here: Path, capsys: Shell) 
     assert err.splitlines() == [
         "tractable: warning: 2 columns ('id', 'more') of the table are not in the schema: they are ignored",
         "tractable: warning: column 'height' is missing from the table: it is summed out",
-        "tractable: warning: 10 rows have states that the training rows did not have (in 'size'):"
+        "tractable: warning: 10 rows have states that do not occur in the training rows (in 'size'):"
         " each such cell counts log(0.0082)",
     ]
     _, err = told(capsys, "score", "m.tract", "strange.csv", "--unseen", "error", code=2)
@@ -185,14 +185,14 @@ def test_answers_about_dates_are_dates(here: Path, capsys: Shell) -> None:
         (["--kinds", "visits"], "--kinds: 'visits' is not of the form NAME=VALUE"),
         (
             ["--kinds", "visits=many"],
-            "column 'visits' cannot be 'many': a kind is one of categorical, ordinal",
+            "column 'visits' cannot be 'many': a kind must be one of categorical, ordinal",
         ),
-        (["--kinds", "visit=real"], "there is no column 'visit' to be real"),
-        (["--sep", "ab"], "a separator is one character such as ; and not 'ab'"),
-        (["--sep", "é"], "a separator is one character"),
+        (["--kinds", "visit=real"], "there is no column 'visit', which should be real"),
+        (["--sep", "ab"], "the separator must be one character such as ;, not 'ab'"),
+        (["--sep", "é"], "the separator must be one character"),
         (["--drop", "nome"], "there is no column 'nome' to leave out"),
         (["--parts", "day"], "--parts: 'day' is not of the form NAME=PART,PART"),
-        (["--parts", "size=month"], "column 'size' holds no dates"),
+        (["--parts", "size=month"], "column 'size' does not hold dates"),
         (["--schema", "none.json"], "there is no file 'none.json'"),
     ],
 )

@@ -103,8 +103,8 @@ def test_mistakes_are_told_in_one_line(capsys: Shell) -> None:
     assert "'soon'" in refusal(capsys, *CALL, "--budget", "soon")
     assert "'no'" in refusal(capsys, *CALL, "--storage", "no/study.db")
     assert "--trials" in refusal(capsys, *CALL, "--trials", "0")
-    assert "is no study" in refusal(capsys, *CALL, "--storage", "train.csv")
-    assert "left to search" in refusal(capsys, *CALL, "--set", "smoothing=1", "--set", "link_cost=1")
+    assert "is not a study" in refusal(capsys, *CALL, "--storage", "train.csv")
+    assert "nothing to search" in refusal(capsys, *CALL, "--set", "smoothing=1", "--set", "link_cost=1")
     assert sorted(Path().iterdir()) == before
 
 

@@ -48,7 +48,7 @@ def test_parts_are_chosen_by_group_or_name() -> None:
     assert parts_of([]) == list(PARTS)
     assert {part.group for part in parts_of(["formats"])} == {"formats"}
     assert [part.name for part in parts_of(["collapse", ".tract"])] == ["collapse", ".tract"]
-    with pytest.raises(ValueError, match="called 'nonsense'"):
+    with pytest.raises(ValueError, match="no group 'nonsense'"):
         parts_of(["nonsense"])
 
 

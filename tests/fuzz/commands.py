@@ -203,7 +203,7 @@ def run_commands(case: Case) -> str:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _arguments(rng: np.random.Generator, command: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The command line: each command reads its options, calls the library once and prints the answer.
+"""The command line: each command parses its options, calls the library once and prints the answer.
 
 To add a command: a file with a function, and a line in the table of `app.py`.
 """

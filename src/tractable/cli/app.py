@@ -1,4 +1,4 @@
-"""All commands under one name, and the way in."""
+"""The command line application with all commands."""
 
 import signal
 import sys
@@ -39,7 +39,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
 
 app = typer.Typer(
     name="tractable",
-    help="Learns probability models from tables and answers any question about them exactly.",
+    help="Learn probability models from tables and query them exactly.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # importing rich takes longer than all else that `--help` does
@@ -54,7 +54,7 @@ def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Learns probability models from tables and answers any question about them exactly."""
+    """Learn probability models from tables and query them exactly."""
     if version:
         typer.echo(f"tractable {tractable.__version__}")
         raise typer.Exit
@@ -63,7 +63,7 @@ def start(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """The exit code of a command line: 0, 1 where a check fails, 2 for a mistake, 130 when interrupted."""
+    """The exit code of a command line: 0, 1 for a failed check, 2 for a mistake, 130 if interrupted."""
     prepare_completion()
     call = {"prog_name": PROGRAM, "complete_var": VARIABLE, "standalone_mode": False}
     with compile_notice(sys.argv[1:] if arguments is None else arguments):

@@ -1,4 +1,4 @@
-"""`tractable bench`: learners on data sets, beside what papers have published."""
+"""`tractable bench`: compare learners on data sets with published results."""
 
 from contextlib import closing
 from dataclasses import asdict
@@ -19,69 +19,85 @@ if TYPE_CHECKING:
 def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="NAME.train.data.gz, .valid, .test; a demo unless given."),
+        typer.Option(
+            "--data",
+            metavar=("DIR"),
+            help="Folder with NAME.train.data.gz, .valid and .test files; by default a built-in data set.",
+        ),
     ] = None,
     datasets: Annotated[
-        str | None, typer.Option("--datasets", metavar="A,B", help="Of the folder; all unless given.")
+        str | None, typer.Option("--datasets", metavar="A,B", help="Data sets in the folder; by default all.")
     ] = None,
     learners: Annotated[
         str | None,
         typer.Option(
             "--learners",
             metavar="X,Y",
-            help="Such as idspn,learnspn+cccp,selective:tuning=grid; the published unless given.",
+            help=(
+                "Learners, such as idspn,learnspn+cccp,selective:tuning=grid; by default those with"
+                " published results."
+            ),
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="LEARNER.NAME=VALUE", help="A setting of a learner; repeatable."),
+        typer.Option("--set", metavar="LEARNER.NAME=VALUE", help="Setting of a learner; repeatable."),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", metavar="TIME", help="The most that learning a model takes: 90s, 10m, 1h."),
+        typer.Option("--budget", metavar="TIME", help="Time budget for learning a model: 90s, 10m, 1h."),
     ] = None,
     queries: Annotated[
-        int, typer.Option("--queries", min=0, metavar="N", help="Questions about test rows, at most.")
+        int, typer.Option("--queries", min=0, metavar="N", help="Maximum number of queries about test rows.")
     ] = 1000,
     against: Annotated[
         str | None,
         typer.Option(
-            "--against", metavar="NAME", help="The learner to compare with; idspn or daclearn unless given."
+            "--against", metavar="NAME", help="Learner to compare with; by default idspn or daclearn."
         ),
     ] = None,
     conditional: Annotated[
         bool,
         typer.Option(
-            "--conditional", help="Compare P(targets | inputs): conditional learners, joint ones, logistic."
+            "--conditional",
+            help=(
+                "Compare P(targets | inputs) of conditional learners, joint learners and logistic regression."
+            ),
         ),
     ] = False,
     inputs: Annotated[
         str,
         typer.Option(
-            "--inputs", metavar="P,Q", help="With --conditional: percentages of the columns that are given."
+            "--inputs", metavar="P,Q", help="With --conditional: percentages of the columns that are inputs."
         ),
     ] = "50,80",
     results: Annotated[
-        Path, typer.Option("--results", metavar="FILE", help="Lines of JSON that are kept and gone on with.")
+        Path,
+        typer.Option("--results", metavar="FILE", help="File of results as JSON lines, which is extended."),
     ] = Path("bench.jsonl"),
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="PLACE", help="Write a page and a picture: a folder or FILE.md."),
+        typer.Option(
+            "--report", metavar="PLACE", help="Write a report with a picture to this folder or FILE.md."
+        ),
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Run nothing, show what the results hold.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat failed runs.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only show the results in the results file.")] = False,
     seed: options.Seed = 0,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many runs at once, each on one core.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="Number of parallel runs, each on one core.")
+    ] = 1,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run learners on data sets and print what they reach beside what is published.
+    """Run learners on data sets and print their results beside published ones.
 
-    Each run has a process of its own. What is in the results file is not run again, so that an interrupted
-    benchmark goes on; the tables show everything the file holds.
+    Each run is a separate process. Results in the results file are not computed again, so an interrupted
+    benchmark can be continued. The tables show all results in the file.
 
-    With --conditional, a part of the columns is given and the others are predicted. Joint models are learned
-    once, and kept in the folder RESULTS.models for other parts. `logistic` are independent regressions.
+    With --conditional, some columns are inputs and the others are predicted from them. Joint models are
+    learned once and stored in the folder RESULTS.models. `logistic` is an independent logistic regression of
+    each target.
 
     Example: tractable bench --data DIR --datasets nltcs,plants --learners acmn,learnspn+cccp --budget 10m
     """
@@ -108,7 +124,7 @@ def bench(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
 
 class _Shown:
-    """What the results hold, of joint or of conditional models."""
+    """The results in the results file, of joint or of conditional models."""
 
     def __init__(self, runs: list["Run"], against: str | None, conditional: bool) -> None:
         from tractable.cli.benchmark import compare
@@ -128,7 +144,7 @@ class _Shown:
         return benchmark.grids(self.joint, benchmark.relevant_methods(self.joint))
 
     def write(self, page: Path) -> list[Path]:
-        """Write the page and the picture; the files written."""
+        """Write the report and its picture; returns the files written."""
         from tractable.cli import benchmark
 
         if self.conditional:
@@ -136,16 +152,16 @@ class _Shown:
         return benchmark.write_report(self.joint, page)
 
     def facts(self) -> list[dict[str, Any]]:
-        """The runs as JSON tells them."""
+        """The runs as JSON data."""
         some = self.given.values() if self.conditional else [self.joint]
         return [run for comparison in some for run in _runs(comparison)]
 
 
 def _shares(text: str) -> list[float | None]:
-    """Percentages of the columns as shares.
+    """Percentages of the columns as fractions.
 
     Raises:
-        ValueError: naming what is none.
+        ValueError: naming a value that is not a percentage.
     """
     shares: list[float | None] = []
     for word in options.names(text):
@@ -154,13 +170,13 @@ def _shares(text: str) -> list[float | None]:
         except ValueError:
             share = 0.0
         if not 0 < share < 1:
-            raise ValueError(f"--inputs: '{word}' is no percentage between 0 and 100")
+            raise ValueError(f"--inputs: '{word}' is not a percentage between 0 and 100")
         shares.append(share)
     return shares
 
 
 def _models_folder(results: Path) -> str:
-    """Where joint models are kept that are asked again with other inputs."""
+    """The folder in which joint models are stored for queries with different inputs."""
     return str(results.with_name(results.name + ".models").resolve())
 
 
@@ -170,14 +186,14 @@ def _data_sets(data: Path | None, names: list[str]) -> list["DataSet"]:
     if data is not None:
         return find(data, names)
     if names not in ([], [demo().name]):
-        raise ValueError(f"without --data there is one data set, {demo().name}")
+        raise ValueError(f"without --data, the only data set is {demo().name}")
     return [demo()]
 
 
 def _jobs(
     sets: list["DataSet"], names: list[str], settings: list[str], like: "Job", shares: list[float | None]
 ) -> list["Job"]:
-    """Every learner on every data set; data set by data set, so that early results can be compared."""
+    """The jobs for all learners and data sets, ordered by data set."""
     from dataclasses import replace
 
     from tractable.cli.benchmark import conditional_contestants, contestants
@@ -193,13 +209,13 @@ def _jobs(
 
 
 def _left(jobs: list["Job"], before: list["Run"], retry: bool) -> list["Job"]:
-    """The jobs whose results are not there yet."""
+    """The jobs without results."""
     there = {run.key for run in before if run.measured is not None or not retry}
     return [job for job in jobs if job.result(None).key not in there]
 
 
 def _run(jobs: list["Job"], results: Path, at_once: int, quiet: bool) -> None:
-    """Run the jobs and keep what comes of each as soon as it is there."""
+    """Run the jobs and store each result as soon as it is available."""
     from tractable.cli.benchmark import append_result, run_all
 
     note(f"{count(len(jobs), 'run')} to go", quiet)
@@ -221,12 +237,12 @@ def _outcome(run: "Run") -> str:
 
 
 def _runs(comparison: "Comparison") -> list[dict[str, Any]]:
-    """The runs as JSON tells them: figures, not rows."""
+    """The runs as JSON data, with scores but without individual rows."""
     return [_facts(run, label, comparison) for run, label in _label_runs(comparison)]
 
 
 def _label_runs(comparison: "Comparison") -> list[tuple["Run", str | None]]:
-    """All runs, each with the data set for which it stands in the tables, if it does."""
+    """All runs, each with the data set that it represents in the tables, if any."""
     standing = {run.key: label for label, runs in comparison.chosen.items() for run in runs.values()}
     return [(run, standing.get(run.key)) for run in comparison.runs]
 

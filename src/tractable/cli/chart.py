@@ -1,4 +1,4 @@
-"""A chart of how what is known changes what is believed, drawn with matplotlib."""
+"""A chart of how evidence changes posterior probabilities, drawn with matplotlib."""
 
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +17,7 @@ SHOWN = (("lung_cancer", "#c44e52"), ("bronchitis", "#4c78a8"))
 
 
 def save_chart(circuit: "Circuit", path: Path) -> None:
-    """Save a chart of two diseases as more and more becomes known of a visitor of the clinic."""
+    """Save a chart of the posteriors of two diseases of a clinic visitor as evidence accumulates."""
     from matplotlib.figure import Figure
 
     from tractable.formats.atomic import write_bytes

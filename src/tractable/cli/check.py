@@ -1,4 +1,4 @@
-"""`tractable check`: which properties a circuit has, and what stands in the way of the others."""
+"""`tractable check`: the properties of a circuit, and the reasons why others do not hold."""
 
 import typer
 
@@ -7,11 +7,11 @@ from tractable.cli.output import answer
 
 
 def check(model: options.Model, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
-    """Print which properties hold of MODEL, with the culprit of each that does not.
+    """Print the properties of MODEL and, for each property that does not hold, the reason.
 
-    The exit code is 0 when the circuit is a distribution: smooth, decomposable and somewhere above zero (of a
-    conditional one only its targets count). It is 1 when it is none, and 2 when the file is damaged.
-    Being deterministic and regular selective makes some questions cheaper; no answer depends on it.
+    The exit code is 0 if the circuit is a distribution: smooth, decomposable (both over the targets only if
+    it is conditional) and not zero everywhere. It is 1 if it is not a distribution, and 2 if the file is
+    damaged. Determinism and regular selectivity make some queries faster but do not change any answer.
 
     Example: tractable check clinic.tract
     """

@@ -1,4 +1,4 @@
-"""`tractable classify`: the probable states of one column given the others."""
+"""`tractable classify`: predict one column from the others."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,9 +19,9 @@ def classify(  # noqa: PLR0913
     model: options.Model,
     data: options.Data,
     target: Annotated[
-        str, typer.Option("--target", "-t", metavar="NAME", help="The column to predict.", show_default=False)
+        str, typer.Option("--target", "-t", metavar="NAME", help="Column to predict.", show_default=False)
     ],
-    proba: Annotated[bool, typer.Option("--proba", help="The probability of each state, too.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Also print the probability of each state.")] = False,
     weight: options.Weight = None,
     output: options.TableOut = None,
     as_json: options.AsJson = False,
@@ -31,8 +31,8 @@ def classify(  # noqa: PLR0913
 ) -> None:
     """Print the most probable state of a column for each row of DATA, given all other columns.
 
-    Probabilities are the exact conditionals of MODEL, and missing cells are summed out. What DATA says of the
-    column itself is used only to judge the predictions: by their accuracy and their log-loss.
+    Predicted probabilities are exact conditional probabilities under MODEL, and missing cells are summed out.
+    If DATA has the column itself, it is used only to evaluate the predictions by accuracy and log-loss.
 
     Example: tractable classify clinic.tract patients.csv --target bronchitis --proba -o predicted.csv
     """
@@ -66,7 +66,7 @@ def _as_lists(target: "Variable", logs: "Floats", proba: bool) -> dict[str, Any]
 
 
 def _as_table(target: "Variable", logs: "Floats", proba: bool) -> Any:
-    """The predictions and, where wanted, a column of probabilities for each state."""
+    """The predictions and, optionally, one column of probabilities for each state."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""A line on the terminal while something is compiled, so that nobody takes the first minute for a fault."""
+"""A notice on the terminal while functions are compiled, which may take a minute on a new machine."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ LINE = (
 
 @contextmanager
 def compile_notice(arguments: Sequence[str]) -> Iterator[None]:
-    """Tell once that functions are compiled while the block runs, if anybody is looking at a terminal."""
+    """Print a notice once if functions are compiled in this context and standard error is a terminal."""
     if SILENT.intersection(arguments) or not sys.stderr.isatty():
         yield
         return
@@ -26,7 +26,7 @@ def compile_notice(arguments: Sequence[str]) -> Iterator[None]:
 
 
 class _Notice:
-    """Writes the line when compiling has taken a moment; a progress bar prints it above itself."""
+    """Prints the notice when compilation has taken a moment; a progress bar prints it above itself."""
 
     def __init__(self) -> None:
         self._spent = 0.0

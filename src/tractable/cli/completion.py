@@ -1,4 +1,4 @@
-"""`tractable completion`: commands, options and names of learners at a press of the tab key."""
+"""`tractable completion`: shell completion of commands, options and learners."""
 
 import os
 from typing import Annotated, Literal
@@ -14,15 +14,16 @@ PROGRAM = "tractable"
 
 def completion(
     shell: Annotated[
-        Literal["bash", "zsh", "fish"], typer.Argument(help="The shell to complete in.", show_default=False)
+        Literal["bash", "zsh", "fish"],
+        typer.Argument(help="Shell for which to print the script.", show_default=False),
     ],
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print a script that lets a shell complete commands, options and names of learners.
+    """Print a script that enables shell completion of commands, options and learners.
 
-    bash: put eval "$(tractable completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc, after
-    compinit. fish: tractable completion fish > ~/.config/fish/completions/tractable.fish
+    bash: put eval "$(tractable completion bash)" in ~/.bashrc. zsh: put eval "$(tractable completion zsh)" in
+    ~/.zshrc, after compinit. fish: tractable completion fish > ~/.config/fish/completions/tractable.fish
 
     Example: tractable completion bash >> ~/.bashrc
     """
@@ -33,7 +34,7 @@ def completion(
 
 
 def prepare_completion() -> None:
-    """Let Typer answer a shell that asks for completions; otherwise nothing is imported for it."""
+    """Enable Typer's completion if a shell requests it; otherwise nothing is imported for it."""
     if os.environ.get(VARIABLE):
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
@@ -41,7 +42,7 @@ def prepare_completion() -> None:
 
 
 def learner_names(incomplete: str) -> list[str]:
-    """The learners whose names begin with what is typed."""
+    """The names of learners that begin with a prefix."""
     from tractable.learning.conditional import CONDITIONAL
     from tractable.learning.joint import LEARNERS
     from tractable.learning.networks import NETWORK_LEARNERS

@@ -1,4 +1,4 @@
-"""`tractable convert` and `tractable plot`: a circuit in another format, and its picture."""
+"""`tractable convert` and `tractable plot`: convert and draw circuits."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,9 +21,16 @@ TEXT = ".json"  # what a model is printed as
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A circuit or a network.", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(metavar=("IN"), help="File of a circuit or a network.", show_default=False)
+    ],
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The suffix chooses; - prints .json.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar=("OUT"),
+            help="Output file; its suffix selects the format, and - prints .json.",
+            show_default=False,
+        ),
     ],
     limit: Annotated[
         int | None,
@@ -31,27 +38,29 @@ def convert(
             "--limit",
             min=1,
             metavar="ENTRIES",
-            help="Table entries that compiling a network may take, about as many as the circuit gets edges;"
-            " 50 million, which take a minute and 4 GB, unless given.",
+            help=(
+                "Maximum number of table entries for compiling a network, about the number of edges of the"
+                " circuit; by default 50 million, which take a minute and 4 GB."
+            ),
             show_default=False,
         ),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", metavar="TIME", help="Give up compiling a network after 90s, 10m, 1h, ..."),
+        typer.Option("--budget", metavar="TIME", help="Time limit for compiling a network: 90s, 10m, 1h."),
     ] = None,
     inputs: Annotated[
         str | None,
-        typer.Option("--inputs", metavar="A,B", help="Columns that the circuit is conditional on."),
+        typer.Option("--inputs", metavar="A,B", help="Columns that are inputs of the conditional circuit."),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write the circuit of one file to another; suffixes choose the formats, and networks are compiled.
+    """Convert a circuit to the format that the suffix selects; networks are compiled to circuits.
 
-    Read: .tract .json .ac .spn .bif .uai .bn .mn. Written: .tract .json .ac .spn .uai .mn .dot .svg; - prints
-    it as .json. A .ac or .spn file cannot say which columns of a conditional circuit are inputs: --inputs
-    says it.
+    Input formats: .tract .json .ac .spn .bif .uai .bn .mn. Output formats: .tract .json .ac .spn .uai .mn
+    .dot .svg; - prints .json. A .ac or .spn file does not record which columns of a conditional circuit are
+    inputs: specify them with --inputs.
 
     Example: tractable convert asia.bif asia.tract
     """
@@ -71,7 +80,7 @@ def convert(
 
 
 def _read(source: Path, limit: int | None, seconds: float | None, quiet: bool) -> "Circuit":
-    """The circuit of a file; a bar shows how far compiling a network has come."""
+    """The circuit in a file; a progress bar is shown while a network is compiled."""
     from tractable.base.progress import Stopped, Watch
     from tractable.formats.network_files import compile_network_file
     from tractable.model import Circuit, load
@@ -95,30 +104,32 @@ def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         Path,
         typer.Argument(
             metavar="OUT",
-            help="The picture: .svg, or .dot for Graphviz; - prints .svg; .png draws images.",
+            help="Output file: .svg, .dot for Graphviz, or .png for images; - prints .svg.",
             show_default=False,
         ),
     ],
     given: options.Given = None,
     rows: Annotated[
-        Path | None, typer.Option("--rows", metavar="DATA", help="Images of which a half is completed.")
+        Path | None, typer.Option("--rows", metavar="DATA", help="Table of images to complete.")
     ] = None,
     hide: Annotated[
         Literal["left", "right", "top", "bottom"],
-        typer.Option("--hide", help="The half of the images of --rows that is completed."),
+        typer.Option("--hide", help="Half of the images of --rows that is hidden and completed."),
     ] = "left",
-    count: Annotated[int, typer.Option("--count", min=0, help="How many samples, or images of --rows.")] = 8,
+    count: Annotated[
+        int, typer.Option("--count", min=0, help="Number of samples, or of images of --rows.")
+    ] = 8,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     *,
     reading: Reading,
 ) -> None:
-    """Draw MODEL: node by node when it is small, the sizes of its layers when it is large.
+    """Draw MODEL: all nodes of a small circuit, or the layer sizes of a large one.
 
-    A .png draws images instead, if the columns are a grid of pixels: the mean and the most probable image
-    given what is known, and samples; with --rows, images, what is shown of them, and two completions: the
-    most probable one and the mean.
+    If the columns are a grid of pixels, a .png file shows images instead: the mean and the most probable
+    image given the evidence, and samples. With --rows it shows the images in the rows, their visible halves,
+    and two completions: the most probable one and the mean.
 
     Example: tractable plot clinic.tract clinic.svg
     """
@@ -132,14 +143,16 @@ def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         _tell(facts, f"drew {tell_count(lines, 'image')} in {target}", as_json, quiet)
         return
     if given is not None or rows is not None or reading.grid is not None:
-        raise ValueError(f"'{target}': answers are drawn as images, with the suffix {IMAGES}")
+        raise ValueError(f"'{target}': answers are drawn as images, which must have the suffix {IMAGES}")
 
     if is_standard_output(target):
         _refuse_json(as_json)
         print_model(load(model), PICTURES[0])
         return
     if target.suffix.lower() not in PICTURES:
-        raise ValueError(f"'{target}': a picture is written as one of {', '.join((*PICTURES, IMAGES))}")
+        raise ValueError(
+            f"'{target}': the suffix of a picture must be one of {', '.join((*PICTURES, IMAGES))}"
+        )
     check_model_place(target)
     circuit = load(model)
     circuit.save(target)
@@ -149,7 +162,7 @@ def plot(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 
 def _refuse_json(as_json: bool) -> None:
     if as_json:
-        raise typer.BadParameter("--json and a model on standard output do not go together")
+        raise typer.BadParameter("--json cannot be combined with a model on standard output")
 
 
 def _tell(facts: dict[str, object], words: str, as_json: bool, quiet: bool) -> None:

@@ -1,4 +1,4 @@
-"""A picture of how the log-likelihood went while parameters were learned, drawn with matplotlib."""
+"""A plot of the log-likelihood during parameter learning, drawn with matplotlib."""
 
 from importlib.util import find_spec
 from io import BytesIO
@@ -17,20 +17,20 @@ TRAIN_COLOUR, VALID_COLOUR = "#4c78a8", "#c44e52"
 
 
 def check_curve_place(path: Path) -> None:
-    """Refuse a curve that could not be drawn or written, before any work is done for it.
+    """Check that a plot can be drawn and written before any work is done.
 
     Raises:
-        ValueError: naming the suffix, the folder or the extra that is wanting.
+        ValueError: naming the suffix, the folder or the extra at fault.
     """
     if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"'{path}': a curve is drawn as one of {', '.join(PICTURES)}")
+        raise ValueError(f"'{path}': the suffix of a plot must be one of {', '.join(PICTURES)}")
     check_place(path)
     if find_spec("matplotlib") is None:
-        raise ValueError("--plot needs matplotlib, which comes with the extra: pip install 'tractable[plot]'")
+        raise ValueError("--plot requires matplotlib, which is installed by: pip install 'tractable[plot]'")
 
 
 def curve(fitted: "Fitted", title: str) -> "Figure":
-    """The training curve and, where rows were held out, theirs with its best step marked."""
+    """The training curve and, if there are validation rows, their curve with its best step marked."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -49,7 +49,7 @@ def curve(fitted: "Fitted", title: str) -> "Figure":
 
 
 def save_curve(fitted: "Fitted", title: str, path: Path) -> None:
-    """Save the curve; the suffix chooses the kind of picture."""
+    """Save the plot in the format that the suffix selects."""
     from tractable.formats.atomic import write_bytes
 
     buffer = BytesIO()

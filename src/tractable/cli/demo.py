@@ -1,4 +1,4 @@
-"""`tractable demo`: learns on a built-in table, answers three questions about it and draws the model."""
+"""`tractable demo`: learn on a built-in table, answer three queries and draw the model."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ ROWS, HELD_OUT = 2000, 1000
 
 
 class Question(NamedTuple):
-    """A question in words, the same as the command line takes it, and how to say its answer."""
+    """A query in words and in the syntax of the command line, with the wording of its answer."""
 
     words: str
     formula: str
@@ -47,19 +47,19 @@ QUESTIONS = (
 
 def demo(
     folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where model and pictures go.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the model and the pictures.")
     ] = Path("demo"),
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn a model of the visitors of an invented lung clinic, ask it three questions and draw it.
+    """Learn a model of the visitors of a fictional lung clinic, answer three queries and draw the model.
 
     Example: tractable demo
     """
     from tractable.data import clinic
 
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"'{folder}' is no folder to write model and pictures in")
+        raise ValueError(f"'{folder}' is not a folder")
     table, valid, test = clinic(ROWS, 0), clinic(HELD_OUT, 1), clinic(HELD_OUT, 2)
     _learn("naive-bayes", clinic(20), None)  # the first run ever compiles the engine; that is not learning
     started = time.perf_counter()
@@ -78,8 +78,11 @@ def demo(
     facts |= {"answers": asked, "files": files}
     answer(facts, "\n\n".join([_about(circuit, facts), *map(_answer_words, QUESTIONS, asked)]), as_json)
     note("\nSaved " + ", ".join(map(str, files)), quiet or as_json)
-    note(f"Ask on: tractable query {files[0]} '{QUESTIONS[1].formula}'", quiet or as_json)
-    note("A table of your own: tractable learn auto TABLE.csv --budget 1m -o model.tract", quiet or as_json)
+    note(f"More queries: tractable query {files[0]} '{QUESTIONS[1].formula}'", quiet or as_json)
+    note(
+        "To learn from another table: tractable learn auto TABLE.csv --budget 1m -o model.tract",
+        quiet or as_json,
+    )
 
 
 def _learn(name: str, table: "Table", valid: "Table | None") -> "Circuit":
@@ -93,14 +96,14 @@ def _learn(name: str, table: "Table", valid: "Table | None") -> "Circuit":
 
 
 def _gain(circuit: "Circuit", other: "Circuit", test: "Table") -> float:
-    """How many nats a row one model gains over another on new rows."""
+    """The gain in log-likelihood of one model over another on new rows, in nats per row."""
     from tractable.cli.reports import mean_log_likelihood
 
     return mean_log_likelihood(circuit, test) - mean_log_likelihood(other, test)
 
 
 def _answer_question(circuit: "Circuit", table: "Table", question: Question) -> dict[str, Any]:
-    """The model's answer, and the share that counting rows gives, where there are rows to count."""
+    """The model's answer and, if there are matching rows, the relative frequency in the table."""
     from math import exp
 
     matching, among = _count_rows(table, question.formula)
@@ -114,7 +117,7 @@ def _answer_question(circuit: "Circuit", table: "Table", question: Question) -> 
 
 
 def _count_rows(table: "Table", formula: str) -> tuple[int, int]:
-    """How many rows agree with all of a question, and how many with what it takes for given."""
+    """The number of rows that satisfy both query and evidence, and the number that satisfy the evidence."""
     import numpy as np
 
     from tractable.data import parse_question
@@ -151,7 +154,7 @@ def _answer_words(question: Question, found: dict[str, Any]) -> str:
 
 
 def _save(circuit: "Circuit", folder: Path) -> list[Path]:
-    """The model, its picture and, where matplotlib is installed, a chart of what evidence does."""
+    """Save the model, its picture and, if matplotlib is installed, a chart of the effect of evidence."""
     from importlib.util import find_spec
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What goes wrong: one clear line on standard error, and the exit code."""
+"""Errors and warnings as single lines on standard error, and exit codes."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ TRACEBACK = "TRACTABLE_TRACEBACK"  # the variable that lets whole errors through
 
 
 def run_guarded(run: Callable[[], int | None]) -> int:
-    """The exit code of a command; a known error is told in one line, and so is each warning about a table."""
+    """The exit code of a command; known errors and warnings about tables are printed as one line."""
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=UserWarning, module=r"tractable\.")
         warnings.showwarning = _OneLineWarnings(warnings.showwarning)
@@ -25,7 +25,7 @@ def run_guarded(run: Callable[[], int | None]) -> int:
 
 
 class _OneLineWarnings:
-    """Shows each warning of this package once, in one line; others as they are shown elsewhere."""
+    """Prints each distinct warning of this package once, on one line; other warnings are shown as usual."""
 
     def __init__(self, others: Callable[..., None]) -> None:
         self._others = others
@@ -54,7 +54,7 @@ def _guarded(run: Callable[[], int | None]) -> int:
 
 
 def _tell(error: Exception) -> int:
-    """Tell an error that a user can put right in one line; raise any other."""
+    """Print an error that the user can correct on one line; raise any other."""
     if isinstance(error, typer.TyperException):
         return _write_fault(error.format_message(), error.exit_code)
     if isinstance(error, MemoryError):

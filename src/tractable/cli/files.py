@@ -1,4 +1,4 @@
-"""Models and tables as commands take and leave them."""
+"""Reading and writing of models and tables by commands."""
 
 import os
 from collections.abc import Callable
@@ -17,16 +17,16 @@ STANDARD_OUTPUT = "-"
 
 
 def is_standard_output(path: Path) -> bool:
-    """Whether a path is the usual name of standard output."""
+    """Whether a path stands for standard output."""
     return str(path) == STANDARD_OUTPUT
 
 
 def check_place(path: Path) -> None:
-    """Refuse a file that could not be written, before any work is done for it.
+    """Check that a file can be written before any work is done.
 
     Raises:
-        ValueError: naming the folder that is not there or may not be written.
-        FileExistsError: if something else than a file stands there: a folder, a device, a named pipe.
+        ValueError: naming a folder that does not exist or is not writable.
+        FileExistsError: if the path is a folder, a device or a named pipe.
     """
     from tractable.formats.places import require_replaceable
 
@@ -39,19 +39,19 @@ def _check_folder_of(path: Path) -> None:
     if not folder.is_dir():
         raise ValueError(f"there is no folder '{folder}' to write '{path.name}' in")
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"the folder '{folder}' may not be written")
+        raise ValueError(f"the folder '{folder}' is not writable")
 
 
 def check_model_place(path: Path) -> None:
-    """Refuse a model's file that could not be written, or whose suffix no format has.
+    """Check that a model file can be written and that its suffix is known.
 
     Raises:
-        ValueError: saying which.
+        ValueError: otherwise.
     """
     from tractable.formats import FORMATS
 
     if is_standard_output(path):
-        raise ValueError("standard output is for the answer: name a file for the model")
+        raise ValueError("standard output is used for the answer: name a file for the model")
     known = [suffix for suffix, format in FORMATS.items() if format.write is not None]
     if path.suffix.lower() == ".spn" and path.is_dir():  # a model that is a folder
         from tractable.formats.spn_writing import require_own_folder
@@ -61,19 +61,19 @@ def check_model_place(path: Path) -> None:
         return
     check_place(path)
     if path.suffix.lower() not in known:
-        raise ValueError(f"'{path}': a model is written as one of {', '.join(known)}")
+        raise ValueError(f"'{path}': the suffix of a model must be one of {', '.join(known)}")
 
 
 def check_network_place(path: Path, algorithm: str) -> None:
-    """Refuse a network's file that could not be written, or whose suffix is not one of a Markov network.
+    """Check that a network file can be written and that its suffix is that of a Markov network.
 
     Raises:
-        ValueError: saying which.
+        ValueError: otherwise.
     """
     from tractable.formats.network_files import MARKOV_SUFFIXES
 
     if is_standard_output(path):
-        raise ValueError("standard output is for the answer: name a file for the network")
+        raise ValueError("standard output is used for the answer: name a file for the network")
     check_place(path)
     if path.suffix.lower() not in MARKOV_SUFFIXES:
         raise ValueError(
@@ -83,21 +83,21 @@ def check_network_place(path: Path, algorithm: str) -> None:
 
 
 def find_table_place(path: Path | None) -> Path | None:
-    """The file that a table goes to; None, as for `-`, is standard output.
+    """The file to which a table is written; None (as for `-`) is standard output.
 
     Raises:
-        ValueError: if the file could not be written, or its suffix says no kind of table.
+        ValueError: if the file cannot be written, or its suffix is not that of a table.
     """
     if path is None or is_standard_output(path):
         return None
     check_place(path)
     if path.suffix.lower() not in TABLE_WRITERS:
-        raise ValueError(f"'{path}': a table is written as one of {', '.join(TABLE_WRITERS)}")
+        raise ValueError(f"'{path}': the suffix of a table must be one of {', '.join(TABLE_WRITERS)}")
     return path
 
 
 def print_model(circuit: "Circuit", suffix: str) -> None:
-    """Write a model to standard output in a format that is text."""
+    """Write a model to standard output in a text format."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:
@@ -114,7 +114,7 @@ def frame_of(rows: "Floats", schema: "Schema") -> Any:
 
 
 def put_table(frame: Any, path: Path | None) -> None:
-    """Write an arrow table to a file, or to standard output as CSV where there is none."""
+    """Write an arrow table to a file, or to standard output as CSV if there is no file."""
     if path is None:
         print_data(csv_bytes(frame).decode())
         return
@@ -124,7 +124,7 @@ def put_table(frame: Any, path: Path | None) -> None:
 
 
 def leave_table(frame: Any, output: Path | None, as_json: bool, quiet: bool) -> None:
-    """Write the rows where they are wanted: a file, standard output, or inside the JSON answer."""
+    """Write rows to a file, to standard output, or into the JSON answer."""
     facts: dict[str, Any] = {"rows": frame.num_rows, "columns": frame.column_names, "output": output}
     if output is not None or not as_json:
         put_table(frame, output)
@@ -136,7 +136,7 @@ def leave_table(frame: Any, output: Path | None, as_json: bool, quiet: bool) -> 
 
 
 def csv_bytes(frame: Any) -> bytes:
-    """An arrow table as CSV: text in quotes, so that a text `NA` is no missing cell when it is read again."""
+    """An arrow table as CSV; text is quoted, so that the text `NA` is not read as a missing cell."""
     from pyarrow import csv
 
     buffer = BytesIO()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is to be drawn."""
+    """The contents of a picture."""
 
     given: str | None
     rows: Path | None
@@ -23,16 +23,19 @@ class Drawing:
 
 
 def draw_images(circuit: "Circuit", target: Path, reading: Reading, what: Drawing) -> int:
-    """Draw images of a model's answers; returns how many.
+    """Draw images of a model's answers; returns their number.
 
     Raises:
-        ValueError: if the columns lie in no grid, or both evidence and rows are given.
+        ValueError: if the columns have no grid, or both evidence and rows are given.
     """
     from tractable.cli.reports.images import complete_images, completion_sheet, model_sheet, save_sheet
     from tractable.model import as_evidence
 
     if what.given is not None and what.rows is not None:
-        raise ValueError("--given and --rows do not go together: rows have their evidence, --hide says which")
+        raise ValueError(
+            "--given cannot be combined with --rows: the cells of each row are its evidence, except those"
+            " that --hide selects"
+        )
     graph = _with_grid(circuit.graph, reading.grid)
     if what.rows is None:
         lines = model_sheet(graph, as_evidence(what.given, graph.schema), what.count, what.seed)
@@ -45,7 +48,7 @@ def draw_images(circuit: "Circuit", target: Path, reading: Reading, what: Drawin
 
 
 def _with_grid(graph: "Graph", grid: str | None) -> "Graph":
-    """The circuit whose columns lie in a grid, if one is given."""
+    """The circuit with the given grid of columns, if there is one."""
     from dataclasses import replace
 
     from tractable.data import parse_grid, with_grid

@@ -1,4 +1,4 @@
-"""`tractable info`: what a model's file holds."""
+"""`tractable info`: the contents of a model file."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,12 +17,12 @@ MOST_STATES = 8  # shown of a column
 def info(
     model: options.Model,
     features: Annotated[
-        bool, typer.Option("--features", help="List the conjunctions of a Markov network and their weights.")
+        bool, typer.Option("--features", help="List the features of a Markov network and their weights.")
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print what MODEL is: how it was learned, its columns, its properties and its size.
+    """Print the provenance, columns, properties and size of MODEL.
 
     Example: tractable info clinic.tract
     """

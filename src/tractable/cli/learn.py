@@ -1,4 +1,4 @@
-"""`tractable learn`: a table to a model, or to a network."""
+"""`tractable learn`: learn a model or a network from a table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,12 +27,13 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
         str,
         typer.Argument(
-            metavar="ALGORITHM", help="Such as chow-liu.", show_default=False, autocompletion=learner_names
+            metavar=("ALGORITHM"),
+            help="Name of a learner, such as chow-liu.",
+            show_default=False,
+            autocompletion=learner_names,
         ),
     ],
-    train: Annotated[
-        Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
-    ],
+    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="Table to learn from.", show_default=False)],
     valid: options.Valid = None,
     targets: options.Targets = None,
     output: Annotated[
@@ -41,13 +42,15 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
             "--output",
             "-o",
             metavar="MODEL",
-            help="The model's file; TRAIN.ALGORITHM.tract (.mn for a network) unless given.",
+            help="Model file; by default TRAIN.ALGORITHM.tract (.mn for a network).",
         ),
     ] = None,
     settings: options.Settings = None,
     max_edges: Annotated[
         int | None,
-        typer.Option("--max-edges", min=1, help="The same as --set max_edges=N: a limit on the circuit."),
+        typer.Option(
+            "--max-edges", min=1, help="Maximum number of edges in the circuit; short for --set max_edges=N."
+        ),
     ] = None,
     weight: options.Weight = None,
     seed: options.Seed = 0,
@@ -57,27 +60,27 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
         bool,
         typer.Option(
             "--resume",
-            help="Go on from the last checkpoint of the same call, and keep checkpoints to do so again.",
+            help="Continue from the last checkpoint of the same call, and keep checkpoints.",
         ),
     ] = False,
     keep_checkpoint: Annotated[
         bool,
-        typer.Option("--keep-checkpoint", help="Keep the last checkpoint beside the model when it is done."),
+        typer.Option("--keep-checkpoint", help="Keep the last checkpoint next to the finished model."),
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     *,
     reading: Reading,
 ) -> None:
-    """Learn a model of TRAIN and save it. Ctrl-C saves the best model so far; a second one gives up.
+    """Learn a model of TRAIN and save it. Ctrl-C saves the best model so far; a second Ctrl-C aborts.
 
     Tables are text (.csv, .tsv, .txt), .json, .jsonl, .parquet, .feather, workbooks (.xlsx::SHEET, .xls,
-    .ods), databases (.db::TABLE, .sqlite, .duckdb), or headerless integers in .data, perhaps packed (.gz,
-    .zip, ...); - is standard input. l1-markov and gssl learn a network without a circuit, saved as .mn or
-    .uai, whose answers are approximate. cacmn learns a conditional model: of --targets given all other
-    columns, which are its inputs.
+    .ods), databases (.db::TABLE, .sqlite, .duckdb), or headerless integers in .data, optionally compressed
+    (.gz, .zip, ...); - is standard input. l1-markov and gssl learn a network without a circuit, saved as .mn
+    or .uai, whose answers are approximate. Conditional learners such as cacmn learn a model of --targets
+    given all other columns, which are its inputs.
 
-    auto tries several learners and mixes their models; it takes ten minutes unless --budget says otherwise.
+    auto tries several learners and mixes their models; it takes ten minutes unless --budget is given.
 
     Example: tractable learn auto train.csv --valid valid.csv -o clinic.tract --budget 1m
     """
@@ -111,7 +114,7 @@ def learn(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 def _model_place(
     output: Path | None, train: Path, learner: "Learner | ConditionalLearner | NetworkLearner"
 ) -> Path:
-    """Where the model goes, if it can be written there."""
+    """The path of the model, after a check that it can be written."""
     from tractable.learning.networks import NetworkLearner
 
     if isinstance(learner, NetworkLearner):

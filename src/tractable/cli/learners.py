@@ -1,4 +1,4 @@
-"""`tractable learners`: which learners there are, and their settings."""
+"""`tractable learners`: list learners and their settings."""
 
 from textwrap import indent, wrap
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ def learners(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A learner whose settings to list.",
+            help="Learner whose settings are listed.",
             show_default=False,
             autocompletion=learner_names,
         ),
@@ -29,10 +29,10 @@ def learners(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """List all learners with a line about each, or the settings of one with defaults and ranges.
+    """List all learners with a summary of each, or the settings of one learner with defaults and ranges.
 
-    Learners of circuits come first, joint and conditional, whose answers are exact; then those of networks,
-    whose answers are approximate.
+    Learners of joint and conditional circuits, which give exact answers, are followed by learners of
+    networks, whose answers are approximate.
 
     Example: tractable learners learnspn
     """
@@ -54,14 +54,14 @@ def learners(
 
 
 def _list(found: list[dict[str, Any]]) -> str:
-    """One line a learner: its name, its estimator and what it learns."""
+    """One line per learner: its name, its estimator and its summary."""
     rows = [(one["name"], _estimator(one), one["summary"]) for one in found]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{name:<{widths[0]}}  {made:<{widths[1]}}  {text}" for name, made, text in rows)
 
 
 def _estimator(learner: dict[str, Any]) -> str:
-    """What makes the estimator of a learner in Python."""
+    """The Python expression that creates the estimator of a learner."""
     if "estimator" not in learner:
         return "--targets A,B"
     made = f"tr.{learner['estimator']}"

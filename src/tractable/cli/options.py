@@ -1,4 +1,4 @@
-"""The options that commands share, and how their texts are understood."""
+"""Options that several commands share, and the parsing of their values."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ import typer
 
 
 def duration(text: str) -> float:
-    """The seconds in a text such as `90s`, `10m` or `1.5h`; a bare number counts seconds."""
+    """The seconds in a text such as `90s`, `10m` or `1.5h`; a number without a unit is in seconds."""
     from tractable.base.progress import seconds_in
 
     try:
@@ -17,53 +17,57 @@ def duration(text: str) -> float:
 
 
 def names(text: str | None) -> list[str]:
-    """The column names in a list with commas."""
+    """The column names in a comma-separated list."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A circuit's file.", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A table with the model's columns.", show_default=False)
+    Path, typer.Argument(metavar="DATA", help="Table with the columns of the model.", show_default=False)
 ]
 Given = Annotated[
     str | None,
-    typer.Option("--given", "-g", metavar="CONDITIONS", help="What is known, such as 'age=40-60, sex=f'."),
+    typer.Option("--given", "-g", metavar="CONDITIONS", help="Evidence, such as 'age=40-60, sex=f'."),
 ]
 Rows = Annotated[
     Path | None,
-    typer.Option("--rows", metavar="DATA", help="A table: one answer for each of its rows."),
+    typer.Option("--rows", metavar="DATA", help="Table of evidence, with one answer per row."),
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kinds", metavar="A=KIND,B=KIND", help="Kinds of columns, where others are inferred."),
+    typer.Option("--kinds", metavar="A=KIND,B=KIND", help="Kinds of columns, which are otherwise inferred."),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="A,B", help="Columns to leave out; '' is one without a name."),
+    typer.Option("--drop", metavar="A,B", help="Columns to leave out; '' is the column without a name."),
 ]
 Text = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="A,B", help="Columns that are text, such as codes, whatever they hold."),
+    typer.Option("--text", metavar="A,B", help="Columns to read as text, such as codes."),
 ]
 Sep = Annotated[
     str | None,
-    typer.Option("--sep", metavar="CHARACTER", help="What separates cells: , ; | tab or space (any blanks)."),
+    typer.Option("--sep", metavar="CHARACTER", help="Separator of cells: , ; | tab or space (any blanks)."),
 ]
 TableName = Annotated[
     str | None,
-    typer.Option("--table", metavar="NAME", help="A sheet, a table of a database, or a file in a .zip."),
+    typer.Option("--table", metavar="NAME", help="Sheet, table of a database, or file in a .zip."),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", metavar="NAME", help="The encoding of text that is no UTF-8: latin-1, ..."),
+    typer.Option(
+        "--encoding", metavar="NAME", help="Encoding of text files that are not UTF-8: latin-1, ..."
+    ),
 ]
 NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first line is a row: columns are called x0, x1, ...")
+    bool, typer.Option("--no-header", help="The first line is not a header: columns are called x0, x1, ...")
 ]
-Skip = Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Lines or rows above the header.")]
+Skip = Annotated[
+    int, typer.Option("--skip", min=0, metavar="N", help="Number of lines or rows above the header to skip.")
+]
 Decimal = Annotated[
     Literal[".", ","] | None,
-    typer.Option("--decimal", help="The decimal point, if numbers could be read in two ways."),
+    typer.Option("--decimal", help="Decimal point, if numbers are ambiguous."),
 ]
 Marks = Annotated[
     list[str] | None,
@@ -89,50 +93,60 @@ Grid = Annotated[
 ]
 Unseen = Annotated[
     Literal["share", "error"],
-    typer.Option("--unseen", help="What a state that the training rows did not have does to a row."),
+    typer.Option("--unseen", help="Treatment of states that do not occur in the training rows."),
 ]
 LARGEST_SEED = 2**64 - 1
-Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Where the random numbers begin.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of the random number generator.")
+]
 Weight = Annotated[
     str | None,
     typer.Option(
-        "--weight", metavar="COLUMN", help="The column that says how many rows each row stands for."
+        "--weight",
+        metavar=("COLUMN"),
+        help="Column of row weights: the number of rows that each row represents.",
     ),
 ]
 TableOut = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Where the rows go (.csv or .parquet); - is the screen."
+        "--output", "-o", metavar="FILE", help="Output file (.csv or .parquet); - is standard output."
     ),
 ]
 Valid = Annotated[
-    Path | None, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
+    Path | None, typer.Option("--valid", metavar="FILE", help="Validation rows for model selection.")
 ]
 Targets = Annotated[
     str | None,
-    typer.Option("--targets", metavar="A,B", help="The columns to predict; all others are what from."),
+    typer.Option("--targets", metavar="A,B", help="Columns to predict from all other columns."),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeatable.")
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of the learner; repeatable.")
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="How many cores; all of them unless given.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of cores; by default all.")]
 Budget = Annotated[
     str | None,
-    typer.Option("--budget", metavar="TIME", help="Stop with the best model after 90s, 10m, 1h, ..."),
+    typer.Option(
+        "--budget", metavar="TIME", help="Time budget, after which the best model is returned: 90s, 10m, 1h."
+    ),
 ]
 Approximate = Annotated[
     bool,
     typer.Option(
         "--approximate",
-        help="Estimate by Gibbs sampling, with a standard error: for networks that no circuit can answer.",
+        help="Estimate by Gibbs sampling, with a standard error, for networks that are too large to compile.",
     ),
 ]
-Samples = Annotated[int, typer.Option("--samples", min=1, help="Sweeps that count, with --approximate.")]
+Samples = Annotated[
+    int, typer.Option("--samples", min=1, help="With --approximate: number of sweeps after the burn-in.")
+]
 SamplingSeed = Annotated[
     int,
     typer.Option(
-        "--seed", min=0, max=LARGEST_SEED, help="Where the random numbers begin, with --approximate."
+        "--seed", min=0, max=LARGEST_SEED, help="Seed of the random number generator, with --approximate."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes, only the answer.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only the answer, without progress and notes.")
+]

@@ -1,4 +1,4 @@
-"""What commands print: answers on standard output, notes on standard error."""
+"""Output of commands: answers on standard output, notes on standard error."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ SAMPLED = "≈ approximate: estimated by Gibbs sampling, ± one standard error"
 
 
 def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
-    """Print the answer of a command, as one JSON object or as text."""
+    """Print the answer of a command as one JSON object or as text."""
     if as_json:
         from tractable.cli.reports.json_text import to_json
 
@@ -23,10 +23,10 @@ def answer(facts: dict[str, Any], text: str, as_json: bool) -> None:
 
 
 def prepare_output() -> None:
-    """Let standard output print a letter that the terminal's encoding lacks as an escape, `\\xe4`.
+    r"""Let standard output print characters that its encoding lacks as escapes such as `\xe4`.
 
-    Without a buffer (PYTHONUNBUFFERED) Python does not notice that a full disk took a part of a text only, so
-    that it gets one.
+    Unbuffered output (PYTHONUNBUFFERED) gets a buffer, because Python does not notice otherwise that a full
+    disk has truncated a text.
     """
     if isinstance(sys.stdout, TextIOWrapper) and isinstance(sys.stdout.buffer, RawIOBase):
         buffer = BufferedWriter(sys.stdout.buffer)
@@ -37,7 +37,7 @@ def prepare_output() -> None:
 
 
 def print_data(text: str) -> None:
-    """Print what another program is to read; in a file or a pipe it is UTF-8 rather than full of escapes."""
+    """Print output for another program; files and pipes get UTF-8 instead of escapes."""
     if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty() and not _is_printable(text):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
@@ -54,7 +54,7 @@ def _write(text: str) -> None:
 
 
 def _is_printable(text: str) -> bool:
-    """Whether the encoding of standard output has all letters of a text."""
+    """Whether the encoding of standard output has all characters of a text."""
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -63,13 +63,13 @@ def _is_printable(text: str) -> bool:
 
 
 def note(text: str, quiet: bool) -> None:
-    """Tell something that is no answer."""
+    """Print a note on standard error."""
     if not quiet:
         sys.stderr.write(text + "\n")
 
 
 def lines(rows: Sequence[tuple[str, object]]) -> str:
-    """Names and values under each other, the values aligned."""
+    """Names and values on separate lines, with the values aligned."""
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{name:<{width}}  {_value_text(value)}" for name, value in rows)
 
@@ -83,19 +83,19 @@ def _value_text(value: object) -> str:
 
 
 def probability(log_prob: float) -> str:
-    """A probability or density in a few digits, also one too small or too large for a number."""
+    """A probability or density with a few digits, also if it overflows or underflows."""
     return (
         f"exp({log_prob:.6g})" if abs(log_prob) > LARGEST and isfinite(log_prob) else f"{exp(log_prob):.6g}"
     )
 
 
 def amount(log_prob: float, kind: str) -> str:
-    """A probability in a few digits; a density is called one, since it may exceed one and has a unit."""
+    """A probability with a few digits; a density is labelled, since it may exceed one and has a unit."""
     return probability(log_prob) + (" (density)" if kind == "density" else "")
 
 
 def likelihood_of(facts: dict[str, Any]) -> str:
-    """What a log-likelihood is of, in words: probabilities, or a density in some columns."""
+    """The kind of a log-likelihood in words: of probabilities, or of a density over some columns."""
     what = "probabilities"
     if facts["density"]:
         what = f"a density, in {count(facts['density_columns'], 'real column')}"
@@ -105,5 +105,5 @@ def likelihood_of(facts: dict[str, Any]) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things: `1 row`, `2,000 rows`."""
+    """A number with a noun: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,4 +1,4 @@
-"""`tractable parameters`: a model with the same structure and better parameters."""
+"""`tractable parameters`: fit the parameters of a model with a given structure."""
 
 import time
 from pathlib import Path
@@ -18,19 +18,21 @@ from tractable.cli.summary import summary_watch
 @reads_tables
 def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     model: options.Model,
-    train: Annotated[
-        Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
-    ],
-    method: Annotated[str, typer.Option("--method", help="Such as cccp, online-em, hard-em.")] = "cccp",
+    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="Table to learn from.", show_default=False)],
+    method: Annotated[
+        str, typer.Option("--method", help="Parameter method, such as cccp, online-em or hard-em.")
+    ] = ("cccp"),
     targets: options.Targets = None,
     valid: options.Valid = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="OUT", help="The new model's file; MODEL unless given."),
+        typer.Option("--output", "-o", metavar="OUT", help="File of the new model; by default MODEL."),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the training curve: .svg, .png or .pdf."),
+        typer.Option(
+            "--plot", metavar="FILE", help="Plot the training curve to this .svg, .png or .pdf file."
+        ),
     ] = None,
     settings: options.Settings = None,
     weight: options.Weight = None,

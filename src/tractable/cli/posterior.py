@@ -1,4 +1,4 @@
-"""`tractable marginals` and `tractable mpe`: what a model believes, column by column and all at once."""
+"""`tractable marginals` and `tractable mpe`: posterior distributions of columns, and most probable rows."""
 
 from math import exp, inf
 from pathlib import Path
@@ -22,7 +22,12 @@ def marginals(  # noqa: PLR0913, PLR0917
     model: options.Model,
     given: options.Given = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B", help="Of these columns only: often much faster.")
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B",
+            help="Compute only the distributions of these columns, which is often much faster.",
+        ),
     ] = None,
     rows: options.Rows = None,
     output: options.TableOut = None,
@@ -34,13 +39,13 @@ def marginals(  # noqa: PLR0913, PLR0917
     *,
     reading: Reading,
 ) -> None:
-    """Print the distribution of every column of MODEL, given what is known, or given each row of a table.
+    """Print the distribution of every column of MODEL given evidence, or given each row of a table.
 
-    Of a conditional model it is that of every target, and all inputs must be given. With --rows the answer is
-    a table with a column for each state (`cough=heavy`), or `mean` and `std` of a number.
+    A conditional model has distributions of its targets, and all inputs must be given. With --rows the answer
+    is a table with a column for each state (`cough=heavy`), and the `mean` and `std` of each numeric column.
 
-    Answers are exact, and networks are compiled for them. One that is too large for that has approximate
-    answers only: --approximate estimates them by Gibbs sampling, with a standard error beside each.
+    Answers are exact, and networks are compiled for them. For a network that is too large to compile,
+    --approximate estimates the answers by Gibbs sampling, each with a standard error.
 
     Example: tractable marginals clinic.tract --given 'cough=heavy'
     """
@@ -57,7 +62,9 @@ def marginals(  # noqa: PLR0913, PLR0917
     circuit = load(model)
     if rows is not None:
         if given is not None:
-            raise typer.BadParameter("give --given or --rows, not both: what is known of a row is in the row")
+            raise typer.BadParameter(
+                "--given cannot be combined with --rows: the cells of each row are its evidence"
+            )
         place = find_table_place(output)
         leave_table(_posterior_table(circuit, reading.rows_for(circuit, rows), names), place, as_json, quiet)
         return
@@ -69,7 +76,7 @@ def marginals(  # noqa: PLR0913, PLR0917
 
 
 def _posterior_table(circuit: "Circuit", table: "Table", names: list[str] | None) -> Any:
-    """An arrow table of the distributions given each row: a column a state, mean and std of a number."""
+    """An arrow table of the distributions given each row, with a column for each state."""
     import pyarrow
 
     found = circuit.marginals(rows=table, columns=names)
@@ -86,7 +93,7 @@ def _posterior_table(circuit: "Circuit", table: "Table", names: list[str] | None
 def _estimates(
     model: Path, given: str | None, how: "Sampling", names: list[str] | None
 ) -> dict[str, dict[str, list[Any]]]:
-    """For each column, or each named one, its states, their probabilities and the standard errors."""
+    """The states of each column, or of each requested one, with probabilities and standard errors."""
     from tractable.formats.network_files import read_network_document
     from tractable.model import as_evidence
     from tractable.queries.gibbs import estimate_marginals, split_by_column
@@ -111,7 +118,7 @@ def _estimate_words(found: dict[str, list[Any]]) -> str:
 
 
 def _plain(variable: "Variable", posterior: dict[Any, Any]) -> dict[str, Any]:
-    """States beside their probabilities, because the names in a JSON object can only be text."""
+    """States with their probabilities in a form that JSON can hold, whose keys must be text."""
     if not variable.is_categorical:
         return posterior
     return {"states": list(posterior), "probabilities": list(posterior.values())}
@@ -130,16 +137,17 @@ def mpe(
     model: options.Model,
     given: options.Given = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B", help="Complete these, sum out the others.")
+        str | None,
+        typer.Option("--columns", metavar="A,B", help="Complete only these columns and sum out the others."),
     ] = None,
     method: Annotated[
         Literal["auto", "max-product", "search", "exact"],
-        typer.Option("--method", help="How to look for it."),
+        typer.Option("--method", help="Search method."),
     ] = "auto",
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the most probable row of MODEL that agrees with what is known, and its probability or density.
+    """Print the most probable row of MODEL that agrees with the evidence, and its probability or density.
 
     Example: tractable mpe clinic.tract --given 'cough=heavy, smoker=no'
     """
@@ -159,5 +167,5 @@ def mpe(
 
 
 def _cell(value: object) -> str:
-    """A value of a column as tables have it: a year has no comma, and a truth value is no yes."""
+    """A value as in a table: years have no thousands separator, and Booleans are true and false."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

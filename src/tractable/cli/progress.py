@@ -1,4 +1,4 @@
-"""A bar that shows the progress of a learner."""
+"""The progress bar of a learner."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ OnProgress = Callable[["Progress"], None]
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[OnProgress | None]:
-    """A function that shows progress while the block runs; None when nobody is looking at a terminal."""
+    """A function that shows progress within this context, or None if standard error is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""`tractable query`: probabilities, asked for as one writes them."""
+"""`tractable query`: probabilities of events given evidence."""
 
 from collections.abc import Sequence
 from math import exp, inf, log
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def query(
     model: options.Model,
     questions: Annotated[
-        list[str], typer.Argument(metavar="QUESTION...", help="Each of the form P(a=x, b>=1 | c in {y, z}).")
+        list[str], typer.Argument(metavar="QUESTION...", help="Query of the form P(a=x, b>=1 | c in {y, z}).")
     ],
     approximate: options.Approximate = False,
     samples: options.Samples = 1000,
@@ -28,10 +28,10 @@ def query(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the probability that each QUESTION asks for; a density, and called so, if it fixes a real number.
+    """Print the probability of each QUESTION, or its density if it contains the value of a real column.
 
-    Answers are exact, and networks are compiled for them. One that is too large for that has approximate
-    answers only: --approximate estimates them by Gibbs sampling, with a standard error beside each.
+    Answers are exact, and networks are compiled for them. For a network that is too large to compile,
+    --approximate estimates the answers by Gibbs sampling, each with a standard error.
 
     Example: tractable query clinic.tract 'P(lung_cancer=yes | smoker=yes, x_ray=shadow)'
     """
@@ -48,14 +48,14 @@ def query(
 
 
 def _asked(found: dict[str, Any]) -> str:
-    """The question as its answer repeats it; a density is written with a small p, as in books."""
+    """The query as its answer repeats it; a density is written with a lowercase p."""
     question: str = found["question"].lstrip()
     is_density = found["kind"] == "density" and question[:1] == "P"
     return f"p{question[1:]}" if is_density else found["question"]
 
 
 def exact_answers(model: Path, questions: Sequence[str]) -> list[dict[str, Any]]:
-    """The probability, or the density, that each question asks for."""
+    """The probability or density of each query."""
     from tractable.model import load
 
     circuit = load(model)
@@ -63,7 +63,7 @@ def exact_answers(model: Path, questions: Sequence[str]) -> list[dict[str, Any]]
 
 
 def exact_answer(circuit: "Circuit", question: str) -> dict[str, Any]:
-    """What a question asks for, under the name of what it is: `probability` or `density`."""
+    """The answer to a query, with the key `probability` or `density`."""
     from tractable.data import parse_question
     from tractable.queries import answer_kind
 
@@ -74,7 +74,7 @@ def exact_answer(circuit: "Circuit", question: str) -> dict[str, Any]:
 
 
 def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") -> list[dict[str, Any]]:
-    """An estimate of the probability that each question asks for, by Gibbs sampling."""
+    """An estimate of the probability of each query by Gibbs sampling."""
     from tractable.formats.network_files import read_network_document
 
     network = read_network_document(model).network
@@ -93,10 +93,10 @@ def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") ->
 
 
 def estimated_answer(network: "Network", question: str, how: "Sampling") -> "Estimate":
-    """An estimate of the probability that a question asks for.
+    """An estimate of the probability of a query.
 
     Raises:
-        ValueError: if it cannot be understood, or no chain agrees with what is given.
+        ValueError: if the query is invalid, or no chain satisfies the evidence.
     """
     from tractable.data import parse_question
     from tractable.queries.gibbs import estimate_probability
@@ -109,10 +109,10 @@ def estimated_answer(network: "Network", question: str, how: "Sampling") -> "Est
 
 
 def log_answer(circuit: "Circuit", question: str) -> float:
-    """The logarithm of the probability that a question asks for.
+    """The log-probability of a query.
 
     Raises:
-        ValueError: if it cannot be understood, or what is given has probability zero.
+        ValueError: if the query is invalid, or the evidence has probability zero.
     """
     from tractable.data import parse_question
     from tractable.queries import evidence_log_prob

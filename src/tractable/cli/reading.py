@@ -1,4 +1,4 @@
-"""How commands read tables: the options for it, declared once, and what they say."""
+"""The options for reading tables, declared once for all commands."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The options of a command for the tables that it reads; each field is an option."""
+    """The options of a command for reading tables; each field is an option."""
 
     kinds: options.Kinds = None
     drop: options.Drop = None
@@ -44,9 +44,9 @@ class Reading:
         schema: "Schema | None" = None,
         without: Collection[str] = (),
     ) -> "Table":
-        """The table of a file; under the schema of training rows, states that it lacks count as missing.
+        """The table in a file; with the schema of training rows, unknown states are treated as missing.
 
-        A schema that is given as a file says all states there are.
+        A schema that is given as a file is taken to list all states.
         """
         from tractable.data import parse_grid, read
 
@@ -66,7 +66,7 @@ class Reading:
         )
 
     def frame(self, source: "Source", schema: "Schema | None" = None, without: Collection[str] = ()) -> Any:
-        """The table of a file as it is, as a table of arrow."""
+        """The uncoded table in a file, as an arrow table."""
         from tractable.data import read_frame, read_schema
 
         return read_frame(
@@ -87,7 +87,7 @@ class Reading:
 
     @property
     def _layout(self) -> dict[str, Any]:
-        """How a file holds its cells, as `read` is told."""
+        """The layout options of a file, as `read` takes them."""
         return {
             "sep": None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
             "na": self.na or (),
@@ -98,12 +98,12 @@ class Reading:
         }
 
     def _kinds(self, without: Collection[str] = ()) -> Any:
-        """The kinds asked for, of columns that are not left out; None if there are none."""
+        """The requested kinds of columns that are not left out, or None."""
         chosen = _pairs(self.kinds, "--kinds")
         return {name: kind for name, kind in chosen.items() if name not in without} or None
 
     def problems(self, source: "Source") -> dict[str, str]:
-        """What is wrong with each column of a file, by name."""
+        """The problem with each unusable column of a file, by name."""
         from tractable.data import as_table, read_schema
         from tractable.data.problems import find_problems
 
@@ -121,7 +121,7 @@ class Reading:
         return find_problems(lambda without: self.frame(source, without=without), code)
 
     def rows_for(self, circuit: "Circuit", path: "Path | Source", weight: str | None = None) -> "Table":
-        """The table of a file, coded for a model, which may reserve nothing for states it does not know."""
+        """The table in a file, coded for a model, which may reserve no probability for unknown states."""
         from dataclasses import replace
 
         strict = self if circuit.unseen_share is not None else replace(self, unseen="error")
@@ -129,7 +129,7 @@ class Reading:
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of `Reading`, whose parameter `reading` holds them all."""
+    """A command with one option for each field of `Reading`, passed as its parameter `reading`."""
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -148,7 +148,7 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _columns(lists: list[str] | None) -> list[str]:
-    """The column names in lists with commas; an empty list is the column without a name."""
+    """The column names in comma-separated lists; an empty list is the column without a name."""
     return [name for text in lists or [] for name in options.names(text) or [""]]
 
 

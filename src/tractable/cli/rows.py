@@ -1,4 +1,4 @@
-"""`tractable sample` and `tractable impute`: rows that a model makes or completes."""
+"""`tractable sample` and `tractable impute`: draw and complete rows."""
 
 from typing import Annotated, Literal
 
@@ -13,7 +13,7 @@ from tractable.cli.reading import Reading, reads_tables
 @reads_tables
 def sample(  # noqa: PLR0913
     model: options.Model,
-    number: Annotated[int, typer.Argument(metavar="N", min=0, help="How many rows.", show_default=False)],
+    number: Annotated[int, typer.Argument(metavar="N", min=0, help="Number of rows.", show_default=False)],
     given: options.Given = None,
     data: options.Rows = None,
     seed: options.Seed = 0,
@@ -23,7 +23,7 @@ def sample(  # noqa: PLR0913
     *,
     reading: Reading,
 ) -> None:
-    """Print N rows drawn from MODEL, given what is known, as CSV; with --rows, N for each row of a table.
+    """Print N rows drawn from MODEL given evidence, as CSV; with --rows, N for each row of a table.
 
     Example: tractable sample clinic.tract 1000 --given 'age=over 60' -o elderly.csv
     """
@@ -33,7 +33,9 @@ def sample(  # noqa: PLR0913
     from tractable.queries import sample_rows
 
     if data is not None and given is not None:
-        raise typer.BadParameter("give --given or --rows, not both: what is known of a row is in the row")
+        raise typer.BadParameter(
+            "--given cannot be combined with --rows: the cells of each row are its evidence"
+        )
     place = find_table_place(output)
     circuit = load(model)
     if data is None:
@@ -52,7 +54,11 @@ def impute(
     method: Annotated[
         Literal["mpe", "mean", "sample"],
         typer.Option(
-            "--method", help="Most probable together, each cell's mean or likeliest state, or one draw."
+            "--method",
+            help=(
+                "Jointly most probable values, the mean or most probable state of each cell, or one random"
+                " draw."
+            ),
         ),
     ] = "mpe",
     seed: options.Seed = 0,
@@ -62,9 +68,10 @@ def impute(
     *,
     reading: Reading,
 ) -> None:
-    """Print DATA with its missing cells filled, as CSV; a column that DATA lacks is filled, too.
+    """Print DATA with its missing cells imputed, as CSV; columns that DATA lacks are added.
 
-    All else stays as it is: states and columns that MODEL does not know, and the order of columns.
+    Everything else is unchanged, including states and columns that MODEL does not know and the order of
+    columns.
 
     Example: tractable impute clinic.tract gaps.csv -o whole.csv
     """

@@ -1,4 +1,4 @@
-"""One call of `tractable learn`: what is learned from what, where it goes, and what there is to tell."""
+"""A run of `tractable learn`: its inputs, its output file and its report."""
 
 import time
 from abc import ABC, abstractmethod
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Recorded(Protocol):
-    """Something learned that knows where it comes from."""
+    """A learned object with provenance."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """Its provenance."""
+        """The provenance."""
 
 
 L = TypeVar("L", bound="Learner | ConditionalLearner | NetworkLearner")
@@ -32,7 +32,7 @@ T = TypeVar("T", bound=Recorded)
 
 
 class Run(ABC, Generic[L, T]):
-    """Learns once, or goes on with what an earlier run of the same call has left."""
+    """A run that learns, or continues an earlier run of the same call."""
 
     labels: ClassVar[dict[str, str]]  # the facts that are shown, by name, in words
     remark: ClassVar[str] = ""  # what is said behind the name of the saved file
@@ -60,9 +60,9 @@ class Run(ABC, Generic[L, T]):
     def facts(
         self, seconds: float | None, tell: OnProgress | None, *, resume: bool, announce: Callable[[str], None]
     ) -> dict[str, Any]:
-        """What there is to tell of what was learned; `seconds` are zero where it was finished already.
+        """The report of a run; `seconds` is zero if an earlier run had finished it.
 
-        That the model is written is announced before anything else is done.
+        The path of the model is announced first.
         """
         found, took = self.resume(seconds, tell) if resume else self.learn(seconds, tell)
         announce(self._announcement(took is None))
@@ -77,9 +77,9 @@ class Run(ABC, Generic[L, T]):
         )
 
     def resume(self, seconds: float | None, tell: OnProgress | None) -> tuple[T, float | None]:
-        """What the same call has finished, or what is learned from its last checkpoint on.
+        """The result of an earlier run of the same call, or of learning from its last checkpoint.
 
-        With it the seconds that learning took; None if there was nothing left to do.
+        It is returned with the seconds of learning, or None if the earlier run had finished.
         """
         from tractable.learning.training import is_finished
 
@@ -90,14 +90,15 @@ class Run(ABC, Generic[L, T]):
     def learn(
         self, seconds: float | None, tell: OnProgress | None, *, resume: bool = False
     ) -> tuple[T, float | None]:
-        """Learn and save, with checkpoints on the way; the seconds count learning alone.
+        """Learn and save, with checkpoints in between; the seconds are those of learning alone.
 
-        With `resume` learning goes on from the last checkpoint of the same call. Unless it is to be kept, it
-        is removed when the learner has finished or, without `resume`, has used up its budget. Ctrl-C while
-        the model is being saved does not keep it from being saved.
+        With `resume` learning continues from the last checkpoint of the same call. Unless it is to be kept,
+        the checkpoint is removed when the learner has finished or, without `resume`, has used up its budget.
+        Ctrl-C does not interrupt saving.
 
         Raises:
-            OSError: if the file cannot be written; it says where else the model is, if it could be saved.
+            OSError: if the file cannot be written, naming the file to which the model was saved instead, if
+            any.
         """
         from tractable.base.progress import Watch
         from tractable.formats.rescue import save_or_rescue
@@ -118,19 +119,19 @@ class Run(ABC, Generic[L, T]):
 
     @abstractmethod
     def _read(self) -> T:
-        """What the file holds that an earlier run has left."""
+        """The result in the file of an earlier run."""
 
     @abstractmethod
     def _train(self, watch: "Watch") -> T:
-        """What the learner makes of the tables."""
+        """The result of the learner on the tables."""
 
     @abstractmethod
     def _write(self, found: T, place: Path) -> None:
-        """Save what was learned."""
+        """Save the result."""
 
     @abstractmethod
     def _summary(self, found: T, watch: "Watch") -> dict[str, Any]:
-        """What there is to tell of it but for its file and the time it took, as long as the watch lets it."""
+        """The report of a result without its file and its time, as far as the watch allows."""
 
 
 class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):

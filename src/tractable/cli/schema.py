@@ -1,4 +1,4 @@
-"""`tractable schema`: the columns of a table as they are understood."""
+"""`tractable schema`: the inferred columns of a table."""
 
 import re
 import warnings
@@ -22,11 +22,11 @@ MOST_STATES = 6  # of a column that are shown
 
 @reads_tables
 def schema(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table.", show_default=False)],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="Table.", show_default=False)],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write a schema to edit, for --schema; - prints it."
+            "--output", "-o", metavar="FILE", help="Write the schema to this file, for --schema; - prints it."
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -34,10 +34,10 @@ def schema(
     *,
     reading: Reading,
 ) -> None:
-    """Print the columns of TABLE as they are understood: kinds, states or ranges, and missing cells.
+    """Print the inferred columns of TABLE: kinds, states or ranges, and missing cells.
 
-    If something is wrong with columns, all of them are named, and what is wrong. The file that -o writes can
-    be edited and given to other commands with --schema.
+    If columns cannot be used, all of them are listed with their problems. The file that -o writes can be
+    edited and passed to other commands with --schema.
 
     Example: tractable schema train.csv -o columns.json
     """
@@ -63,21 +63,21 @@ def schema(
     answer(found, text if printed and not problems else lines(told), as_json)
     if problems:
         only = "".join(problems.values()) if len(problems) == 1 else f"{len(problems)} columns cannot be used"
-        raise ValueError(f"{only} (to go on without: {_drops(problems)})")
+        raise ValueError(f"{only} (to leave out: {_drops(problems)})")
     if output is not None and not printed:
         note(f"saved {output}", quiet or as_json)
 
 
 def _drops(names: Collection[str]) -> str:
-    """The options that leave columns out; that without a name needs one of its own."""
+    """The options that leave out the columns; the column without a name needs a separate option."""
     nameless, others = "" in names, ",".join(filter(None, names))
     return " ".join(["--drop ''"] * nameless + [f"--drop '{others}'"] * bool(others))
 
 
 def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str], dict[str, str]]":
-    """The table, what is suspicious about its columns, and what is wrong with others, by name.
+    """The table, the warnings about its columns, and the problems of unusable columns, by name.
 
-    Other warnings are shown.
+    Other warnings are printed.
     """
     source = reading.source(path)
     with warnings.catch_warnings(record=True) as caught:
@@ -96,10 +96,10 @@ def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str], dict[st
 
 
 def _usable(source: "Source", reading: Reading) -> "tuple[Table, dict[str, str]]":
-    """The table of all columns that can be used, and what is wrong with the others.
+    """The table of all usable columns, and the problems of the others.
 
     Raises:
-        ValueError: if none can be used, or something else is wrong than columns.
+        ValueError: if no column can be used, or the problem is not that of a column.
     """
     try:
         return reading.table(source), {}

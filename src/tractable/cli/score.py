@@ -1,4 +1,4 @@
-"""`tractable score`: how probable a model finds the rows of a table."""
+"""`tractable score`: the log-likelihood of a table under a model."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,15 +19,26 @@ def score(  # noqa: PLR0913, PLR0917
     data: options.Data,
     given: Annotated[
         str | None,
-        typer.Option("--given", "-g", metavar="A,B", help="Score the other columns given these."),
+        typer.Option(
+            "--given",
+            "-g",
+            metavar="A,B",
+            help="Compute conditional log-likelihoods of the other columns given these.",
+        ),
     ] = None,
-    per_row: Annotated[bool, typer.Option("--per-row", help="One log-likelihood a row.")] = False,
+    per_row: Annotated[bool, typer.Option("--per-row", help="Print the log-likelihood of each row.")] = False,
     per_column: Annotated[
-        bool, typer.Option("--per-column", help="Two scores a column: given all others, and alone.")
+        bool,
+        typer.Option(
+            "--per-column", help="Print two scores of each column: given all other columns, and marginal."
+        ),
     ] = False,
     metrics: Annotated[
         bool,
-        typer.Option("--metrics", help="Predict all targets: Hamming loss, exact match, F1 and Jaccard."),
+        typer.Option(
+            "--metrics",
+            help="Predict all targets and print Hamming loss, exact match, F1 and Jaccard scores.",
+        ),
     ] = False,
     weight: options.Weight = None,
     as_json: options.AsJson = False,
@@ -35,11 +46,11 @@ def score(  # noqa: PLR0913, PLR0917
     *,
     reading: Reading,
 ) -> None:
-    """Print the mean log-likelihood of DATA under MODEL, in nats; a missing cell is summed out.
+    """Print the mean log-likelihood of DATA under MODEL, in nats; missing cells are summed out.
 
-    A state that the training rows did not have counts the share of probability that MODEL reserves for them.
-    Real columns have densities, so that the log-likelihood depends on their units; the answer says so.
-    With --metrics, categorical targets are predicted from the inputs, or from the columns of --given.
+    States that do not occur in the training rows have the probability that MODEL reserves for them. Real
+    columns have densities, so the log-likelihood depends on their units, which the answer mentions. With
+    --metrics, categorical targets are predicted from the inputs or from the columns of --given.
 
     Example: tractable score clinic.tract held-out.csv
     """
@@ -47,7 +58,7 @@ def score(  # noqa: PLR0913, PLR0917
     from tractable.model import load
 
     if per_column and (given or per_row):
-        raise typer.BadParameter("--per-column goes with neither --given nor --per-row")
+        raise typer.BadParameter("--per-column cannot be combined with --given or --per-row")
     circuit = load(model)
     columns = options.names(given)
     table = reading.rows_for(circuit, data, weight)
@@ -69,7 +80,7 @@ def score(  # noqa: PLR0913, PLR0917
 
 
 def _column_table(scores: list[dict[str, Any]]) -> str:
-    """A line a column: what its values have, and their mean logarithms."""
+    """One line per column: the kind of its likelihood, and the mean log-likelihoods."""
     head = ("column", "log of", "given the rest", "alone", "rows")
     rows = [
         (
@@ -85,7 +96,7 @@ def _column_table(scores: list[dict[str, Any]]) -> str:
 
 
 def _metric_table(found: dict[str, Any]) -> str:
-    """A line a metric, and a column for each way to predict."""
+    """One line per metric, with a column for each kind of prediction."""
     rows = [
         (name, f"{found['marginals'][name]:.4f}", f"{found['mpe'][name]:.4f}") for name in found["marginals"]
     ]
@@ -96,7 +107,7 @@ def _metric_table(found: dict[str, Any]) -> str:
 
 
 def _aligned(rows: list[tuple[str, ...]], left: int) -> str:
-    """Lines of cells in columns, of which the first few are aligned on the left."""
+    """Lines of cells in columns, the first few of which are left-aligned."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(

@@ -1,4 +1,4 @@
-"""`tractable stack`: one circuit of several."""
+"""`tractable stack`: mix several circuits into one."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,21 +13,36 @@ from tractable.cli.reading import Reading, reads_tables
 
 @reads_tables
 def stack(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Circuits.", show_default=False)],
-    valid: Annotated[
-        Path, typer.Option("--valid", metavar="FILE", help="Rows held out, by which to choose.")
+    models: Annotated[
+        list[Path], typer.Argument(metavar=("MODEL..."), help="Model files.", show_default=False)
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="The stack's file.")],
+    valid: Annotated[
+        Path, typer.Option("--valid", metavar="FILE", help="Validation rows for fitting the weights.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="File of the resulting model.")
+    ],
     train: Annotated[
         Path | None,
-        typer.Option("--train", metavar="FILE", help="Rows of training: equal validation rows do not count."),
+        typer.Option(
+            "--train",
+            metavar="FILE",
+            help="Training rows; validation rows that equal one of them are ignored.",
+        ),
     ] = None,
     pseudo_count: Annotated[
-        float, typer.Option("--pseudo-count", min=0, help="Rows that are spread evenly over the members.")
+        float,
+        typer.Option(
+            "--pseudo-count",
+            min=0,
+            help="Pseudo-count of the weights, in rows, spread evenly over the members.",
+        ),
     ] = 1.0,
     max_edges: Annotated[
         int | None,
-        typer.Option("--max-edges", min=1, help="Members are left out while there are more edges."),
+        typer.Option(
+            "--max-edges", min=1, help="Maximum number of edges; members are removed until it is met."
+        ),
     ] = None,
     weight: options.Weight = None,
     as_json: options.AsJson = False,
@@ -35,7 +50,7 @@ def stack(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     *,
     reading: Reading,
 ) -> None:
-    """Mix circuits over the same columns with the weights that make the validation rows most likely.
+    """Mix circuits over the same columns with weights that maximise the likelihood of the validation rows.
 
     Example: tractable stack a.tract b.tract --valid valid.csv -o both.tract
     """

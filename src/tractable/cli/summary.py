@@ -1,4 +1,4 @@
-"""The summary of a model that is written already: it takes little time, and Ctrl-C ends it early."""
+"""The summary of a model that is already saved; it takes little time and can be interrupted."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ def summary_watch(tell: OnProgress | None, *, interrupted: bool = False) -> "Wat
 
 
 def sample_remark(facts: dict[str, Any], name: str) -> str:
-    """What is said behind a score that is that of a sample: how many rows, and its standard error."""
+    """The remark on a score that was estimated from a sample: the number of rows and the standard error."""
     rows = facts.get(f"{name}_rows")
     if rows is None:
         return ""
@@ -28,7 +28,7 @@ def sample_remark(facts: dict[str, Any], name: str) -> str:
 
 
 def shown_score(facts: dict[str, Any], name: str) -> object:
-    """A score as it is shown: a number, or what is known of it from a sample of the rows."""
+    """A score for display: a number, or an estimate from a sample of the rows."""
     score = facts[name]
     remark = sample_remark(facts, name)
     if not remark:

@@ -1,4 +1,4 @@
-"""What the commands that learn share: where models go, and how many cores they use."""
+"""Output files and numbers of cores of the commands that learn."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
-    """Where a model goes when nobody says so: in this folder, named after its table and its learner."""
+    """The default path of a model: in the current folder, named after the table and the learner."""
     from tractable.data.source import table_stem
 
     return Path(f"{table_stem(train)}.{algorithm}{suffix}")
@@ -26,10 +26,10 @@ def default_place(train: Path, algorithm: str, suffix: str = ".tract") -> Path:
 def read_tables(
     train: Path, valid: Path | None, weight: str | None, reading: "Reading"
 ) -> "tuple[Table, Table | None]":
-    """The training table and, coded by the same schema, the validation table.
+    """The training table and, coded with its schema, the validation table.
 
     Raises:
-        ValueError: if no training row weighs anything, which would leave a model without a score.
+        ValueError: if the weights of the training rows are all zero.
     """
     table = reading.table(train, weight)
     if not table.total_weight:
@@ -42,29 +42,33 @@ def give_roles(
     learner: "Learner | ConditionalLearner | NetworkLearner",
     targets: str | None,
 ) -> "tuple[Table, Table | None]":
-    """The tables with targets and inputs, for a learner of conditional models; all other columns are inputs.
+    """The tables with targets and inputs for a conditional learner; all other columns are inputs.
 
     Raises:
-        ValueError: if targets are named for a joint model, or none for a conditional one.
+        ValueError: if targets are given for a joint model, or none for a conditional one.
     """
     from tractable.learning.conditional import ConditionalLearner
 
     table, valid = tables
     if not isinstance(learner, ConditionalLearner):
         if targets is not None:
-            raise ValueError(f"{learner.name} learns a joint model of all columns: it takes no --targets")
+            raise ValueError(
+                f"{learner.name} learns a joint model of all columns, so --targets does not apply"
+            )
         return tables
     if targets is None:
         if table.schema.inputs.size:  # a schema file has said it
             return tables
-        raise ValueError(f"{learner.name} learns a conditional model: name what to predict by --targets A,B")
+        raise ValueError(
+            f"{learner.name} learns a conditional model: name the columns to predict with --targets A,B"
+        )
     schema = table.schema.with_targets(table.schema.columns(options.names(targets)))
     return replace(table, schema=schema), None if valid is None else replace(valid, schema=schema)
 
 
 @contextmanager
 def cores(jobs: int | None) -> Iterator[None]:
-    """Use `jobs` cores (None: all) for sweeps over circuits and for learners' own parallel work."""
+    """Use `jobs` cores (None: all) for sweeps and for parallel learners."""
     from joblib import parallel_config
 
     from tractable.base.threads import use_threads

@@ -7,7 +7,7 @@ HEADINGS = ("learner", "seconds", "edges", "valid ll", "weight", "loss without",
 
 
 def tried_table(tried: Sequence[dict[str, Any]]) -> str:
-    """A line for each model: its size, its score, its weight, and what the mixture would lose without it."""
+    """One line per model: its size, score and weight, and the loss of the mixture without it."""
     rows = [HEADINGS, *(_row(one) for one in tried)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
     last = len(HEADINGS) - 1

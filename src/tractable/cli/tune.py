@@ -1,4 +1,4 @@
-"""`tractable tune`: the settings of a learner that do best on held-out rows."""
+"""`tractable tune`: search for the settings of a learner with the best score on the validation rows."""
 
 import time
 from dataclasses import asdict
@@ -24,33 +24,39 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     algorithm: Annotated[
         str,
         typer.Argument(
-            metavar="ALGORITHM", help="Such as chow-liu.", show_default=False, autocompletion=learner_names
+            metavar=("ALGORITHM"),
+            help="Name of a learner, such as chow-liu.",
+            show_default=False,
+            autocompletion=learner_names,
         ),
     ],
-    train: Annotated[
-        Path, typer.Argument(metavar="TRAIN", help="The table to learn from.", show_default=False)
-    ],
+    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="Table to learn from.", show_default=False)],
     valid: Annotated[
-        Path, typer.Option("--valid", metavar="FILE", help="Rows held out, which decide.", show_default=False)
+        Path,
+        typer.Option(
+            "--valid", metavar="FILE", help="Validation rows for scoring the trials.", show_default=False
+        ),
     ],
-    trials: Annotated[int, typer.Option("--trials", min=1, help="How many, with those done before.")] = 20,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, help="Number of trials, including earlier ones.")
+    ] = 20,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="MODEL", help="The model's file; TRAIN.ALGORITHM.tract unless given."
-        ),
+        typer.Option("--output", "-o", metavar="MODEL", help="Model file; by default TRAIN.ALGORITHM.tract."),
     ] = None,
     storage: Annotated[
         Path | None,
-        typer.Option("--storage", metavar="FILE", help="Keep the trials here, and go on with those there."),
+        typer.Option(
+            "--storage", metavar="FILE", help="Store the trials in this file, and continue those in it."
+        ),
     ] = None,
-    sampler: Annotated[str, typer.Option("--sampler", help="random, or tpe (by Optuna).")] = "random",
+    sampler: Annotated[str, typer.Option("--sampler", help="Sampler: random, or tpe (Optuna).")] = "random",
     settings: options.Settings = None,
     targets: options.Targets = None,
     weight: options.Weight = None,
     seed: options.Seed = 0,
     jobs: Annotated[
-        int, typer.Option("--jobs", min=1, help="Trials side by side; they share the cores.")
+        int, typer.Option("--jobs", min=1, help="Number of parallel trials, which share the cores.")
     ] = 1,
     budget: options.Budget = None,
     as_json: options.AsJson = False,
@@ -58,11 +64,10 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     *,
     reading: Reading,
 ) -> None:
-    """Try settings of a learner and save the model that does best on the held-out rows.
+    """Try settings of a learner and save the model with the best score on the validation rows.
 
-    The first trial has the learner's defaults. The best model so far is saved as soon as it is found; Ctrl-C
-    ends the search with it. With --storage a search that was ended, or killed, goes on where it was.
-    Learners of conditional models need --targets.
+    The first trial has the default settings. The best model so far is saved immediately, and Ctrl-C ends the
+    search. With --storage an interrupted search is continued. Conditional learners require --targets.
 
     Example: tractable tune acmn train.csv --valid valid.csv --trials 30 --storage study.db -o clinic.tract
     """

@@ -1,4 +1,4 @@
-"""`tractable warm-up`: everything is compiled beforehand."""
+"""`tractable warm-up`: compile everything in advance."""
 
 from typing import Annotated
 
@@ -19,17 +19,19 @@ def warm_up(
         typer.Option(
             "--only",
             metavar="NAME",
-            help="Compile what this needs: learners, methods, formats, questions, networks or tables, or the"
-            " name of one of them; repeatable.",
+            help=(
+                "Group to compile: learners, methods, formats, questions, networks or tables, or the name of"
+                " a member; repeatable."
+            ),
         ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compile everything beforehand, so that no later command waits for it: for images and CI.
+    """Compile everything in advance, so that later commands do not wait for it: for images and CI.
 
-    Every learner, parameter method, format and kind of question is used once on small tables. The result is
-    kept in a cache on disk, for this machine's kind of processor.
+    Every learner, parameter method, format and kind of query is used once on small tables. The compiled
+    functions are cached on disk for this type of processor.
 
     Example: tractable warm-up
     """

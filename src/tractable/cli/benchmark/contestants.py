@@ -95,7 +95,7 @@ def conditional_contestant(
         return ConditionalContestant(name, learner)
     found = contestant(name, settings)
     if isinstance(found, NetworkContestant):
-        raise ValueError(f"'{name}' learns a network without a circuit, and circuits are compared here")
+        raise ValueError(f"'{name}' learns a network without a circuit, but the benchmark compares circuits")
     return found
 
 
@@ -121,7 +121,9 @@ def contestant(name: str, settings: Sequence[str] = ()) -> Contestant | NetworkC
             )
         return NetworkContestant(name, learner)
     if isinstance(learner, ConditionalLearner):
-        raise ValueError(f"'{name}': {first} learns a conditional model, and joint models are compared here")
+        raise ValueError(
+            f"'{name}': {first} learns a conditional model, but the benchmark compares joint models"
+        )
     return Contestant(name, learner, tuple(METHODS.make(_owner(part), _own(part, settings)) for part in rest))
 
 
@@ -153,7 +155,7 @@ def _check_owners(names: Sequence[str], settings: Sequence[str]) -> None:
     for text in settings:
         owner, dot, _ = text.partition("=")[0].strip().partition(".")
         if not dot:
-            raise ValueError(f"'{text}' is no setting: write learner.name=value")
+            raise ValueError(f"'{text}' is not a setting of the form learner.name=value")
         if owner not in parts:
             raise ValueError(f"setting '{text}': '{owner}' is not among {', '.join(sorted(parts))}")
 

@@ -54,10 +54,10 @@ class DataSet:
         for file, part in zip(self.files, parts, strict=True):
             if len(part.schema) != len(parts[0].schema):
                 raise ValueError(
-                    f"{file}: {len(part.schema)} columns, {self.files[0].name} has {len(parts[0].schema)}"
+                    f"{file}: {len(part.schema)} columns, but {self.files[0].name} has {len(parts[0].schema)}"
                 )
         if parts[2].weights is not None:
-            raise ValueError(f"{self.files[2]}: the test rows of a benchmark have no weights")
+            raise ValueError(f"{self.files[2]}: the test rows of a benchmark must not have weights")
         # A state that only one of the parts shows is a state in all of them.
         schema = discrete_schema(np.maximum.reduce([part.schema.cardinalities for part in parts]))
         return Tables(*(_under(part, schema) for part in parts))

@@ -26,7 +26,7 @@ def with_inputs(tables: Tables, share: float) -> Tables:
     inputs = input_columns(len(schema), share)
     if not 0 < inputs.size < len(schema):
         raise ValueError(
-            f"{inputs.size} of {len(schema)} columns are inputs: there must be inputs and targets"
+            f"{inputs.size} of {len(schema)} columns are inputs: there must be both inputs and targets"
         )
     roles = schema.with_targets(np.setdiff1d(np.arange(len(schema)), inputs).tolist())
     return Tables(*(Table(roles, part.values, part.weights) for part in tables))

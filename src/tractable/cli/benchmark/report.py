@@ -22,15 +22,13 @@ def report_place(given: Path) -> Path:
         FileExistsError: if something else than a file stands there.
     """
     if find_spec("matplotlib") is None:
-        raise ValueError(
-            "a report needs matplotlib, which comes with the extra: pip install 'tractable[plot]'"
-        )
+        raise ValueError("a report requires matplotlib, which is installed by: pip install 'tractable[plot]'")
     if given.suffix.lower() == ".md":
         if not given.parent.is_dir():
             raise ValueError(f"there is no folder '{given.parent}' to write '{given.name}' in")
         return _checked(given)
     if given.exists() and not given.is_dir():
-        raise ValueError(f"'{given}': a report is a folder, or a file whose name ends in .md")
+        raise ValueError(f"'{given}': a report must be a folder or a file with the suffix .md")
     given.mkdir(parents=True, exist_ok=True)
     return _checked(given / NAME)
 

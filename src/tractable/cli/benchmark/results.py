@@ -24,7 +24,7 @@ def read_results(path: Path) -> list[Run]:
     runs: dict[str, Run] = {}
     *whole, half = path.read_bytes().split(b"\n")
     if half[: len(START)] != START[: len(half)]:  # a file of something else, which is not ours to cut
-        raise ValueError(f"{path}, line {len(whole) + 1}: this is no result of a benchmark")
+        raise ValueError(f"{path}, line {len(whole) + 1}: this is not a result of a benchmark")
     for number, line in enumerate(whole, start=1):
         if line.strip():
             try:

@@ -151,7 +151,7 @@ class Run:
             run = cls(**json.loads(text))
             return run if run.measured is None else replace(run, measured=_measured(asdict(run)["measured"]))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise ValueError("this is no result of a benchmark") from None
+            raise ValueError("this is not a result of a benchmark") from None
 
 
 def _measured(told: dict[str, Any]) -> Measured:

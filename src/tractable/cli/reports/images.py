@@ -46,7 +46,9 @@ def require_grid(schema: Schema) -> Grid:
     """
     grid = grid_of(schema)
     if grid is None:
-        raise ValueError("the columns of the model lie in no grid: say --grid HEIGHTxWIDTH, or grid=(8, 8)")
+        raise ValueError(
+            "the columns of the model have no grid: give it with --grid HEIGHTxWIDTH, or grid=(8, 8)"
+        )
     return grid
 
 

@@ -54,12 +54,12 @@ def prediction_metrics(graph: Graph, table: Table, given: Sequence[int] = ()) ->
     """
     schema = graph.schema
     if not len(given) and not schema.inputs.size:
-        raise ValueError("name the columns to predict from, by --given a,b: the model has no inputs")
+        raise ValueError("name the columns to predict from with --given a,b: the model has no inputs")
     open_targets = np.setdiff1d(schema.targets, list(given))
     chosen = open_targets[schema.cardinalities[open_targets] > 0]
     whole = ~table.missing[:, chosen].any(axis=1) & (table.row_weights > 0)
     if not chosen.size or not whole.any():
-        raise ValueError("there is no categorical target to predict in any row")
+        raise ValueError("no row has a categorical target to predict")
     rows, weights = table.values[whole], table.row_weights[whole]
     free = rows.copy()
     free[:, open_targets] = np.nan

@@ -155,5 +155,5 @@ def parts_of(names: list[str]) -> list[Part]:
     for name in names:
         if name not in known:
             groups = ", ".join(dict.fromkeys(part.group for part in PARTS))
-            raise ValueError(f"there is nothing to warm up that is called '{name}' (groups: {groups})")
+            raise ValueError(f"there is no group '{name}' to warm up (groups: {groups})")
     return [part for part in PARTS if not names or {part.group, part.name} & set(names)]
