@@ -138,7 +138,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         return estimate_probability(self.network_, asked, known, self._sampling())
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
-        """Approximate posteriors of all columns by Gibbs sampling: `{column: {state: probability}}`.
+        """The approximate posteriors of all columns by Gibbs sampling: `{column: {state: probability}}`.
 
         With rows, the posteriors of their missing cells: one array per column, of shape (rows, states).
         """
