@@ -218,7 +218,7 @@ def test_missing_inputs_never_reach_a_regression() -> None:
     row[0, 0] = np.nan
     with pytest.raises(ValueError, match="column 'size' is an input of the circuit: it must have a value"):
         queries.log_prob(model(), row)
-    with pytest.raises(ValueError, match="without a value"):
+    with pytest.raises(ValueError, match="needs a value of each"):
         features().encode(row)
 
 
@@ -262,12 +262,12 @@ def test_wrong_weights_are_refused_in_words() -> None:
 
 def test_gates_need_inputs_and_leaves_that_there_are() -> None:
     graph = model()
-    with pytest.raises(ValueError, match="gates depend on inputs, and no column is an input"):
+    with pytest.raises(ValueError, match="gates depend on inputs, but no column is an input"):
         replace(graph, schema=SCHEMA.with_targets(range(5)))
     block = graph.blocks_of(GateBlock)[0]
     others = [other for other in graph.blocks if other is not block]
     for wrong in (replace(block, outcome=block.outcome + 3), replace(block, regression=block.regression - 1)):
-        with pytest.raises(ValueError, match="is of a regression or an outcome out of range"):
+        with pytest.raises(ValueError, match="refers to a regression or an outcome that is out of range"):
             replace(graph, blocks=(wrong, *others))
     with pytest.raises(ValueError, match="the arrays of the gates do not fit together"):
         replace(graph, blocks=(replace(block, outcome=block.outcome[:1]), *others))

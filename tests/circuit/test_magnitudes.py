@@ -157,5 +157,5 @@ def test_evidence_far_out_leaves_probabilities_that_sum_to_one(x: float) -> None
 
 @pytest.mark.parametrize("width", [0, 2])
 def test_a_constant_has_one_parameter(width: int) -> None:
-    with pytest.raises(ValueError, match="a constant leaf has one parameter"):
+    with pytest.raises(ValueError, match="a constant leaf must have one parameter"):
         leaf_block("constant", np.array([0]), np.array([-1]), np.zeros((1, width)))

@@ -22,7 +22,7 @@ def check_graph(graph: Graph) -> None:
     for block in graph.blocks:
         node = block.node
         if node.size and (node.min() < 0 or node.max() >= graph.nodes or (np.diff(node) <= 0).any()):
-            raise ValueError(f"the nodes of the {block.name} leaves are not ascending node numbers")
+            raise ValueError(f"the nodes of the {block.name} leaves are not in ascending order")
         block.check(graph.schema)
     _check_every_leaf_is_described(graph)
     check_mixture(graph)
@@ -73,13 +73,13 @@ def explain_too_large(log: float) -> str:
 def _check_shapes(graph: Graph) -> None:
     nodes, edges = graph.kind.size, graph.child.size
     if nodes == 0:
-        raise ValueError("a circuit has at least one node")
+        raise ValueError("a circuit must have at least one node")
     if graph.start.shape != (nodes + 1,) or graph.log_weight.shape != (edges,):
         raise ValueError(f"the arrays of a circuit with {nodes} nodes and {edges} edges do not fit together")
     if not is_partition(graph.start, edges):
         raise ValueError("the edges are not divided among the nodes in order")
     if graph.kind.max() > SUM:
-        raise ValueError(f"node {int(graph.kind.argmax())} is of an unknown kind")
+        raise ValueError(f"node {int(graph.kind.argmax())} has an unknown kind")
 
 
 def _check_edges(graph: Graph) -> None:
@@ -95,8 +95,8 @@ def _check_edges(graph: Graph) -> None:
     if wrong.size:
         edge = int(wrong[0])
         raise ValueError(
-            f"node {int(parent[edge])} has child {int(graph.child[edge])}:"
-            " a child is numbered from 0 up and before its parents"
+            f"node {int(parent[edge])} has child {int(graph.child[edge])}: the number of a child must be at"
+            " least 0 and below those of its parents"
         )
 
 

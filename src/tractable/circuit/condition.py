@@ -50,7 +50,7 @@ def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
     for column in graph.schema.inputs[~stays[graph.schema.inputs]].tolist():
         raise ValueError(
             f"column '{graph.schema[column].name}' is an input of the circuit and cannot be summed out:"
-            " condition on a value of it"
+            " condition on its value"
         )
     fault = explain_validity(graph, np.flatnonzero(~stays))
     if fault is not None:
@@ -65,11 +65,11 @@ def _check_evidence(graph: Graph, row: Floats, within: dict[int, Region]) -> Non
     for column, region in within.items():
         variable = graph.schema[column]
         if not np.isnan(row[column]):
-            raise ValueError(f"column '{variable.name}' has a value and a region")
+            raise ValueError(f"column '{variable.name}' has both a value and a region")
         _check_region(variable, region)
     fault = explain_validity(graph, within) if within else None
     if fault is not None:
-        raise ValueError(f"the evidence cannot be summed: {fault}")
+        raise ValueError(f"the evidence cannot be summed out: {fault}")
 
 
 def _check_region(variable: Variable, region: Region) -> None:
@@ -78,5 +78,5 @@ def _check_region(variable: Variable, region: Region) -> None:
         raise ValueError(f"column '{variable.name}' is {variable.kind}: its region must be {expected}")
     if isinstance(region, States) and region.allowed.shape != (variable.cardinality,):
         raise ValueError(
-            f"column '{variable.name}' has {variable.cardinality} states, its region another number"
+            f"column '{variable.name}' has {variable.cardinality} states, but its region has another number"
         )

@@ -80,7 +80,8 @@ def _indicators(graph: Graph) -> _Indicators:
         variable = graph.schema[column]
         if not variable.is_categorical:
             raise ValueError(
-                f"column '{variable.name}' is {variable.kind}: an arithmetic circuit has no leaf for it"
+                f"column '{variable.name}' is {variable.kind}: arithmetic circuits support only categorical"
+                " columns"
             )
     states = graph.schema.cardinalities[columns]
     first = np.full(len(graph.schema), -1, dtype=np.int64)

@@ -98,7 +98,7 @@ class Run(ABC, Generic[L, T]):
 
         Raises:
             OSError: if the file cannot be written, naming the file to which the model was saved instead, if
-            any.
+                any.
         """
         from tractable.base.progress import Watch
         from tractable.formats.rescue import save_or_rescue

@@ -1,4 +1,4 @@
-"""Any table a user may hold -> `Table`."""
+"""Conversion of tables of any type to `Table`."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -38,15 +38,16 @@ def as_table(  # noqa: PLR0913 - what can be said about a table
     absent: Strictness = "warn",
     unseen: Unseen = "error",
 ) -> Table:
-    """The table that `data` holds: a data frame, an array, a dictionary of columns or a list of rows.
+    """The coded table of a data frame, an array, a dictionary of columns or a list of rows.
 
-    Under a schema, columns are found by name (by position in an array), and the cells are states as a user
-    sees them. `weights` is one number a row, or the name of the column that holds them. Columns in `drop` are
-    left out before anything of them is checked, columns in `text` are text, whatever their cells look like,
-    and `na` is one or several marks of missing cells: texts, numbers, `inf`. A column that the schema lacks
-    is ignored (`extra`), one that the data lack is missing in every row (`absent`), both with a warning. A
-    state that the schema lacks is an error, or counts as missing (`unseen`), and the table says where.
-    Without a schema one is inferred (see `schema_of`), and `kinds` overrules it.
+    With a schema, columns are matched by name (in an array by position), and cells hold the states of the
+    schema. `weights` is one number per row, or the name of the column of weights. Columns in `drop` are left
+    out before they are checked, columns in `text` are read as text, and `na` is one or several markers of
+    missing cells: texts, numbers, `inf`. Columns that the schema lacks are ignored (`extra`), and those that
+    the data lack are missing in every row (`absent`), both with a warning. Unknown states are an error, or
+    count as missing (`unseen`), and the table records them. Without a schema one is inferred (see
+    `infer_schema`), with the given `kinds`. Without a schema one is inferred (see `schema_of`), and `kinds`
+    overrules it.
 
     Raises:
         ValueError: naming the column, the row and the value that do not fit.
@@ -76,7 +77,7 @@ def as_table(  # noqa: PLR0913 - what can be said about a table
 
 
 def _ready_table(data: object, schema: Schema | None, weights: Weights | None) -> Table | None:
-    """The table of what is one already, or of an array of codes; None of anything else."""
+    """The table if it is one already, or an array of codes; otherwise None."""
     if isinstance(data, Table):
         return data if weights is None and schema in (None, data.schema) else None
     if isinstance(data, np.ndarray) and schema is not None and not isinstance(weights, str):
@@ -85,7 +86,7 @@ def _ready_table(data: object, schema: Schema | None, weights: Weights | None) -
 
 
 def names_of(columns: Names) -> frozenset[str]:
-    """The names of one column or of several, by any labels."""
+    """The names of one or several columns, given by any labels."""
     several = isinstance(columns, Iterable) and not isinstance(columns, str)
     return frozenset(map(label_text, columns if several else [columns]))  # type: ignore[arg-type]
 
@@ -101,17 +102,19 @@ def _coded(columns: list[Column], rows: int, schema: Schema, weights: Floats | N
 
 
 def _check_against(kinds: Mapping[str, Kind], schema: Schema) -> None:
-    """Refuse kinds that are not those of a schema that is given already."""
+    """Refuse kinds that contradict a given schema."""
     for name, kind in kinds.items():
         if name in schema.names and schema[schema.column(name)].kind != kind:
             known = schema[schema.column(name)].kind
-            raise ValueError(f"column '{name}' cannot be {kind}: the model or the schema has it as {known}")
+            raise ValueError(
+                f"column '{name}' cannot be {kind}: its kind in the model or the schema is {known}"
+            )
 
 
 def _plain_table(array: AnyArray, schema: Schema, weights: npt.ArrayLike | None) -> Table | None:
-    """The table of an array that already holds codes; None where it does not, or where something is wrong.
+    """The table of an array that already holds codes, or None if it does not or is invalid.
 
-    A short cut for the common case, a numeric array without names, that looks at no column on its own.
+    This is a fast path for numeric arrays without names, which does not process columns separately.
     """
     if array.dtype.kind not in "iufb" or array.shape[1:] != (len(schema),) or not schema.is_plain:
         return None
@@ -127,10 +130,10 @@ def _plain_table(array: AnyArray, schema: Schema, weights: npt.ArrayLike | None)
 def _match_columns(
     frame: Frame, schema: Schema, extra: Strictness, absent: Strictness, dropped: frozenset[str]
 ) -> list[Column]:
-    """The frame's columns in the order of the schema; what is left out on purpose is no extra column."""
+    """The columns of the frame in the order of the schema; dropped columns do not count as extra."""
     if not frame.named:
         if len(frame.columns) != len(schema):
-            raise ValueError(f"the array has {len(frame.columns)} columns, the schema has {len(schema)}")
+            raise ValueError(f"the array has {len(frame.columns)} columns, but the schema has {len(schema)}")
         return list(frame.columns.values())
     more = [name for name in frame.others if name not in dropped]
     less = [name for name in schema.names if name not in frame.columns]
@@ -143,7 +146,7 @@ def _match_columns(
 
 
 def _tell(names: list[str], how: Strictness, fault: str, done: str) -> None:
-    """Refuse columns, or warn in one line that something is done with them."""
+    """Refuse columns, or warn of them in one line."""
     if not names or how == "ignore":
         return
     if how == "error":
@@ -165,8 +168,8 @@ def _weights(frame: Frame, data: object, weights: Weights | None) -> Floats | No
         return np.asarray(weights, dtype=np.float64)
     if weights not in frame.columns:
         near = did_you_mean(weights, frame.columns)
-        raise ValueError(f"there is no column '{weights}' to take weights from{near}")
+        raise ValueError(f"there is no column '{weights}' for the weights{near}")
     column = frame.columns[weights]
     if not isinstance(column, NumericColumn):
-        raise ValueError(f"column '{weights}' holds no numbers to take as weights")
+        raise ValueError(f"the weight column '{weights}' does not hold numbers")
     return column.values

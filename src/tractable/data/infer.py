@@ -1,17 +1,17 @@
-"""Which kind each column is, when nobody says so.
+"""Inference of the kinds of columns.
 
-- Truth values are categorical with states False and True.
-- Text is categorical with its distinct values in sorted order, unless all of it is dates, written in one way.
+- Booleans are categorical with states False and True.
+- Text is categorical with its distinct values in sorted order, unless all of it is dates of one format.
   A column with declared categories (a pandas categorical, a polars Enum, an arrow dictionary) keeps all of
-  them, in their order, and is ordinal if its owner says that they are ordered.
+  them, in their order, and is ordinal if the categories are declared as ordered.
 - Dates and times are a `date` if none has a time of day, otherwise a `datetime`.
 - Numbers of one or two distinct whole values are categorical. Few distinct values are the states of an
   ordinal column (`_is_few`); whole numbers of many values are integers, and other numbers are real. It makes
-  no difference whether whole numbers are held as integers or as floats. A column is a count only on request.
-- In a table that holds nothing but 0 and 1, every column is categorical with the states 0 and 1, also a
-  constant one.
+  no difference whether whole numbers are stored as integers or as floats. A column is a count only on
+  request.
+- In a table of only 0 and 1, every column is categorical with the states 0 and 1, including constant columns.
 
-Columns that may not be what their owner means get a line of warning each (`suspicion.py`).
+Suspicious columns get one line of warning each (`suspicion.py`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -33,10 +33,10 @@ _NARROW = 4096  # a range of integers that is counted rather than sorted
 
 
 def schema_of(frame: Frame, kinds: Mapping[Hashable, Kind] | None = None) -> Schema:
-    """The schema of a frame, with warnings of suspicious columns; `kinds` overrules what columns look like.
+    """The schema of a frame (see `infer_schema`), with warnings about suspicious columns.
 
     Raises:
-        ValueError: if the table has no rows, a column has no value, or cannot be of the kind asked for.
+        ValueError: if the table has no rows, a column has no value, or cannot have the requested kind.
     """
     chosen = check_kinds(kinds, frame)
     if not frame.rows:
@@ -52,7 +52,7 @@ def schema_of(frame: Frame, kinds: Mapping[Hashable, Kind] | None = None) -> Sch
 
 
 def check_kinds(kinds: Mapping[Hashable, Kind] | None, frame: Frame) -> dict[str, Kind]:
-    """The kinds asked for, by name.
+    """The requested kinds of columns, by name.
 
     Raises:
         ValueError: if a column or a kind is unknown.
@@ -61,9 +61,9 @@ def check_kinds(kinds: Mapping[Hashable, Kind] | None, frame: Frame) -> dict[str
     for name, kind in chosen.items():
         if name not in frame.columns and name not in frame.others:
             near = did_you_mean(name, frame.columns)
-            raise ValueError(f"there is no column '{name}' to be {kind}{near}")
+            raise ValueError(f"there is no column '{name}', which should be {kind}{near}")
         if kind not in KINDS:
-            raise ValueError(f"column '{name}' cannot be {kind!r}: a kind is one of {', '.join(KINDS)}")
+            raise ValueError(f"column '{name}' cannot be {kind!r}: a kind must be one of {', '.join(KINDS)}")
     return chosen
 
 
@@ -93,13 +93,13 @@ def _is_binary(column: Column) -> bool:
 
 def _variable(name: str, column: Column, kind: Kind | None) -> Variable:
     if np.isnan(column.values).all() and not (isinstance(column, LabelColumn) and column.states):
-        raise ValueError(f"column '{name}' has no value in any row: leave it out, or give a schema")
+        raise ValueError(f"column '{name}' has no value in any row: leave it out, or provide a schema")
     if kind in ("real", "integer", "count"):
         return Variable(name, kind)  # coding the cells will say which of them is no such number
     times = as_times(column)
     if times is not None and kind not in ("categorical", "ordinal"):
         if isinstance(column, LabelColumn) and any(has_zone(str(state)) for state in column.states[:5]):
-            caution(f"column '{name}' has times of a time zone: they are kept as UTC, without a zone")
+            caution(f"column '{name}' has times with a time zone: they are converted to UTC")
         return Variable(name, kind or _time_kind(times))
     if kind in ("date", "datetime"):
         return Variable(name, kind)
@@ -134,7 +134,7 @@ def _numeric(name: str, values: Floats, kind: Kind | None) -> Variable:
 
 
 def _is_few(values: Floats, states: tuple[State, ...], whole: bool) -> bool:
-    """Whether numbers take so few values, so often, that these are states.
+    """Whether numbers have so few distinct values, and repeat so often, that these are states.
 
     Whole numbers repeat twice on average, unless there are very few of them. Other numbers repeat ten times,
     take at most half as many values, and have at most two decimals: 0.5, 1.0 and 1.5 are states, but the two

@@ -180,7 +180,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         return mean_score(self.score_samples(X), X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, given: Given = None, random_state: RandomState = None) -> Any:
-        """Approximate samples, as a frame of the type that was fitted.
+        """Samples that are approximate, as a frame of the type that was fitted.
 
         Each row is the state of a separate Gibbs chain after `burn_in` sweeps, so rows are independent of
         each other; their distribution is that of the network as far as the chains have converged.

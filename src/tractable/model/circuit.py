@@ -1,4 +1,4 @@
-"""The circuit that users hold: its queries, transforms and files."""
+"""The circuit class of users, with its queries, transformations and files."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,9 +44,9 @@ Given: TypeAlias = Mapping[Any, object] | str | None  # {"age": "40-60"} or "age
 
 @dataclass(frozen=True, slots=True)
 class MPE:
-    """A most probable completion, its log-probability, and whether nothing is more probable.
+    """A most probable completion, its log-probability, and whether it is proved to be optimal.
 
-    If the row holds values of `real` or `datetime` columns, `log_prob` is the logarithm of a density.
+    If the row has values of `real` or `datetime` columns, `log_prob` is a log-density.
     """
 
     row: dict[Any, State | date]
@@ -56,13 +56,13 @@ class MPE:
 
     @property
     def kind(self) -> AnswerKind:
-        """What `log_prob` is the logarithm of: `"probability"` or `"density"`."""
+        """The kind of `log_prob`: `"probability"` or `"density"`."""
         return "density" if self.density_columns else "probability"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Completions:
-    """Most probable completions of rows: a frame, their log-probabilities, and which are proved best."""
+    """Most probable completions of rows as a frame, their log-probabilities, and which are proved optimal."""
 
     rows: Any
     log_prob: Floats
@@ -71,10 +71,11 @@ class Completions:
 
 
 class Circuit:
-    """A probability distribution over the columns of a table, which answers questions about them exactly.
+    """A probability distribution over the columns of a table with exact queries.
 
-    Evidence is a dictionary, `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`, or the same
-    as text, `"smoker=yes, height=[150, 180]"`. Rows are anything that a table can be made of.
+    Evidence is a dictionary, such as `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`, or a
+    string, such as `"smoker=yes, height=[150, 180]"`. Rows are a data frame, an array, a dictionary of
+    columns, a list of dictionaries or a Table.
     """
 
     def __init__(self, graph: Graph, about: Mapping[str, Any] | None = None) -> None:
@@ -88,28 +89,27 @@ class Circuit:
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """What the columns are called: names, or the labels of any type that the training frame has."""
+        """The column labels: names, or the labels of any type in the training frame."""
         return self.schema.headings
 
     @property
     def unseen_share(self) -> float | None:
-        """What a state that the training rows did not have counts in `log_prob`; None if it is an error."""
+        """The probability reserved for states that do not occur in the training rows, or None."""
         share = self.about.get("unseen")
         return float(share) if isinstance(share, int | float) else None
 
     @property
     def properties(self) -> Properties:
-        """What holds of the circuit (smooth, decomposable, deterministic, ...) and how large it is."""
+        """Structural properties of the circuit (smooth, decomposable, deterministic, ...) and its size."""
         return transforms.properties(self.graph)
 
     def log_prob(self, rows: Any) -> Any:
-        """log P(row), one a row; a missing cell is summed out. Evidence is one row and gives one number.
+        """log P(row) for each row; missing cells are summed out. Evidence is one row and gives a number.
 
-        Of a conditional model it is log P(targets | inputs), and inputs must have values.
-        A cell of a row with a state that the training rows did not have is summed out as well, and the
-        logarithm of `unseen_share` is added for it.
-        Values of `real` and `datetime` columns have densities, so with them it is a log-density: see
-        `density_columns`.
+        For a conditional model it is log P(targets | inputs), and inputs must have values. A cell with a
+        state that does not occur in the training rows is summed out, and the logarithm of `unseen_share` is
+        added for it. Values of `real` and `datetime` columns have densities, so with them it is a
+        log-density: see `density_columns`.
         """
         if rows is None or is_evidence(rows, self.schema):
             evidence = self._evidence(rows)
@@ -122,36 +122,36 @@ class Circuit:
         return queries.log_prob(self.graph, table.values) + table.unseen_cells * np.log(share)
 
     def prob(self, query: Given, given: Given = None) -> float:
-        """P(query | given), one number; a density if the query fixes a `real` or `datetime` column.
+        """P(query | given); a density if the query fixes a `real` or `datetime` column.
 
         A density may exceed one and depends on the unit of the column. An interval has a probability.
         """
         return float(np.exp(self.log_prob_of(query, given)))
 
     def log_prob_of(self, query: Given, given: Given = None) -> float:
-        """log P(query | given), one number; of a density where `prob` is one."""
+        """log P(query | given); a log-density if `prob` is a density."""
         return queries.evidence_log_prob(self.graph, self._evidence(query), self._evidence(given))
 
     def log_conditional(self, rows: Any, given: Hashable | Iterable[Hashable]) -> Floats:
-        """log P(other columns | the columns `given`), one a row."""
+        """log P(other columns | columns `given`) for each row."""
         return queries.log_conditional(self.graph, self._values(rows), self._columns(given))
 
     @property
     def density_columns(self) -> tuple[str, ...]:
-        """The columns whose values have densities and not probabilities: `real` and `datetime` ones.
+        """The columns whose values have densities instead of probabilities: `real` and `datetime` columns.
 
-        Where there are any, a log-likelihood of rows is that of a density: it depends on the units of these
-        columns, and is compared only with those of models of the same columns in the same units.
+        If there are any, the log-likelihood of rows is a log-density. It depends on the units of these
+        columns and is comparable only between models of the same columns in the same units.
         """
         return tuple(v.name for v in self.schema if queries.has_density(v))
 
     def score(self, rows: Any, sample_weight: Any = None) -> float:
-        """The mean log-probability (or density) of rows, in nats; a missing cell is summed out.
+        """The mean log-probability (or log-density) of rows, in nats; missing cells are summed out.
 
-        Rows count by `sample_weight` or, without it, by the weights of a `Table`.
+        Rows are weighted by `sample_weight` or, without it, by the weights of a `Table`.
 
         Raises:
-            ValueError: if no row has any weight.
+            ValueError: if all weights are zero.
         """
         table = _weighed(self._table(rows), sample_weight)
         if not table.total_weight:
@@ -159,11 +159,11 @@ class Circuit:
         return queries.weighted_mean(self.log_prob(table), table.row_weights)
 
     def column_scores(self, rows: Any, sample_weight: Any = None) -> "dict[str, ColumnScore]":
-        """How well the model knows each column: means over the rows in which it has a value, in nats.
+        """Mean log-probabilities of each column over the rows in which it has a value, in nats.
 
         `given_rest` is the mean of log P(value | all other columns), whose sum over all columns is the log
-        pseudo-likelihood of the rows. `alone` is the mean of log P(value). Their difference tells how much
-        the other columns say about the column.
+        pseudo-likelihood of the rows. `alone` is the mean of log P(value). Their difference is the
+        information that the other columns provide about the column.
 
         Raises:
             ValueError: if a row has probability zero without one of its cells.
@@ -175,12 +175,12 @@ class Circuit:
     def marginals(
         self, given: Any = None, rows: Any = None, *, columns: str | Iterable[str] | None = None
     ) -> dict[Any, Any]:
-        """The posterior of every column (of every target, if there are inputs): `{column: {state: p}}`.
+        """The posterior of every column (every target, if there are inputs): `{column: {state: p}}`.
 
-        With `columns` only of those: given evidence, that is faster than all columns of a large circuit.
-        A numeric column has `{"mean": ..., "std": ...}` instead; the mean of dates is a date, and their
-        standard deviation is in days, that of times in seconds. With rows there is an array for each column:
-        (rows, states) or, for a numeric one, (rows, 2) with mean and standard deviation.
+        With `columns`, only the posteriors of these, which is faster for a large circuit. A numeric column
+        has `{"mean": ..., "std": ...}` instead; the mean of dates is a date, and their standard deviation is
+        in days, that of times in seconds. With rows there is an array for each column: (rows, states) or, for
+        a numeric column, (rows, 2) with mean and standard deviation.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         values, regions = self._coded_rows(given, rows)
@@ -202,9 +202,9 @@ class Circuit:
     def joint_marginal(
         self, columns: Hashable | Iterable[Hashable], given: Any = None, rows: Any = None
     ) -> Floats:
-        """P(columns | given) for every combination of their states, an axis a column.
+        """P(columns | given) for every combination of their states, with one axis per column.
 
-        With rows there is one such table for each row, the rows being the first axis.
+        With rows there is one such table for each row, along the first axis.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         chosen = self._columns(columns)
@@ -221,9 +221,10 @@ class Circuit:
         method: "MPEMethod" = "auto",
         random_state: RandomState = 0,
     ) -> Any:
-        """The most probable completion of what is given, its log-probability, and whether it is exact.
+        """The most probable completion of evidence, its log-probability, and whether it is exact.
 
-        With `columns` only those are completed and the others summed out. With rows: one completion a row.
+        With `columns` only these are completed, and the others are summed out. With rows there is one
+        completion per row.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         table = None if rows is None else self._known(rows)
@@ -244,9 +245,9 @@ class Circuit:
     def sample(
         self, count: int = 1, given: Any = None, rows: Any = None, *, random_state: RandomState = None
     ) -> Any:
-        """Rows drawn given evidence, as a frame of the kind that the model was fitted on.
+        """Rows sampled given evidence, as a frame of the type that the model was fitted on.
 
-        With rows: `count` draws of the missing cells of each, one row after another.
+        With rows, `count` samples of the missing cells of each, row after row.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         if rows is not None:
@@ -255,17 +256,17 @@ class Circuit:
         return self._frame(queries.sample(self.graph, count, self._evidence(given), seed_of(random_state)))
 
     def impute(self, rows: Any, method: "Filling" = "mpe", *, random_state: RandomState = None) -> Any:
-        """The rows with their missing cells filled: `mpe`, `mean` or `sample`.
+        """The rows with their missing cells imputed by `mpe`, `mean` or `sample`.
 
-        All else stays: cells with states that the model does not know, columns that it lacks, the order and
-        the types of columns. Columns that the rows lack come last.
+        Everything else is unchanged: unknown states and columns, and the order and types of columns. Columns
+        that the rows lack are appended.
         """
         table = self._known(rows)
         values = queries.impute(self.graph, table.values, method=method, seed=seed_of(random_state))
         return self._completed(rows, table, values)
 
     def expectation(self, column: Hashable, given: Given = None) -> Any:
-        """The mean of a column given evidence; that of dates is a date."""
+        """The mean of a column given evidence; the mean of dates is a date."""
         place = self.schema.column(column)
         mean = queries.moments(self.graph, place, self._evidence(given)).mean
         return self.schema[place].label(mean) if self.schema[place].is_time else mean
@@ -282,7 +283,7 @@ class Circuit:
         method: "InformationMethod" = "exact",
         random_state: RandomState = 0,
     ) -> "Estimate":
-        """The entropy of some columns (all targets, unless named) given evidence, in nats."""
+        """The joint entropy of columns (by default all targets) given evidence, in nats."""
         return self._ask("entropy", given, columns, method, random_state)
 
     def mutual_information(
@@ -294,7 +295,7 @@ class Circuit:
         method: "InformationMethod" = "exact",
         random_state: RandomState = 0,
     ) -> "Estimate":
-        """How much two columns, or groups of columns, tell about each other given evidence, in nats."""
+        """The mutual information of two columns or groups of columns given evidence, in nats."""
         return self._ask("mutual_information", one, other, given, method, random_state)
 
     def divergence(
@@ -304,9 +305,9 @@ class Circuit:
         return self._ask("divergence", other, method, random_state)
 
     def condition(self, given: Given) -> "Circuit":
-        """The distribution of the other columns given evidence, as a circuit.
+        """The conditional distribution of the other columns given evidence, as a circuit.
 
-        A conditional model may be given some inputs, which leaves it conditional on the others.
+        A conditional model may be conditioned on some inputs, and remains conditional on the others.
         """
         evidence = self._evidence(given)
         queries.require_inputs(self.graph, evidence.regions)
@@ -319,21 +320,21 @@ class Circuit:
         return Circuit(rest, self._inherited_provenance())
 
     def conditional_on(self, columns: Hashable | Iterable[Hashable]) -> "Circuit":
-        """The same circuit as a model of all other columns given these, which become inputs.
+        """A model of all other columns given these, which become inputs.
 
-        Unlike `condition`, it gives them no values: each question must.
+        Unlike `condition`, it does not fix their values: each query must provide them.
         """
         schema = self.schema.with_inputs(self._columns(columns))
         return Circuit(replace(self.graph, schema=schema), self.about)
 
     def marginalise(self, columns: Hashable | Iterable[Hashable]) -> "Circuit":
-        """The distribution without some columns, as a circuit."""
+        """The marginal distribution without some columns, as a circuit."""
         out = set(self._columns(columns))
         keep = [c for c in range(len(self.schema)) if c not in out]
         return Circuit(transforms.marginalise(self.graph, keep), self._inherited_provenance())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the circuit to a file; the suffix chooses the format."""
+        """Write the circuit to a file; the suffix selects the format."""
         write_circuit(Document(self.graph, self.about), path)
 
     def __repr__(self) -> str:
@@ -367,14 +368,14 @@ class Circuit:
         return as_evidence(given, self.schema)
 
     def _coded_rows(self, given: Given, rows: Any) -> tuple[Floats, dict[int, Region]]:
-        """Coded rows, or one that holds the evidence, and where the missing cells of that one lie."""
+        """Coded rows, or a coded row of evidence and the regions of its missing cells."""
         if rows is not None:
             return self._values(rows), {}
         evidence = self._evidence(given)
         return evidence.row[None, :], evidence.regions
 
     def _columns(self, names: Any) -> list[int]:
-        """The positions of named columns, each once: a label names one of them, and None all targets."""
+        """The distinct positions of columns; a string or any single label stands for one column."""
         if names is None:
             return self.schema.targets.tolist()
         known = isinstance(names, Hashable) and names in self.schema.headings  # a tuple may be a label
@@ -390,18 +391,20 @@ class Circuit:
         return self._known(rows).values
 
     def _known(self, rows: Any) -> Table:
-        """The rows as a table, in which cells that the model does not know count as missing."""
+        """The rows as a table, in which unknown states are missing."""
         table = self._table(rows)
         warn_of_unseen(table, "such a cell counts as missing")
         return table
 
     def _require_share(self) -> float:
         if self.unseen_share is None:
-            raise ValueError("the table has states that the model does not know and reserves nothing for")
+            raise ValueError(
+                "the table has states that the model does not know, and no probability is reserved for them"
+            )
         return self.unseen_share
 
     def _completed(self, rows: Any, table: Table, values: Floats) -> Any:
-        """The rows as they came, with values in place of their missing cells."""
+        """The original rows, with values in place of their missing cells."""
         from tractable.data import fill_cells  # which a query does not need
 
         return fill_cells(rows, table, values, self.about.get("frame", ANY_KIND), narrow=True)
@@ -411,43 +414,43 @@ class Circuit:
         return to_frame(values, self.schema, like=self.about.get("frame", kind) if kind == ANY_KIND else kind)
 
     def _inherited_provenance(self) -> dict[str, Any]:
-        """What a circuit made from this one keeps of its provenance: how it was learned no longer holds."""
+        """The provenance of a circuit derived from this one, without the record of learning."""
         return {key: self.about[key] for key in ("frame", "unseen") if key in self.about}
 
 
 def as_evidence(given: Given, schema: Schema) -> Evidence:
-    """The evidence in a dictionary of columns or in a text; None says nothing.
+    """The evidence in a dictionary of columns or in a string; None is no evidence.
 
     Raises:
-        ValueError: naming what cannot be understood.
+        ValueError: naming the part that is invalid.
     """
     if isinstance(given, str):
         return parse_conditions(given, schema)
     if given is None or isinstance(given, Mapping):
         return parse_evidence(given, schema)
-    raise ValueError(f"evidence is a dictionary of columns or a text, not a {type(given).__name__}")
+    raise ValueError(f"evidence must be a dictionary of columns or a string, not a {type(given).__name__}")
 
 
 def is_evidence(given: object, schema: Schema) -> bool:
-    """Whether it is a text or a dictionary of one row's values, rather than of whole columns."""
+    """Whether an argument is a string or a dictionary of single values, rather than of whole columns."""
     return isinstance(given, str) or (isinstance(given, Mapping) and not _holds_columns(given, schema))
 
 
 def evidence_or_rows(given: Any, rows: Any, schema: Schema) -> tuple[Given, Any]:
-    """What is given and the rows, of which one is None; rows may come in the place of evidence.
+    """The evidence and the rows, one of which is None; rows may be passed in place of evidence.
 
     Raises:
-        ValueError: if both are there.
+        ValueError: if both are given.
     """
     if rows is None:
         return (given, None) if given is None or is_evidence(given, schema) else (None, given)
     if given is not None:
-        raise ValueError("give evidence or rows, not both: what is known of a row is put in the row")
+        raise ValueError("pass either evidence or rows, not both: the cells of each row are its evidence")
     return None, rows
 
 
 def rows_table(rows: Any, schema: Schema, unseen: Unseen = "error") -> Table:
-    """Rows of any form, coded against a schema; what a list of dictionaries does not say is missing."""
+    """Rows of any type, coded with a schema; keys that a dictionary of a row lacks are missing cells."""
     if not isinstance(rows, list | tuple):
         return as_table(rows, schema, unseen=unseen)
     if not rows:
@@ -456,25 +459,25 @@ def rows_table(rows: Any, schema: Schema, unseen: Unseen = "error") -> Table:
 
 
 def load(path: str | PathLike[str]) -> Circuit:
-    """The circuit of a file; the suffix says what it holds. Loading never runs code and checks everything."""
+    """The circuit in a file, whose suffix determines the format. Loading never runs code."""
     document = read_circuit(path)
     return Circuit(document.graph, document.about)
 
 
 def mixture(circuits: Sequence[Circuit], weights: Sequence[float] | None = None) -> Circuit:
-    """A weighted mixture of circuits over the same columns; even weights unless given."""
+    """A weighted mixture of circuits over the same columns; by default with equal weights."""
     return Circuit(
         transforms.mixture([c.graph for c in circuits], weights), circuits[0]._inherited_provenance()
     )
 
 
 def product(circuits: Sequence[Circuit]) -> Circuit:
-    """Circuits over different columns as one, in which they are independent."""
+    """The product of circuits over different columns, which are independent in it."""
     return Circuit(transforms.product([c.graph for c in circuits]), circuits[0]._inherited_provenance())
 
 
 def _holds_columns(given: Mapping[Any, object], schema: Schema) -> bool:
-    """Whether a dictionary holds whole columns: arrays or series, or equally long lists of all columns."""
+    """Whether a dictionary holds whole columns: arrays, series, or lists of equal length for all columns."""
     cells = list(given.values())
     if any(hasattr(x, "__array__") and np.ndim(x) == 1 for x in cells):
         return True
@@ -483,7 +486,7 @@ def _holds_columns(given: Mapping[Any, object], schema: Schema) -> bool:
 
 
 def _labels(variable: Variable) -> tuple[State, ...]:
-    """The names of the numbers that describe the distribution of a column."""
+    """The labels of the numbers that describe the distribution of a column."""
     return variable.states if variable.is_categorical else ("mean", "std")
 
 

@@ -1,4 +1,4 @@
-"""Questions and their answers: each a function of a circuit and evidence, over the engine's sweeps.
+"""Queries as functions of a circuit and evidence, based on the sweeps of the engine.
 
 To add one: a function in a file here, and a line in the table `QUERIES` (`asking.py`), which makes it a
 method of `tractable.Circuit`. Frequent ones are written out in that class, for editors and type checkers.
@@ -95,7 +95,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A query that is loaded late."""
+    """A query that is imported on first access."""
     if name not in _HOME:
         raise AttributeError(f"module 'tractable.queries' has no attribute '{name}'")
     value = globals()[name] = getattr(import_module(f"tractable.queries.{_HOME[name]}"), name)

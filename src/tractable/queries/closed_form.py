@@ -1,7 +1,7 @@
-"""Expected logarithms under deterministic circuits, from the leaves up.
+"""Expected log-probabilities under deterministic circuits in closed form.
 
-One child of a sum at most is above zero for any row, so the logarithm of a sum is that of the one term: a
-product adds its children's expectations, a sum averages over its choice and adds the log weight of it.
+At most one child of a sum is non-zero for any row, so the logarithm of the sum is that of a single term. A
+product adds the expectations of its children; a sum averages those of its children plus their log weights.
 """
 
 import numpy as np
@@ -23,13 +23,15 @@ def structured_divergence(graph: Graph, other: Graph) -> float:
     """The divergence between deterministic circuits of one structure.
 
     Raises:
-        ValueError: if one is not deterministic, or they differ in what they rule out: then a row may take
-            another way through the other circuit.
+        ValueError: if one of them is not deterministic, or their supports differ: then the induced trees of a
+            row may differ.
     """
     for one in (graph, other):
         fault = explain_deterministic(one)
         if fault is not None:
-            raise ValueError(f"the divergence has no exact value: not deterministic ({fault}); {ESTIMATE}")
+            raise ValueError(
+                f"the divergence has no closed form: a circuit is not deterministic ({fault}); {ESTIMATE}"
+            )
     first, second = normalise(graph).graph, normalise(other).graph
     if not same_structure(first, second):
         raise ValueError(f"the circuits differ in which terms are zero; {ESTIMATE}")
@@ -37,7 +39,7 @@ def structured_divergence(graph: Graph, other: Graph) -> float:
 
 
 def same_structure(graph: Graph, other: Graph) -> bool:
-    """Whether two circuits differ in their parameters only."""
+    """Whether two circuits differ only in their parameters."""
     arrays = ((graph.kind, other.kind), (graph.start, other.start), (graph.child, other.child))
     alike = all(np.array_equal(a, b) for a, b in arrays) and len(graph.blocks) == len(other.blocks)
     return alike and all(_are_alike(a, b) for a, b in zip(graph.blocks, other.blocks, strict=True))
@@ -51,7 +53,7 @@ def _are_alike(block: Block, other: Block) -> bool:
 
 
 def _expected_log(graph: Graph, other: Graph) -> float:
-    """The expectation under one circuit of the other's log-value; both normalised and of one structure."""
+    """The expectation under a circuit of another one's log-value; both have one structure."""
     value = np.zeros(graph.nodes)
     for block, twin in zip(graph.blocks, other.blocks, strict=True):
         value[block.node] = _leaf_expected_log(graph, block, twin)
@@ -60,16 +62,20 @@ def _expected_log(graph: Graph, other: Graph) -> float:
 
 
 def _leaf_expected_log(graph: Graph, block: Block, twin: Block) -> Floats:
-    """The expectation of each leaf's twin's log-probability. Shape (leaves,)."""
+    """The expectation of the log-probability of each leaf's counterpart. Shape (leaves,)."""
     if np.array_equal(block.parameters, twin.parameters):
         return -block.entropy(graph.schema)
     if not (isinstance(block, LeafBlock) and isinstance(twin, LeafBlock)):
-        raise ValueError(f"leaves over several columns differ, which has no exact value here; {ESTIMATE}")
+        raise ValueError(
+            f"the divergence of different leaves over several columns has no closed form; {ESTIMATE}"
+        )
     answer = np.empty(block.node.size)
     sizes = graph.schema.cardinalities[block.column]
     for size in np.unique(sizes):
         if size == 0:
-            raise ValueError(f"leaves over numeric columns differ, which has no exact value; {ESTIMATE}")
+            raise ValueError(
+                f"the divergence of different leaves over numeric columns has no closed form; {ESTIMATE}"
+            )
         log_p, log_q = (b.select(np.flatnonzero(sizes == size)).table(int(size)) for b in (block, twin))
         seen = log_p > -np.inf
         if np.isneginf(log_q[seen]).any():

@@ -25,13 +25,13 @@ from tractable.queries.sampling import sample
 def divergence(
     graph: Graph, other: Graph, method: InformationMethod = "exact", random_state: Seed = 0
 ) -> Estimate:
-    """The Kullback-Leibler divergence from one circuit to another over the same columns.
+    """The Kullback-Leibler divergence from a circuit to another one over the same columns.
 
-    Infinite where the other rules out what the one allows. Exact for few combinations of states, and for
-    deterministic circuits that differ in their parameters only.
+    It is infinite if the support of the first circuit is not contained in that of the other. It is exact for
+    few combinations of states, and for deterministic circuits that differ only in their parameters.
 
     Raises:
-        ValueError: if it cannot be had exactly; `method="sample"` then estimates it.
+        ValueError: if there is no exact value; `method="sample"` estimates it.
     """
     require_known(method, InformationMethod)
     if graph.schema != other.schema:
@@ -53,5 +53,5 @@ def divergence(
 
 
 def _estimate_divergence(log_p: Floats, log_q: Floats) -> Estimate:
-    """The estimate from draws; a draw that the other circuit rules out settles it."""
+    """The estimate from samples, which is infinite if a sample is impossible under the other circuit."""
     return Estimate(np.inf) if np.isneginf(log_q).any() else estimate_mean(log_p - log_q)

@@ -68,7 +68,7 @@ def require_distribution(graph: Graph) -> None:
 
     Raises:
         ValueError: if the circuit is zero everywhere, its partition function overflows or underflows, or it
-        cannot be summed out.
+            cannot be summed out.
     """
     require_valid(graph)
     total = log_partition_function(graph)

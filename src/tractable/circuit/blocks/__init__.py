@@ -54,7 +54,7 @@ def leaf_block(name: object, node: Ints, column: Ints, params: Floats) -> Block:
     if name != ConstantBlock.name:
         raise ValueError(f"there is no family of leaves called {name!r}")
     if params.shape[1] != 1:
-        raise ValueError(f"a constant leaf has one parameter, its log value, not {params.shape[1]}")
+        raise ValueError(f"a constant leaf must have one parameter, its log value, not {params.shape[1]}")
     if (column != -1).any():
-        raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
+        raise ValueError("a constant leaf must have no column, and its log value must be finite or -inf")
     return ConstantBlock(node, params[:, 0])

@@ -43,7 +43,7 @@ class ConstantBlock(Block):
         """Refuse values that are infinite or no numbers."""
         check_lines(self)
         if np.isnan(self.log_value).any() or (self.log_value == np.inf).any():
-            raise ValueError("a constant leaf is over no column and its log value is finite or -inf")
+            raise ValueError("a constant leaf must have no column, and its log value must be finite or -inf")
 
     def describe(self, schema: Schema) -> list[str]:
         """The numbers."""

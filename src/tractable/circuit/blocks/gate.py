@@ -69,7 +69,7 @@ class GateBlock(Block):
         if self.regression.shape != (size,) or self.outcome.shape != (size,):
             raise ValueError("the arrays of the gates do not fit together")
         if not schema.inputs.size:
-            raise ValueError("gates depend on inputs, and no column is an input")
+            raise ValueError("gates depend on inputs, but no column is an input")
         fault = self.regressions.check(schema)
         if fault is not None:
             raise ValueError(f"gates: {fault}")
@@ -77,7 +77,7 @@ class GateBlock(Block):
         outside = np.flatnonzero(~inside | (self.outcome > weights.shape[1]))
         if outside.size:
             leaf = int(self.node[outside[0]])
-            raise ValueError(f"gate {leaf} is of a regression or an outcome out of range")
+            raise ValueError(f"gate {leaf} refers to a regression or an outcome that is out of range")
 
     def describe(self, schema: Schema) -> list[str]:
         """The numbers of regression and outcome."""

@@ -269,7 +269,7 @@ def tell_error(error: float) -> None:
     if error > TELL:
         power = 10.0 ** np.ceil(np.log10(error))
         warn(
-            "intervals of three or more columns that one leaf holds together were integrated numerically:"
+            "intervals of three or more columns of one leaf were integrated numerically:"
             f" the relative error is at most about {power:.0e}",
             IntegrationWarning,
             stacklevel=2,
@@ -281,7 +281,7 @@ def _refuse_intervals(schema: Schema, columns: Ints, regions: Mapping[int, Regio
         if column in regions:
             others = next(schema[c].name for c in columns.tolist() if c not in regions)
             raise ValueError(
-                f"column '{schema[column].name}' lies in an interval and is linked with column '{others}' by"
-                " a multivariate leaf: there is no circuit of the rest; ask each question with the interval"
-                " given instead"
+                f"column '{schema[column].name}' has an interval as evidence and shares a multivariate leaf"
+                f" with column '{others}': the conditional distribution is not a circuit; give the interval"
+                " as evidence in each query instead"
             )

@@ -119,7 +119,8 @@ class NetworkBlock(Block):
             if lacking.any():
                 name = self.network.columns[int(np.flatnonzero(lacking)[0])]
                 raise ValueError(
-                    f"column '{name}' has no value: a network needs all its inputs, or none of them"
+                    f"column '{name}' has no value: either all inputs of a network or none of them must have"
+                    " values"
                 )
             numbers.log_value[self.node] = self.log_values(row[None], schema)[:, 0]
             numbers.known[self.node] = True

@@ -41,18 +41,20 @@ def _leaves(builder: GeneralisedBuilder, graph: Graph, block: Block) -> list[int
     if isinstance(block, NetworkBlock):
         if not isinstance(block.network, Committee):
             raise ValueError(
-                f"the circuit has a network of the kind {block.network.kind}, which cannot be written down as"
+                f"the circuit has a network of the kind {block.network.kind}, which cannot be converted to"
                 " plain layers"
             )
         outputs = add_committee(builder, block.network)
         return [outputs[output] for output in block.output.tolist()]
     if isinstance(block, JointBlock):
-        raise ValueError("a leaf over several columns is no sum of indicators")
+        raise ValueError("a leaf over several columns is not a sum of indicators")
     if isinstance(block, GateBlock):
-        raise ValueError("a generalised circuit has no gates: condition the circuit on a row of inputs first")
+        raise ValueError(
+            "a generalised circuit cannot have gates: condition the circuit on a row of inputs first"
+        )
     if not isinstance(block, LeafBlock):
         column = graph.schema[int(block.first_column(graph.schema)[0])]
-        raise ValueError(f"column '{column.name}' is {column.kind}: its leaves are no sums of indicators")
+        raise ValueError(f"column '{column.name}' is {column.kind}: its leaves are not sums of indicators")
     if block.family.is_indicator:
         return [
             builder.indicator(c, int(s))
@@ -65,7 +67,9 @@ def _distribution(builder: GeneralisedBuilder, graph: Graph, block: LeafBlock, l
     """A leaf over a categorical column as a sum of indicators, each with a parameter."""
     variable = graph.schema[column]
     if not variable.is_categorical:
-        raise ValueError(f"column '{variable.name}' is {variable.kind}: its leaves are no sums of indicators")
+        raise ValueError(
+            f"column '{variable.name}' is {variable.kind}: its leaves are not sums of indicators"
+        )
     shares = np.exp(block.select(slice(leaf, leaf + 1)).table(variable.cardinality)[0])
     return builder.sum(
         builder.product([builder.parameter(p), builder.indicator(column, s)])

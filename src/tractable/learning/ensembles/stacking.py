@@ -30,7 +30,7 @@ def stack(
 
     Raises:
         ValueError: if the columns of the circuits differ, no usable row is left or all are impossible, or
-        each member alone has too many edges.
+            each member alone has too many edges.
     """
     if not circuits:
         raise ValueError("a stack needs at least one circuit")

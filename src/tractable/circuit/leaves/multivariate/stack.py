@@ -117,7 +117,7 @@ class GaussianStack:
         )
         _require_definite(kernels.given_seen(z, normals, patterns, self._room(), answer))
         if np.isnan(answer.mean).any():
-            raise ValueError("a cell is too far out for the columns that a multivariate leaf links with it")
+            raise ValueError("a cell is too extreme for the other columns of its multivariate leaf")
         return np.clip(answer.mean, -LARGEST, LARGEST), np.repeat(answer.sd, np.diff(patterns.first), axis=2)
 
     def _room(self) -> Room:
@@ -168,4 +168,4 @@ class GaussianStack:
 
 def _require_definite(definite: bool) -> None:
     if not definite:
-        raise ValueError("a covariance is not positive definite")
+        raise ValueError("a covariance matrix is not positive definite")
