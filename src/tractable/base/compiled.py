@@ -161,7 +161,7 @@ _probe: Any = njit(cache=True)(_nothing)
 
 
 def cache_folder() -> Path | None:
-    """The folder below which compiled functions are kept; None if there is none that can be written."""
+    """The folder of the cache of compiled functions, or None if no folder is writable."""
     path = _probe.stats.cache_path if hasattr(_probe, "stats") else None
     return None if path is None else Path(path).parent
 

@@ -60,7 +60,7 @@ def raise_if_interrupted() -> None:
 
 
 def begin_handling(handler: Handler) -> bool:
-    """Have a handler called at Ctrl-C; false if somebody else handles it, or in a side thread.
+    """Install a handler of Ctrl-C; false if there is another handler, or in a side thread.
 
     Raises:
         KeyboardInterrupt: if one came before and was dropped.

@@ -12,7 +12,7 @@ VARIABLE = "TRACTABLE_THREADS"
 
 
 class _Choice:
-    """A number that somebody chose; two choices of the same number are different choices."""
+    """A chosen number of threads; two choices of one number are different objects."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -29,10 +29,10 @@ def available_cores() -> int:
 
 
 def default_threads() -> int:
-    """The number of threads for whoever was not given one.
+    """The default number of threads.
 
     Raises:
-        ValueError: if TRACTABLE_THREADS is no whole number.
+        ValueError: if TRACTABLE_THREADS is not a whole number.
     """
     if chosen := _choices[-1:]:
         return chosen[0].count

@@ -11,7 +11,7 @@ LARGEST_LOG = 1e8  # of a weight or a constant; a double then keeps eight digits
 
 
 def check_graph(graph: Graph) -> None:
-    """Refuse arrays that are no circuit.
+    """Refuse arrays that do not form a valid circuit.
 
     Raises:
         ValueError: naming the first node, edge or parameter that is wrong.
@@ -49,9 +49,9 @@ def check_magnitudes(graph: Graph) -> None:
 
 
 def is_partition(start: Ints, size: int) -> bool:
-    """Whether `start` divides so many things among parts in order: part i has start[i]:start[i + 1].
+    """Whether `start` divides a number of items among groups in order: group i has start[i]:start[i + 1].
 
-    Differences of the hugest numbers would wrap around, so that they are compared instead.
+    Numbers are compared, because differences of huge numbers would wrap around.
     """
     ends = start.size > 0 and start[0] == 0 and start[-1] == size
     return bool(ends and (start[1:] >= start[:-1]).all())

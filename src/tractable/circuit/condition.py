@@ -1,4 +1,4 @@
-"""A circuit over fewer columns: after some became known, or after some were summed out."""
+"""Conditioning and marginalisation of circuits."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,11 +17,11 @@ from tractable.data.table import Table
 def condition(
     graph: Graph, row: Floats, regions: Mapping[int, Region] | None = None, *, normalised: bool = False
 ) -> Graph:
-    """The circuit over the columns that are still open once the others are known.
+    """The conditional circuit over the columns without evidence.
 
-    `row` is (columns,) with NaN where nothing is known. A column in `regions` is known to lie there and
-    counts as known: it is no column of the answer. The value of the answer is that of `graph` together with
-    the evidence; when `normalised`, the probability of the open columns given the evidence.
+    `row` is (columns,) with NaN for unknown values. A column in `regions` counts as evidence and is not a
+    column of the result. The value of the result is that of `graph` together with the evidence; if
+    `normalised`, the conditional probability given the evidence.
 
     Raises:
         ValueError: if the evidence is no possible row, or has probability zero and is to be divided by.
@@ -37,9 +37,9 @@ def condition(
 
 
 def marginalise(graph: Graph, keep: Iterable[int]) -> Graph:
-    """The circuit over the columns in `keep` (in the schema's order), all others summed out.
+    """The marginal circuit over the columns in `keep`, in the order of the schema.
 
-    Columns of potentials stay: they are no random variables.
+    Columns of potentials are kept, because they are not random variables.
 
     Raises:
         ValueError: if the circuit is not smooth and decomposable over the columns that go, or one of

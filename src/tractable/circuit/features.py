@@ -39,7 +39,7 @@ def known_features(features: FeatureTable | None, schema: Schema) -> FeatureTabl
 
 
 def over_numbers(features: FeatureTable, schema: Schema) -> Bools:
-    """Which conditions are on numeric columns; a column that there is not is none."""
+    """Which conditions are on numeric columns that exist."""
     numeric = np.array([*(variable.is_numeric for variable in schema), False])
     inside = (features.column >= 0) & (features.column < len(schema))
     answer: Bools = numeric[np.where(inside, features.column, -1)]

@@ -115,7 +115,7 @@ def is_number(graph: Graph) -> bool:
 
 
 def with_root_sum(graph: Graph) -> Graph:
-    """The same circuit below one more sum, which has a single edge of weight one."""
+    """The circuit below an additional root sum with a single edge of weight one."""
     return Graph(
         graph.schema,
         np.append(graph.kind, np.uint8(SUM)),
@@ -138,7 +138,7 @@ def constant_graph(schema: Schema, log_value: float) -> Graph:
 def _unknown_leaves(
     graph: Graph, numbers: LeafNumbers, columns: Ints, blocks: Iterable[Block] | None
 ) -> Iterator[Block]:
-    """The leaves that are no numbers, over columns that are renumbered from 0, as nodes from 1 up."""
+    """The leaves that are not constants, over columns renumbered from 0, as nodes from 1 on."""
     place = np.full(len(graph.schema), -1, dtype=np.int64)
     place[columns] = np.arange(len(columns))
     for block in graph.blocks if blocks is None else blocks:

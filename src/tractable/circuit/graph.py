@@ -65,10 +65,10 @@ class Graph:
     def with_parameters(
         self, log_weight: Floats | None = None, blocks: tuple[Block, ...] | None = None
     ) -> "Graph":
-        """The same structure with other weights or other parameters of the leaves.
+        """The circuit with other weights or other parameters of the leaves.
 
-        Only the shapes are compared, so that learning can take many steps without checking the whole graph
-        at each; `check_graph` checks the last one.
+        Only shapes are checked, so that learning need not check the whole graph at each step; `check_graph`
+        checks the final one.
 
         Raises:
             ValueError: if the shapes are not those of this graph.

@@ -9,9 +9,9 @@ from tractable.circuit.properties import explain_decomposable, explain_smooth
 
 
 def normalise(graph: Graph) -> FoldedGraph:
-    """The same distribution with the weights of every sum adding up to one, and log Z of the old circuit.
+    """The distribution with the weights of every sum adding up to one, and log Z of the given circuit.
 
-    Constants are moved into weights; what has weight zero goes.
+    Constants are absorbed into weights, and edges of weight zero are removed.
 
     Raises:
         ValueError: if the circuit is not smooth and decomposable, holds potentials, or is zero everywhere.

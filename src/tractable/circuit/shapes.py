@@ -41,10 +41,10 @@ class Template(NamedTuple):
 
 
 def declare_shape(graph: Graph) -> Graph:
-    """The same mixture, which carries the shape of its components; a small one stays as it is.
+    """The mixture with a declaration of the common shape of its components, unless it is small.
 
     Raises:
-        ValueError: if the components differ, or are numbered in different ways.
+        ValueError: if the components differ in structure or numbering.
     """
     roots = _below(graph, graph.root)
     if graph.kind[graph.root] != SUM or roots.size < LEAST_COMPONENTS:

@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 def pack_fields(columns: Ints, codes: Ints) -> list[list[Field]]:
-    """Fields for columns with so many codes each, word by word; a long column has consecutive words."""
+    """Bit fields for columns with given numbers of codes; a long column has consecutive words."""
     words: list[list[Field]] = []
     room = 0
     for column, count in zip(columns.tolist(), codes.tolist(), strict=True):

@@ -94,7 +94,7 @@ def _matrices(program: Program) -> Ints:
 
 
 def reweight_backward(back: Backward, program: Program) -> Backward:
-    """The same with the weights of another program of the same structure."""
+    """The backward program with the weights of another program of equal structure."""
     return back._replace(
         weight=program.weight[back.edge],
         weight_exponent=program.weight_exponent[back.edge],

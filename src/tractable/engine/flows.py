@@ -75,9 +75,9 @@ def add_products(  # noqa: PLR0913, PLR0917
     last: int,
     is_empty: bool,
 ) -> None:
-    """Add the flows of the products above, then turn the flow of a sum into its share, if it is none already.
+    """Add the flows of the products above, then convert the flow of a sum to its share.
 
-    If slot `o` `is_empty` the flow of the first product is its first; the root has none above, and its own.
+    If slot `o` `is_empty`, the flow of the first product initialises it; the root has its own flow.
     """
     if is_empty and is_sum and 1 <= last - first <= 2:
         a, b, w = product[first], product[last - 1], float(last - first - 1)

@@ -45,8 +45,7 @@ def ask(
 ) -> Question:
     """A circuit prepared for rows.
 
-    The preparation is kept with the circuit if there are no regions and either all columns or none are
-    `best`.
+    The preparation is cached with the circuit if there are no regions and `best` is all columns or no column.
     """
     if regions or best not in (frozenset(), every_column(graph)):
         return prepare(graph, compile_graph(graph, merge), regions or {}, best)
@@ -164,7 +163,7 @@ def _fill_states(rows: Floats, states: Ints, state: UInt16s) -> int:
 
 
 def _dense_values(question: Question, rows: Floats, size: int) -> tuple[Floats, Floats]:
-    """Values and exponents of the leaves that are no tables, each of shape (dense leaves, size).
+    """Values and exponents of the leaves without tables, each of shape (dense leaves, size).
 
     The last row is repeated.
     """
@@ -184,7 +183,7 @@ def _dense_values(question: Question, rows: Floats, size: int) -> tuple[Floats, 
 
 
 def dense_blocks(graph: Graph, code: CompiledGraph) -> list[tuple[Block, slice]]:
-    """The blocks of leaves that are no tables, each with its lines among the dense values."""
+    """The blocks of leaves without tables, each with its lines among the dense values."""
     found: list[tuple[Block, slice]] = []
     first = 0
     for block in graph.blocks if code.dense_node.size else ():

@@ -15,7 +15,7 @@ from tractable.engine.program import PLAIN, Program, ValuePlaces
 
 
 def recompute_pairs(back: Backward, program: Program) -> Backward:
-    """The same, with no kept value for the sums that can be computed again from two operands."""
+    """Recompute the values of pairs without stored values of sums that can be computed from two operands."""
     if back.cuts.size > 2 or back.matrix.any():
         return back
     again = _pairs(back, program)

@@ -2,7 +2,7 @@
 
 A product of which one operand has exponents keeps them as they are, and so does a sum over operands whose
 exponents are the same. Such operations share the line of their operands, so that exponents cost time only
-where they change. How many slots share a line is counted, and a line that nobody holds is used again.
+where they change. References to lines are counted, and an unused line is used again.
 """
 
 from typing import NamedTuple
@@ -24,13 +24,13 @@ class Lines(NamedTuple):
 
 
 def new_lines(lines: int, width: int) -> Lines:
-    """Lines that nobody holds. Memory is taken when they are used."""
+    """Free lines, whose memory is allocated when they are used."""
     return Lines(np.empty((lines, width)), np.zeros(lines, np.int64), np.zeros(lines + 2, np.int64))
 
 
 @inlined
 def take_line(holders: Ints, unused: Ints) -> int:
-    """A line that nobody holds, filled with anything; whoever takes it must hold it or give it back."""
+    """A free line with arbitrary content, which the caller must hold or return."""
     if unused[1] > 0:
         unused[1] -= 1
         new = unused[2 + unused[1]]

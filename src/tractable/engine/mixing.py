@@ -41,7 +41,7 @@ def mix_plain(flow: Floats, leaf: Floats, mean: Floats, variance: Floats, before
 
 @merged
 def mix_wide(flow: Floats, leaf: Floats, mean: Floats, sd: Floats, before: Floats) -> None:
-    """The same with standard deviations, without a square that overflows or vanishes."""
+    """Moments of a mixture by standard deviations, without overflow or underflow of squares."""
     for r in range(flow.size):
         f = flow[r]
         if f > 0.0:

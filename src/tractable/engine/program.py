@@ -1,8 +1,9 @@
 """A compiled circuit: a list of operations in an order that keeps few values alive.
 
-Compiling simplifies the circuit: constants move into the weights above them, nodes with one child vanish, and
-a sum over leaves of one column becomes a table. A number that was moved out of a node travels upwards as a
-coefficient until it becomes part of the weight of a sum; what arrives at the root is `log_factor`.
+Compiling simplifies the circuit: constants move into the weights above them, nodes with one child are
+removed, and a sum over leaves of one column becomes a table. A number that was moved out of a node travels
+upwards as a coefficient until it becomes part of the weight of a sum; what arrives at the root is
+`log_factor`.
 
 A leaf over a column of at most two states is cheap enough to be evaluated wherever it is read, so such leaves
 are no operations of their own but `leaf edges` of the sums and products above them.

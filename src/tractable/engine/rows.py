@@ -30,7 +30,7 @@ def power(steps: float) -> float:
 
 @inlined
 def multiply_slots(value: Floats, o: int, operand: UInt32s, first: int, last: int) -> None:
-    """Set slot `o` to the product of the slots of edges first to last; one where there are none."""
+    """Set slot `o` to the product of the slots of edges first to last; one without edges."""
     one = np.uint32(value.shape[0] - 1)
     a = operand[first] if first < last else one
     b = operand[first + 1] if first + 1 < last else one
@@ -86,7 +86,7 @@ def add_terms(  # noqa: PLR0913, PLR0917
     leaf: int,
     leaf_last: int,
 ) -> None:
-    """Set slot `o` to the terms of a sum together, of slots and of leaves; zero where there are none."""
+    """Set slot `o` to the sum of the terms of slots and leaves; zero without terms."""
     e = first
     if last - first >= 4:
         a, b, c, d = operand[e], operand[e + 1], operand[e + 2], operand[e + 3]
@@ -133,7 +133,7 @@ def raise_terms(  # noqa: PLR0913, PLR0917
     leaf: int,
     leaf_last: int,
 ) -> None:
-    """Set slot `o` to the largest term of a sum, of slots and of leaves; zero where there are none."""
+    """Set slot `o` to the maximum of the terms of slots and leaves; zero without terms."""
     for r in range(value.shape[1]):
         value[o, r] = 0.0
     for e in range(first, last, 2):

@@ -101,7 +101,7 @@ def tile_width(slots: int, rows: int, widest: int = TILE) -> int:
 
 
 def wide_tile_width(slots: int, rows: int, widest: int = TILE) -> int:
-    """The same where every tile is a call from Python: larger for many rows of a small circuit."""
+    """The tile width if every tile is a call from Python: larger for many rows of a small circuit."""
     width = WIDE_TILE
     while width > widest and (4 * width > rows or slots * width * 8 > WIDE_BYTES):
         width //= 2
@@ -109,7 +109,7 @@ def wide_tile_width(slots: int, rows: int, widest: int = TILE) -> int:
 
 
 def new_tile(slots: int, width: int, flows: int = 0) -> Tile:
-    """Room for the values of a tile, whose exponents may also be shared by so many flows."""
+    """Memory for the values of a tile, whose exponents may also be shared by a number of flows."""
     value = np.empty((slots + 1, width))  # unlike np.zeros, in large pages
     value[-1] = 1.0
     return Tile(value, np.full(slots, NO_LINE), new_lines(slots + flows + 2, width))
@@ -165,7 +165,7 @@ def in_parts(
 
 
 def slice_tiles(tiles: int, most: int, workers: int) -> int:
-    """How many tiles make a slice: at most so many, and such that all workers have the same number of slices.
+    """The number of tiles in a slice: at most a given number, with equally many slices for all workers.
 
     Several workers take several slices each, so that one on a busy core does not hold up the others.
     """

@@ -102,7 +102,7 @@ def count_states(
 def count_seen_states(
     flow: Floats, o: int, state: Floats, column: UInt32s, first: int, last: int, tally: Floats
 ) -> None:
-    """The same where no cell is missing: what is not at state 1 is at state 0.
+    """Count states without missing cells: rows that are not at state 1 are at state 0.
 
     The sums of a pass are taken in the same order and subtracted as they are written here, so that a state
     that no row has gets exactly zero, and no state gets less than zero.

@@ -280,7 +280,7 @@ def choose_scaled(  # noqa: PLR0913, PLR0917
     u: float,
     best: bool,
 ) -> int:
-    """The same where exponents may count: terms are taken to the scale of the sum's own value."""
+    """Choose a term of a sum if exponents may matter, on the scale of the sum's value."""
     own = exponent[line[o], lane] if line[o] >= 0 else 0.0
     answer, top, left = NOWHERE, 0.0, u * value[o, lane]
     for i in range(last - first + leaf_last - leaf):

@@ -5,9 +5,10 @@ from typing import IO
 
 
 def lock(file: IO[bytes], *, wait: bool) -> bool:
-    """Lock a file until it is closed, or its process ends however it does; false if somebody else has it.
+    """Lock a file until it is closed or the process ends; false if another process holds the lock.
 
-    With `wait` the answer comes when the lock is free. A Python without file locks answers true at once.
+    With `wait` the call blocks until the lock is free. On systems without file locks the result is always
+    true.
     """
     from filelock import lock_descriptor
 

@@ -214,7 +214,7 @@ def _check_magnitudes(network: Network) -> None:
 
 
 def _facts(path: Path) -> Mapping[str, Any]:
-    """What the comment of a file says; nothing where there is none."""
+    """The metadata in the comment of a file, or nothing."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     comment = next((line for line in lines if line.startswith(COMMENT)), None)
     return {} if comment is None else from_json(comment.removeprefix(COMMENT))

@@ -18,9 +18,9 @@ CURRENT_FOLDER = -100  # of renameat2: AT_FDCWD, paths are relative to the curre
 
 
 def explain_irregular(path: Path) -> str | None:
-    """What stands at a path that is no regular file, in words; None if a file or nothing stands there.
+    """A description of a path that exists and is not a regular file, or None.
 
-    A link is what it points at.
+    Links are followed.
     """
     try:
         mode = os.stat(path).st_mode
@@ -32,12 +32,12 @@ def explain_irregular(path: Path) -> str | None:
 
 
 def require_replaceable(path: Path) -> None:
-    """Refuse to write over something that exists and is no regular file.
+    """Refuse to overwrite anything except a regular file.
 
-    Files are written beside their place and renamed, which would turn a device or a named pipe into a file.
+    Files are written under another name and renamed, which would replace a device or a named pipe by a file.
 
     Raises:
-        FileExistsError: saying what stands there.
+        FileExistsError: naming the type of the path.
     """
     found = explain_irregular(path)
     if found is not None:

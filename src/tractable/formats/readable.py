@@ -177,7 +177,7 @@ def _block(lines: list[Leaf], schema: Schema) -> Block:
 
 
 def _section(line: dict[str, Any]) -> str:
-    """The section whose fields a line has; that of leaves over one column if there is none."""
+    """The section of a line; that of leaves over one column by default."""
     fields = set(line) - {"leaf"}
     found = (name for name, section in SECTIONS.items() if fields == set(section.layout) - {"node"})
     return next(found, LeafBlock.section)

@@ -10,7 +10,7 @@ from tractable.base.named_arrays import NamedArrays
 
 
 def in_order(data: bytes, metadata: dict[str, str]) -> bytes:
-    """The same file with the metadata in order, which the library writes in another one each time.
+    """The file with sorted metadata, which the safetensors library writes in varying order.
 
     A safetensors file begins with the size of its header as eight bytes. The header is JSON, and spaces make
     its size a multiple of eight.

@@ -20,7 +20,7 @@ _DTYPES: dict[str, Any] = {"start": np.int64, "scope": np.int64, "log_value": np
 
 
 def source_tensors(graph: Graph) -> NamedArrays:
-    """The tables of the network by name; nothing if there is none, or one that answers no questions."""
+    """The tables of the network by name, or nothing if there is no network that answers queries."""
     if NETWORK not in graph.facts:
         return {}
     from tractable.networks.answering import distributions
@@ -38,7 +38,7 @@ def source_tensors(graph: Graph) -> NamedArrays:
 
 
 def without_source(tensors: NamedArrays) -> NamedArrays:
-    """The arrays that are none of the network's."""
+    """The arrays that do not belong to the network."""
     return {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
 
 

@@ -82,7 +82,7 @@ class Switchboard:
                     time.sleep(POLL_SECONDS)
 
     def _serve(self, connection: Connection) -> None:
-        """Pass on what one process reports until it ends or nobody is interested any more."""
+        """Forward the reports of one process until it ends or the connection is closed."""
         _block_broken_pipe_signal()
         told = False
         with suppress(OSError, EOFError), connection:

@@ -180,7 +180,7 @@ class Watch:
             raise Stopped
 
     def __enter__(self) -> Self:
-        """Handle Ctrl-C, unless somebody else does, or this watch does already, or in a side thread.
+        """Handle Ctrl-C, unless another handler or this watch does already, or in a side thread.
 
         Raises:
             KeyboardInterrupt: if Ctrl-C came before, and was lost in a function that ignores exceptions.

@@ -99,7 +99,7 @@ class Configurable:
             self._check_number(name, value, constraint)
 
     def _check_number(self, name: str, value: Any, constraint: Constraint) -> None:
-        """Refuse a number outside its bounds; not a number is within none, and infinity is no setting."""
+        """Refuse a number outside its bounds, NaN and infinity."""
         start = f"setting {name} of {self.name} must be"
         if constraint.at_least is not None and not value >= constraint.at_least:
             raise ValueError(f"{start} at least {constraint.at_least:g}, not {value}")

@@ -24,7 +24,7 @@ class Home(NamedTuple):
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error that a name is none of those known, with the nearest of them or, if none is near, all."""
+    """The error for an unknown name, with the most similar known name or, if there is none, all of them."""
     names = list(known)
     near = did_you_mean(name, names) or f" ({noun}s: {', '.join(names)})"
     return ValueError(f"there is no {noun} '{name}'{near}")

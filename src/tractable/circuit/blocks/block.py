@@ -186,7 +186,7 @@ class Block(ABC):
         return self
 
     def entropy(self, schema: Schema) -> Floats:
-        """The (differential) entropy of each leaf in nats, zero for what is no distribution. (leaves,)."""
+        """The (differential) entropy of each leaf in nats, zero for other blocks. Shape (leaves,)."""
         return np.zeros(self.node.size)
 
     # ---- files

@@ -28,7 +28,7 @@ class ConstantBlock(Block):
 
     @property
     def key(self) -> Hashable:
-        """The same for all constants, whose width is one in files."""
+        """A key that is equal for all constants, whose width in files is one."""
         return self.name, 1
 
     def first_column(self, schema: Schema) -> Ints:

@@ -95,7 +95,7 @@ class GateBlock(Block):
     def observe(
         self, row: Floats, regions: Mapping[int, Region], schema: Schema, numbers: LeafNumbers
     ) -> Sequence[Block]:
-        """Gates on the inputs that are left; they become numbers where there are none.
+        """The gates conditioned on some inputs; constants if no input remains.
 
         Raises:
             ValueError: if an input is known to lie in a region only.

@@ -78,7 +78,7 @@ class NetworkBlock(Block):
         return replace(self, columns=place[self.columns])
 
     def check(self, schema: Schema) -> None:
-        """Refuse outputs that there are not, and columns that are no inputs with as many states."""
+        """Refuse outputs that do not exist, and columns that are not suitable inputs."""
         check_lines(self)
         if ((self.output < 0) | (self.output >= self.network.outputs)).any():
             raise ValueError(f"{self.name} leaves: the network has {self.network.outputs} outputs")
@@ -133,7 +133,7 @@ class NetworkBlock(Block):
 
     @property
     def arrays(self) -> dict[str, AnyArray]:
-        """The block as arrays, where each leaf counts for the first column; the network is none of them."""
+        """The block as arrays, where each leaf counts for the first column; the network is not included."""
         first = np.full(self.node.size, self.columns[0])
         return {"node": self.node, "column": first, "params": self.output[:, None].astype(np.float64)}
 

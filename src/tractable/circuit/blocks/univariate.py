@@ -98,7 +98,7 @@ class LeafBlock(ColumnBlock):
         return bool(self.node.size) and int(schema.cardinalities[self.column[0]]) > 0
 
     def table(self, states: int) -> Floats:
-        """The log-probability of each of so many states. Shape (leaves, states)."""
+        """The log-probabilities of a number of states. Shape (leaves, states)."""
         return self.family.log_prob(self.params, np.arange(states, dtype=np.float64)[None, :])
 
     def write_log_values(self, rows: Floats, schema: Schema, missing: MissingCells, out: Floats) -> None:
@@ -189,7 +189,7 @@ class LeafBlock(ColumnBlock):
                 answer[here, column] = self.family.draw(params, uniform(here, column), region)
 
     def moments(self, regions: Mapping[int, Region]) -> Floats:
-        """Mean, what it lacks, and standard deviation inside the regions; zeros where there is no mass.
+        """Mean, rounding error of the mean, and standard deviation within the regions; zeros for mass zero.
 
         Shape (leaves, 3).
         """

@@ -12,7 +12,7 @@ from tractable.circuit.leaves.perceptron import Committee
 
 
 def generalise(graph: Graph) -> GeneralisedGraph:
-    """The same function as a generalised circuit. Outputs of networks are unrolled.
+    """The circuit as a generalised circuit with unrolled networks.
 
     Raises:
         ValueError: if a leaf is over a numeric target or over several columns, or is a gate.

@@ -54,7 +54,7 @@ class GeneralisedGraph:
 
 
 def check_graph(graph: GeneralisedGraph) -> None:
-    """Refuse arrays that are no generalised circuit.
+    """Refuse arrays that do not form a valid generalised circuit.
 
     Raises:
         ValueError: naming the first node that is wrong.

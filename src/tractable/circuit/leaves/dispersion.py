@@ -51,7 +51,7 @@ def fit_counts(groups: CountGroups, smoothing: float) -> Floats:
 
 
 def preferred_counts(groups: CountGroups, smoothing: float, overall: float) -> Floats:
-    """The same, with an infinite r, which is a Poisson distribution, where the rows do not prefer another.
+    """Negative binomial parameters of groups, with an infinite r (Poisson) unless the rows prefer another.
 
     `overall` is the mean of the whole column, to which means are shrunk. All groups decide together, by the
     Bayesian information criterion (BIC): a group of a few rows that cannot tell has the dispersion of the

@@ -71,7 +71,7 @@ class Potential(Factor):
         return np.broadcast_to(x, (len(params), x.shape[1])).copy()
 
     def log_mass(self, params: Floats, region: Region) -> Floats:
-        """Zero: a factor of one, for a potential is no random variable."""
+        """Zero, the logarithm of a factor of one, because a potential is not a random variable."""
         return np.zeros(len(params))
 
     def support(self, params: Floats) -> tuple[Floats, Floats]:

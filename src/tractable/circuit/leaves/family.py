@@ -56,7 +56,7 @@ class Family(ABC):
     def refit(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """Parameters of maximum likelihood for leaves that exist already; what is no parameter stays."""
+        """Maximum likelihood parameters of existing leaves; entries that are not parameters are unchanged."""
         return params if self.is_fixed else self.fit(x, weight, variable, smoothing)
 
     def estimate(

@@ -38,7 +38,7 @@ def smooth_counts(counts: Floats, smoothing: float) -> Floats:
 
 
 def restrict_states(log_p: Floats, allowed: Bools | None) -> Floats:
-    """The same log-probabilities, -inf where a state is not allowed."""
+    """The log-probabilities, with -inf for states that are not allowed."""
     return log_p if allowed is None else np.where(allowed, log_p, -np.inf)
 
 

@@ -155,7 +155,7 @@ class Gaussian(Density):
     def refit_whole(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """The same as `fit_whole`."""
+        """The parameters fitted to whole numbers, like those of `fit_whole`."""
         return self.fit_whole(x, weight, variable, smoothing)
 
 
@@ -195,10 +195,9 @@ def unstandardised(z: Floats, centre: Floats | float, scale: Floats | float) -> 
 
 
 def sd_away(x: Floats, mean: Floats, inverse: Floats) -> Floats:
-    """(x - mean) / sd from the inverse of the sd, also where the difference of huge numbers is no double.
+    """(x - mean) / sd from the inverse of the sd, without overflow for huge numbers.
 
-    At most 1e150, so that its square is a double: no bell is zero anywhere, however far out. Infinite values
-    stay infinite.
+    Finite values are limited to 1e150, whose square is a double, so that no density is zero.
     """
     with np.errstate(over="ignore"):
         away = (x / 4 - mean / 4) * inverse
@@ -256,6 +255,6 @@ def _steps(out: Floats, first: Floats, last: Floats, uniform: Floats) -> Floats:
 
 
 def _straight_steps(out: Floats, length: Floats, uniform: Floats) -> Floats:
-    """The same from the upper limit, where the log-density is as good as a rising straight line."""
+    """Steps from the upper limit, near which the log-density is practically linear."""
     rate = np.maximum(np.abs(out), SHORT)
     return np.log1p((1 - uniform) * np.expm1(-rate * length)) / rate

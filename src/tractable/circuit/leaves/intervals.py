@@ -37,7 +37,7 @@ def log_normal_between(first: Floats, last: Floats) -> Floats:
 
 
 def log_normal_around(middle: Floats, half: Floats) -> Floats:
-    """The same between the bounds middle - half and middle + half, which may be the same double."""
+    """The log-probability of the interval from middle - half to middle + half, however narrow."""
     middle, half = np.broadcast_arrays(-np.abs(middle), half)
     with np.errstate(over="ignore", invalid="ignore"):
         return _log_mass(middle - half, middle + half, 2 * half)

@@ -49,10 +49,10 @@ class InputFeatures:
 
 
 def input_features(schema: Schema, columns: Ints, rows: Floats, weights: Floats) -> InputFeatures:
-    """How regressions see some inputs, shifted by their mean of weighted rows; numbers are standardised.
+    """The features of inputs for regressions: weighted means and standardised numbers.
 
-    A binary input is one feature, an input of several states one for each of them, a number one. What is
-    the same in all rows is no feature.
+    A binary or numeric input has one feature, an input with several states one for each state. Constant
+    features are omitted.
     """
     parts: list[tuple[int, int, float, float]] = []
     for column in columns.tolist():
@@ -110,7 +110,7 @@ class SoftmaxRegressions:
         return SoftmaxRegressions(self.features.select(still_open), weights)
 
     def over(self, place: Ints) -> "SoftmaxRegressions":
-        """The same regressions where column j is called `place[j]`."""
+        """The regressions with renamed columns: column j becomes `place[j]`."""
         return replace(self, features=replace(self.features, column=place[self.features.column]))
 
     def select(self, which: Ints) -> "SoftmaxRegressions":

@@ -74,7 +74,7 @@ class MonotoneMap(ABC):
 
 @final
 class IdentityMap(MonotoneMap):
-    """Values as they are; there are no parameters."""
+    """The identity map, without parameters."""
 
     name: ClassVar[str] = "identity"
 
@@ -106,9 +106,8 @@ class IdentityMap(MonotoneMap):
 class YeoJohnsonMap(MonotoneMap):
     """The power map of Yeo and Johnson (2000); the parameters are (shift, scale, lambda).
 
-    It is straight beyond 30 scales from the shift. The map as published is bounded on one side when lambda is
-    below 0 or above 2, and a normal distribution then has mass where there is no x: its density would not
-    integrate to one.
+    It is linear beyond 30 scales from the shift. The published map is bounded on one side if lambda is below
+    0 or above 2, so its density would not integrate to one.
     """
 
     name: ClassVar[str] = "yeo-johnson"

@@ -78,7 +78,7 @@ class NegativeBinomial(Family):
         return np.hstack([mean, np.maximum(-quiet_log(excess), LEAST_LOG_R)])
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
-        """The log-probability; -inf where the value is no whole number from zero up."""
+        """The log-probability, which is -inf for values that are not non-negative whole numbers."""
         spread = _is_spread(params)
         if not spread.any():
             return POISSON.log_prob(params[:, :1], x)

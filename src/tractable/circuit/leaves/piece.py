@@ -182,7 +182,7 @@ class Piece(Density):
             )
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
-        """The same intervals with slopes in between."""
+        """The pieces with weighted means of slopes."""
         slope = (1 - step) * params[:, 2] + step * towards[:, 2]
         return np.column_stack([params[:, :2], slope])
 

@@ -73,7 +73,7 @@ class Poisson(Family):
         return np.minimum(quiet_log(np.where(empty, overall, rate)), MAX_LOG_RATE)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
-        """The log-probability; -inf where the value is no whole number from zero up."""
+        """The log-probability, which is -inf for values that are not non-negative whole numbers."""
         count = np.where((x >= 0) & (x == np.floor(x)), x, -1.0)
         return _log_prob(params, count)
 
@@ -134,7 +134,7 @@ def _log_prob(params: Floats, count: Floats) -> Floats:
 
 
 def _log_prob_of_large(params: Floats, count: Floats) -> Floats:
-    """The same for large numbers by Stirling's formula, without the difference of two huge terms."""
+    """The log-probability of large numbers by Stirling's formula, without cancellation."""
     k = np.maximum(count, LARGE)
     excess = (np.exp(params) - k) / k
     with np.errstate(divide="ignore"):  # at rate zero the deviance is infinite

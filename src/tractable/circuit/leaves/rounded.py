@@ -53,7 +53,7 @@ class Rounded(Family):
     def refit(
         self, params: Floats, x: Floats, weight: Floats, variable: Variable, smoothing: float
     ) -> Floats:
-        """The same; what is no parameter stays."""
+        """The parameters fitted to rounded values; entries that are not parameters are unchanged."""
         return self.inner.refit_whole(params, x, weight, variable, smoothing)
 
     def blend(self, params: Floats, towards: Floats, step: float) -> Floats:
@@ -61,7 +61,7 @@ class Rounded(Family):
         return self.inner.blend(params, towards, step)
 
     def log_prob(self, params: Floats, x: Floats) -> Floats:
-        """The log-probability; -inf where the value is no whole number."""
+        """The log-probability, which is -inf for values that are not whole numbers."""
         whole = np.floor(x)
         log_p = self._of_whole(params, whole)
         return log_p if (whole == x).all() else np.where(whole == x, log_p, -np.inf)
@@ -144,7 +144,7 @@ def _whole_limits(region: Region | None) -> tuple[float, float]:
 
 
 def _cells(region: Region | None) -> Interval | None:
-    """The cells of the whole numbers of a region; a single cell where there is no whole number."""
+    """The cells of the whole numbers in a region; a single cell if it has no whole number."""
     if region is None:
         return None
     first, last = _whole_limits(region)

@@ -173,7 +173,7 @@ class Bernoulli(Categorical):
         return params if order[0] == 0 else -params
 
     def normalise(self, params: Floats) -> Floats:
-        """The same parameters: all log-odds are valid."""
+        """The parameters unchanged, because all log-odds are valid."""
         return params
 
     def slope(self, params: Floats, counts: Floats) -> Floats:
@@ -182,7 +182,7 @@ class Bernoulli(Categorical):
 
 
 def state_family(states: int) -> Categorical:
-    """The family of leaves over columns of so many states."""
+    """The family of leaves for a number of states."""
     return Bernoulli() if states == 2 else Categorical()
 
 

@@ -66,7 +66,7 @@ class Comparison:
     def answer_verdict(self, dataset: str, learner: str, percent: int) -> Verdict:
         """Whether a learner's answers are significantly better than those of `against`.
 
-        There is no verdict where the questions were others, or only one of the two answers by sampling.
+        There is no verdict if the queries differ, or only one of the learners answers by sampling.
         """
         ours = self.answers(dataset, learner, percent)
         theirs = self.answers(dataset, self.against, percent)

@@ -8,9 +8,9 @@ from tractable.data import Table
 
 
 def input_columns(columns: int, share: float) -> Ints:
-    """The inputs among so many columns, ascending: the first of a permutation drawn with seed 0.
+    """The input columns, ascending: the first ones of a permutation drawn with seed 0.
 
-    They are `int(share * columns + 0.5)` columns, the same for every method.
+    There are `int(share * columns + 0.5)` inputs, which are equal for all methods.
     """
     drawn = np.random.default_rng(0).permutation(columns)
     return np.sort(drawn[: int(share * columns + 0.5)])

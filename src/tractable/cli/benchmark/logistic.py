@@ -73,7 +73,7 @@ def _weights(tables: Tables, features: InputFeatures, column: int, watch: Watch)
 
 
 def _regressions(x: Floats, y: Ints, weight: Floats) -> Iterator["LogisticRegression"]:
-    """The same regression, fitted with more and more freedom, each from the one before."""
+    """A regression fitted with decreasing penalties, each starting from the previous fit."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(max_iter=300, tol=1e-3, warm_start=True)

@@ -73,7 +73,7 @@ def conditionals() -> dict[tuple[str, str, int], float]:
 
 @cache
 def conditionals_a_cell() -> dict[tuple[str, str, int], float]:
-    """The same for the cells that seem to have been asked about, where they are not as many as is printed.
+    """Conditional log-likelihoods per queried cell, if the number of queried cells seems to differ.
 
     Where the percentage of the variables is a whole number, the printed means are those of one variable fewer
     divided by that number: 100 variables, 10 percent, the sum of 9 divided by 10 (docs/results.md).

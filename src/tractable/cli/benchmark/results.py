@@ -12,12 +12,12 @@ START = b'{"dataset": '  # of every line
 
 
 def read_results(path: Path) -> list[Run]:
-    """The runs of a file, of those that measure the same the last; none where there is no file.
+    """The latest run of each measurement in a file; nothing if there is no file.
 
-    A last line without an end was half written when something cut it short, and is ignored.
+    An incomplete last line is ignored.
 
     Raises:
-        ValueError: naming a line that is no result.
+        ValueError: naming a line that is not a result.
     """
     if not path.exists():
         return []

@@ -26,9 +26,9 @@ def paired_p_value(ours: Floats, theirs: Floats) -> float:
 
 
 def verdict(ours: Floats, theirs: Floats, level: float = LEVEL) -> Verdict:
-    """Whether our log-likelihoods of the same rows are significantly better or worse than theirs.
+    """Whether one model's log-likelihoods of rows are significantly better or worse than another's.
 
-    Who alone finds a row impossible (-inf) is worse, whatever the others say; where both do, nobody is.
+    A model that alone assigns a row probability zero (-inf) is worse; if both do, there is no verdict.
     """
     impossible, theirs_impossible = bool(np.isneginf(ours).any()), bool(np.isneginf(theirs).any())
     if impossible or theirs_impossible:

@@ -54,7 +54,7 @@ class CompleteTargetsLearner(ConditionalLearner):
 
 
 def check_conditional_tables(table: Table, valid: Table | None) -> None:
-    """Refuse tables that no learner of conditional distributions takes.
+    """Refuse tables that conditional learners do not support.
 
     Raises:
         ValueError: if there are no targets, no inputs, potentials or missing inputs, or the schemas differ.
@@ -103,7 +103,7 @@ def with_roles(graph: Graph, schema: Schema) -> Graph:
 
 
 def as_joint_table(table: Table) -> Table:
-    """The same rows of a joint distribution: every column is a target."""
+    """The rows with all columns as targets."""
     schema = table.schema.with_targets(range(len(table.schema)))
     return Table(schema, table.values, table.weights, table.unseen)
 

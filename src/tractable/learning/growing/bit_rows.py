@@ -67,7 +67,7 @@ class BitRows:
         return _divide_by_column(self.count_states(bits), self.states)
 
     def column_shares(self, bits: RowBits, column: int) -> Floats:
-        """The same for the states of one column. Shape (states,)."""
+        """The posterior shares of the states of one column. Shape (states,)."""
         counts = self._count(self.literals[self.states_of(column)], bits)
         return _divide_by_column(counts, self.states[column : column + 1])
 

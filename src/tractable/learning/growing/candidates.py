@@ -65,7 +65,7 @@ class CandidateTable:
             getattr(self, name)[: self.items].ravel()[where] = what
 
     def set_gains(self, items: Ints, gain: Floats, splits: int) -> None:
-        """Set the gains of items, (items, columns), as found after so many splits."""
+        """Set the gains of items, (items, columns), as of a number of splits."""
         ruled_out = self._gain[items] < 0
         self._gain[items] = np.where(ruled_out, -np.inf, gain)
         self.refreshed_at[items] = splits
@@ -74,7 +74,7 @@ class CandidateTable:
     def set_estimates(self, item: int, columns: Bools, estimate: Floats, edges: int) -> None:
         """Set the estimated costs of an item's splits on some columns, unless they were priced exactly.
 
-        `estimate` is (columns,), and the circuit has so many edges now.
+        `estimate` is (columns,), and `edges` is the current size of the circuit.
         """
         unpriced = self.priced_at[item] < 0
         self.priced_at[item, unpriced] = np.where(columns, ESTIMATED, UNKNOWN)[unpriced]
@@ -84,7 +84,7 @@ class CandidateTable:
         self._rank(np.array([item]))
 
     def set_cost(self, item: int, column: int, edges: float, splits: int) -> None:
-        """Set the exact cost of one candidate, as found after so many splits."""
+        """Set the exact cost of a candidate as of a number of splits."""
         self._edges[item, column] = edges
         self.priced_at[item, column] = splits
         self._rank(np.array([item]))
@@ -142,7 +142,7 @@ class CandidateTable:
         return self.score(item, column) > max(0.0, (1 - TOLERANCE) * float(self._best[: self.items].max()))
 
     def stale_items(self, splits: int) -> Ints:
-        """The items whose gains were found before so many splits were made."""
+        """The items whose gains were computed before a number of splits."""
         return np.flatnonzero(self.refreshed_at[: self.items] < splits)
 
     def best_stale_items(self, splits: int, most: int) -> Ints:

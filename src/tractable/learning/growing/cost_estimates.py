@@ -67,7 +67,7 @@ class ColumnSet(NamedTuple):
 
     @classmethod
     def of(cls, columns: Bools, words: int) -> "ColumnSet":
-        """The columns that are true, in so many words."""
+        """The columns that are true, as words of bits."""
         padded = np.zeros(64 * words, dtype=np.bool_)
         padded[: columns.size] = columns
         bits = np.packbits(padded, bitorder="little").view(np.uint64)

@@ -45,7 +45,7 @@ class Store(NamedTuple):
 
 
 def new_store(nodes: int, slots: int, words: int) -> Store:
-    """An empty store with room for so many nodes and slots, and so many words for a node's scope."""
+    """An empty store with a given capacity of nodes, slots and words of a scope."""
     kind, scope = np.zeros(nodes, dtype=np.uint8), np.zeros((nodes, words), dtype=np.uint64)
     first, degree, head, refs, after, before = (np.zeros(nodes, dtype=np.int32) for _ in range(6))
     child, owner, up, down = (np.full(slots, -1, dtype=np.int32) for _ in range(4))
@@ -55,7 +55,7 @@ def new_store(nodes: int, slots: int, words: int) -> Store:
 
 
 def ensure_room(store: Store, nodes: int, slots: int) -> Store:
-    """The same store if so many more nodes and slots fit into it, otherwise a larger copy."""
+    """The store, or a larger copy if the additional nodes and slots do not fit."""
     have_nodes, have_slots = store.kind.size, store.child.size
     need_nodes, need_slots = store.used[NODES] + nodes, store.used[SLOTS] + slots
     if need_nodes <= have_nodes and need_slots <= have_slots:

@@ -94,7 +94,7 @@ class Structure(ABC):
             self.split(item, column)
 
     def undo(self, splits: int) -> None:
-        """Go back to the structure after the first so many splits, with a new circuit."""
+        """Return to the structure after a number of splits, with a new circuit."""
         kept = self._history[:splits]
         self.circuit = self._new_circuit()
         self._items, self._history = list(self._first_items), []
@@ -148,7 +148,7 @@ class FeatureStructure(Structure):
         return new
 
     def undo(self, splits: int) -> None:
-        """Go back to the features after the first so many splits, with a new circuit."""
+        """Return to the features after a number of splits, with a new circuit."""
         super().undo(splits)
         del self.conditions[self.items :]
         self._known = {frozenset(c) for c in self.conditions}

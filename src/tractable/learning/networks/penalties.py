@@ -30,8 +30,8 @@ def choose_penalty(
 ) -> T:
     """The fit of the penalty with the highest score, or of the first one without scores.
 
-    Each fit starts from the previous one, the first from `start`. An incomplete fit counts only if there is
-    no other. Fits consist of lists and arrays.
+    Each fit starts from the previous one, the first from `start`. An incomplete fit is used only without any
+    other. Fits consist of lists and arrays.
     """
     best, best_score, model = None, -np.inf, start
     for done, penalty in enumerate(path, start=1):

@@ -81,8 +81,7 @@ class ExpectationMaximisation(Method):
 @final
 @dataclass(frozen=True, kw_only=True)
 class CCCP(ExpectationMaximisation):
-    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of Sum-Product Networks»,
-    NIPS 2016.
+    """Zhao, Poupart and Gordon, «A Unified Approach for Learning the Parameters of SPNs», NIPS 2016.
 
     This is the multiplicative update of their equation 7, which is EM. Without smoothing, the log-likelihood
     of the counted rows never decreases. Where all leaves are over categorical columns, the same holds for the

@@ -63,7 +63,7 @@ class Discriminative(Method):
         """The circuit itself, if its targets can be summed out.
 
         Raises:
-            ValueError: if there are no targets or nothing else, or what is missing cannot be summed out.
+            ValueError: if there are no targets or no other columns, or missing cells cannot be summed out.
         """
         targets = self.columns(graph.schema)
         for column in graph.schema.inputs[table.missing[:, graph.schema.inputs].any(axis=0)].tolist():
@@ -79,10 +79,7 @@ class Discriminative(Method):
     def steps(
         self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """Circuits after up to ten quasi-Newton steps each.
-
-        A later run keeps the start of the first one, to which the priors draw weights.
-        """
+        """The optimisation steps; a later run keeps the initial parameters of the first one."""
         climb = _Climb(graph, rows, without_targets(rows, self.columns(graph.schema), graph.schema), self)
         if not np.isfinite(climb.start_score):
             raise ValueError("a row has probability zero given its other columns: no weights can change that")
@@ -108,7 +105,7 @@ class Discriminative(Method):
         """The target columns.
 
         Raises:
-            ValueError: if there are none, or nothing but them, or one is an input.
+            ValueError: if there are no targets, no other columns, or a target is an input.
         """
         if not self.targets and not schema.inputs.size:
             raise ValueError("name the columns to predict: targets=['a', 'b'], or --targets a,b")
@@ -214,7 +211,7 @@ class _Climb:
         return start + self.vector.log_change(self._graph, graph, fixed)
 
     def _split_objective(self, both: Floats) -> tuple[float, Floats]:
-        """The same with the L1 penalty, as a function of how far parameters are above and below the start."""
+        """The objective with the L1 penalty, as a function of positive and negative differences."""
         loss, slope = self._objective(_difference(both))
         return loss + self._l1 * float(both.sum()), np.concatenate([slope, -slope]) + self._l1
 

@@ -11,7 +11,7 @@ from tractable.circuit.leaves import Indicator, state_family
 
 
 def expand_states(graph: Graph) -> Graph:
-    """The same circuit with every Bernoulli and categorical leaf as a weighted sum over shared indicators."""
+    """The circuit with every Bernoulli and categorical leaf as a weighted sum over shared indicators."""
     states = graph.schema.cardinalities
     first = np.cumsum(states) - states  # the indicators are numbered first, column by column
     shift = int(states.sum())
@@ -52,7 +52,7 @@ class _Simple(NamedTuple):
 
 
 def contract_states(graph: Graph) -> Graph:
-    """The same circuit with every sum over indicators of one column as a Bernoulli or categorical leaf.
+    """The circuit with every sum over indicators of one column as a Bernoulli or categorical leaf.
 
     The weights of such sums add up to one.
     """

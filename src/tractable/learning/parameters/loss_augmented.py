@@ -61,7 +61,7 @@ def augment(graph: Graph, targets: Ints) -> LossAugmented:
     """The circuit with a factor for each state of each target.
 
     Raises:
-        ValueError: if a target is no categorical column.
+        ValueError: if a target is not categorical.
     """
     states = graph.schema.cardinalities[targets]
     for target in targets[states == 0].tolist():

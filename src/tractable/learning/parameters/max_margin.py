@@ -83,7 +83,7 @@ class MaxMargin(Method):
     def steps(
         self, graph: Graph, rows: WeightedRows, rng: np.random.Generator, watch: Watch, after: Step | None
     ) -> Iterator[Step]:
-        """Circuits after one step each; a later run keeps the start of the first one."""
+        """The subgradient steps; a later run keeps the initial parameters of the first one."""
         descent = _Descent(graph, rows, self)
         state = np.zeros((2, len(descent.vector))) if after is None else np.array(after.memory)
         yield Step(graph, descent.score(graph), state) if after is None else after

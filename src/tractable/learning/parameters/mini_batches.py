@@ -14,12 +14,12 @@ def pass_length(total: float, distinct: int) -> float:
 
 
 def mini_batches(weights: Floats, size: int, rng: np.random.Generator) -> list[tuple[Ints, Floats]]:
-    """All rows in random order as mini-batches: which distinct rows each one has, and how often.
+    """All rows in random order as mini-batches: the distinct rows of each, with their frequencies.
 
-    Rows are drawn in proportion to their weights where these are no whole numbers, or where a pass over all
-    would be long: its cost depends on the number of distinct rows, however large their weights are. A
-    distinct row of large weight must be able to occur in every mini-batch, so that distinct rows alone cannot
-    be divided among them.
+    Rows are drawn in proportion to their weights if these are not whole numbers, or if a pass over all would
+    be long: its cost depends on the number of distinct rows, however large their weights are. A distinct row
+    of large weight must be able to occur in every mini-batch, so that distinct rows alone cannot be divided
+    among them.
     """
     total = float(weights.sum())
     length = pass_length(total, weights.size)

@@ -116,7 +116,7 @@ def _piece_scores(cells: Cells, least_rows: float) -> Floats:
 
 
 def _best_path(score: Floats, pieces: int) -> Ints:
-    """The edges of so many pieces with the greatest score; of fewer if there cannot be so many."""
+    """The edges of a given number of pieces with the highest score, or of fewer if necessary."""
     size = len(score)
     most = min(pieces, size - 1)
     best, before = np.full((most + 1, size), -np.inf), np.zeros((most + 1, size), dtype=np.int64)

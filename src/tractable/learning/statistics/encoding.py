@@ -121,7 +121,7 @@ class Encoding:
         return np.asarray(self.matrix.T @ (share * self.weights[:, None]), dtype=np.float64)
 
     def with_weights(self, weights: Floats) -> "Encoding":
-        """The same rows with other weights; numeric columns stay standardised as they are."""
+        """The rows with other weights; the standardisation of numeric columns is unchanged."""
         return replace(self, weights=weights)
 
     def part(self, rows: Ints | Bools | slice, columns: Ints) -> "Encoding":

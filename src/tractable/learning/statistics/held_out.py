@@ -1,6 +1,6 @@
 """Held-out rows: random shares of the rows of a table, folds, subsets, and bootstrap samples.
 
-A weight stands for so many rows, and each of these is held out or not, as if it were written as often.
+The weight of a row is its number of copies, each of which is held out or not.
 """
 
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ def shuffled_folds(
 
 
 def random_subset(count: int, most: float, rng: np.random.Generator) -> Ints:
-    """The numbers of so many rows, drawn at random, in ascending order; those of all if there are no more."""
+    """The sorted indices of a random subset of rows of a given size, or of all rows if there are fewer."""
     return np.arange(count) if count <= most else np.flatnonzero(rng.permutation(count) < most)
 
 

@@ -33,7 +33,7 @@ def needs_rows(variable: Variable) -> bool:
 
 
 def is_replaced(variable: Variable) -> bool:
-    """Whether those leaves are no leaves of the statistics' family either, not even in special cases."""
+    """Whether leaves belong to another family than the statistics, even as special cases."""
     return needs_rows(variable) and leaf_family(variable).narrower != statistics_family(variable)
 
 

@@ -1,7 +1,7 @@
-"""Categorical columns of very many states, seen with their rarest states pooled to one.
+"""Categorical columns of very many states, with their rarest states pooled.
 
 The memory that a learner needs grows with the states of a column, and with their square where each has a node
-of its own. So learners see at most so many states of a column, and `StatePools.decode` gives the pooled
+of its own. So learners see a limited number of states of a column, and `StatePools.decode` gives the pooled
 state's probability to the states that it stands for, in proportion to their frequency.
 """
 

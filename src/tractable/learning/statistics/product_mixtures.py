@@ -87,9 +87,9 @@ def _converge(
     watch: Watch,
     done: int = 0,
 ) -> Mixture:
-    """The mixture after EM has converged, from the one that so many iterations have led to.
+    """The mixture after EM has converged, continuing after a number of iterations.
 
-    It draws nothing; where `rng` is belongs to its checkpoints.
+    It uses no random numbers; `rng` is only recorded in its checkpoints.
     """
     size = best.sums.shape[1]
     steps = islice(iterate_em(encoding, best.sums, how, watch), 1, how.steps - done + 1)

@@ -106,5 +106,5 @@ def _sample_mean(rows: Table, logs: Floats, population: int) -> Estimate:
 
 
 def shared_time(watch: Watch, tables: int) -> Watch:
-    """A watch with an even part of the time that is left for so many tables."""
+    """A watch with an equal share of the remaining time for each of a number of tables."""
     return InnerWatch(watch, seconds=None if watch.left is None else watch.left / max(1, tables))

@@ -87,7 +87,7 @@ def fit_weights(
 
 
 def _at_least(last: float, share: Floats) -> Floats:
-    """Weights that sum to one, of which the last one is no less than `last`."""
+    """Normalised weights of which the last one is at least `last`."""
     if share[-1] < last:
         share[:-1] *= (1 - last) / share[:-1].sum()
         share[-1] = last

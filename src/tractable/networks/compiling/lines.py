@@ -22,7 +22,7 @@ def group_lines(lines: Int32s) -> tuple[Int32s, Int32s]:
 
 
 def group_by_dictionary(lines: Int32s) -> tuple[Int32s, Int32s]:
-    """The same as `group_lines`."""
+    """The grouping of `group_lines` by a dictionary."""
     seen: dict[tuple[int, ...], int] = {}
     number = np.array(
         [seen.setdefault(line, len(seen)) for line in map(tuple, lines.tolist())], dtype=np.int32

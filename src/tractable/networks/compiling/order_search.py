@@ -99,7 +99,7 @@ class _Search:
         self.best_offset = np.zeros(n)
 
     def best(self, runs: int, watch: Watch) -> list[int]:
-        """The best order that so many runs find."""
+        """The best order of several runs."""
         rng = np.random.default_rng(0)
         n = self.order.size
         for run in range(runs):

@@ -55,9 +55,9 @@ class MultivariateGaussian:
         return params[:columns], factor, params[columns + triangle :].reshape(columns, -1)
 
     def check(self, params: Floats, columns: int) -> str | None:
-        """What is wrong with the parameters of leaves over so many columns, (leaves, width); None if nothing.
+        """The problem with the parameters (leaves, width) of leaves over a number of columns, or None.
 
-        The words name no leaf.
+        The text does not name the leaf.
         """
         straight = columns + columns * (columns + 1) // 2
         width = params.shape[1] - straight

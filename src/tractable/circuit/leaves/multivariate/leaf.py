@@ -255,7 +255,7 @@ class GaussianLeaf:
     def _beside(
         self, z: Floats, seen: Bools, limited: Bools, inner: Floats, share: Floats
     ) -> tuple[Floats, Floats]:
-        """The same of the cells that no interval limits, as mixtures over the points of those."""
+        """Moments of the cells without intervals, as mixtures over the points of cells with intervals."""
         rows, points, _ = inner.shape
         full = np.repeat(z, points, axis=0)
         full[:, limited] = inner.reshape(rows * points, -1)

@@ -26,7 +26,7 @@ def log_normal(z: Floats, mean: Floats, covariance: Floats) -> Floats:
 
 
 def log_normal_by_factor(z: Floats, mean: Floats, factor: Floats) -> Floats:
-    """The same with the covariance as its lower Cholesky factor. Shape (rows,)."""
+    """The log-density of a normal distribution given the lower Cholesky factor. Shape (rows,)."""
     if not mean.size:
         return np.zeros(len(z))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -38,10 +38,10 @@ def log_normal_by_factor(z: Floats, mean: Floats, factor: Floats) -> Floats:
 
 
 def given_seen(z: Floats, mean: Floats, covariance: Floats, seen: Bools) -> Given:
-    """The open columns given those seen. `z` is (rows, columns); where it is not seen it is not read.
+    """The conditional distribution of unobserved columns; `z` (rows, columns) is read only where observed.
 
     Raises:
-        ValueError: if the cells seen are so far out that the means of the others are no numbers.
+        ValueError: if the observed cells are so extreme that the conditional means overflow.
     """
     open_, known = np.flatnonzero(~seen), np.flatnonzero(seen)
     own = covariance[np.ix_(open_, open_)]

@@ -81,13 +81,13 @@ class GaussianStack:
         return answer
 
     def moments(self, x: Floats, used: Bools) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of every cell given its row; that of a cell that is seen is zero.
+        """Mean and standard deviation of every cell given its row; the deviation of observed cells is zero.
 
-        Shapes (leaves, rows, columns). Only leaves and rows in `used`, (leaves, rows), count: what is missing
-        is zero for others.
+        Shapes (leaves, rows, columns). Missing cells of leaves and rows outside `used`, (leaves, rows), are
+        zero.
 
         Raises:
-            ValueError: if a cell is so far out that the mean of another is no number.
+            ValueError: if a cell is so extreme that the conditional mean of another overflows.
         """
         groups = self._group(x)
         mean, spread = np.zeros((2, len(self.mean), *x.shape))

@@ -49,7 +49,7 @@ class FieldMixture:
         return np.concatenate([*(c.weights for c in self.components), self.gate.ravel()])
 
     def at(self, vector: Floats) -> "FieldMixture":
-        """The same mixture with other weights."""
+        """The mixture with other weights."""
         ends = np.cumsum([c.weights.size for c in self.components])
         *weights, gate = np.split(vector, ends)
         components = (replace(c, weights=w) for c, w in zip(self.components, weights, strict=True))

@@ -92,7 +92,7 @@ class ClassModel:
         return self.log_joint_at(self.projection(x))
 
     def log_joint_at(self, z: Floats) -> Floats:
-        """The same for features, which may be more than those of the model. Both (rows, classes)."""
+        """The joint log-density for features, including unused ones. Both (rows, classes)."""
         return log_sums(self.graphs, self.weights, z[:, : self.projection.directions.shape[1]])
 
 

@@ -74,7 +74,7 @@ class Projection:
         return np.concatenate(list(parts))
 
     def first(self, count: int) -> "Projection":
-        """At most so many features, those of the largest dependence."""
+        """The features with the strongest dependence, up to a number."""
         return replace(self, directions=self.directions[:, :count])
 
 

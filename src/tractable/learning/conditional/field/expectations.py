@@ -131,7 +131,7 @@ class RowEvaluator:
         return self._places().sum_over_rows(value)
 
     def count_rows(self, value: Floats, first: int) -> Floats:
-        """The same for the features from `first` on only."""
+        """The expected counts of the features from `first` on."""
         params, conjunctions = self.structure.params[first:], self.structure.feature_conjunctions[first:]
         return FeaturePlaces(params, conjunctions, self.indicator).sum_over_rows(value)
 

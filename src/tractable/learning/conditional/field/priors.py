@@ -36,9 +36,10 @@ class WithPriors(Protocol):
 
 
 def choose_priors(objective: WithPriors, effort: FitEffort, most: int, watch: Watch) -> None:
-    """Fit the weights under priors that suit the validation rows best, after at most so many fits.
+    """Select priors on the validation rows, with a limited number of fits.
 
-    Every fit begins with the best weights so far. The objective ends with the best weights and their priors.
+    Every fit starts from the best weights so far. The objective is left with the best weights and their
+    priors.
     """
     best, priors = objective.snapshot(), objective.priors
     tried = {_key(priors)}

@@ -98,9 +98,9 @@ def conditional_rows(table: Table, cuts: Sequence[Floats]) -> ConditionalRows:
 
 
 def input_cuts(table: Table, most: int) -> list[Floats]:
-    """The numbers at which each input is cut into at most so many intervals, about equally many rows in each.
+    """The cut points that divide each input into at most a number of intervals with equally many rows.
 
-    Categorical inputs have none.
+    Categorical inputs have no cut points.
     """
     return [
         _quantiles(table.values[:, j], table.row_weights, most) if table.schema[j].is_numeric else np.zeros(0)

@@ -156,9 +156,9 @@ class ConditionalStructure(Structure):
         return range(first, self.items)
 
     def add_feature(self, param: int, inputs: Conditions) -> int:
-        """Add one feature of a parameter, which holds where inputs have given states; its number.
+        """Add a feature of a parameter that holds for given states of inputs; returns its number.
 
-        It is no split: structures that have such features cannot be undone.
+        It is not a split: structures with such features cannot be undone.
         """
         self._params.append(param)
         self._conjunctions.append(self._number(inputs))
@@ -177,7 +177,7 @@ class ConditionalStructure(Structure):
         return another
 
     def undo(self, splits: int) -> None:
-        """Go back to the structure after the first so many splits, with a new circuit."""
+        """Return to the structure after a number of splits, with a new circuit."""
         kept = self._history[:splits]
         self.circuit = self._new_circuit()
         self._items, self._history = list(self._first_items), []

@@ -65,7 +65,7 @@ def log_potentials(module: nn.Module, x: Tensor) -> Tensor:
 
 
 def normalised(potentials: Tensor, states: Ints) -> Tensor:
-    """The same logarithms of potentials, those of each target less the logarithm of their sum."""
+    """The log-potentials normalised over the states of each target."""
     sizes = states.tolist()
     if len(set(sizes)) == 1:
         cut = potentials.reshape(len(potentials), len(sizes), sizes[0])
@@ -109,7 +109,7 @@ class ModuleCommittee:
         return np.asarray(np.mean(logs, axis=0))
 
     def encode(self) -> tuple[dict[str, Any], NamedArrays]:
-        """Never there: nobody knows what the networks are made of.
+        """Fail, because the networks have no known structure.
 
         Raises:
             ValueError: always.

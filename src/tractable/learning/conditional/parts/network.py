@@ -41,7 +41,7 @@ class Leaf:
         return self.tree.log_likelihood(rows.select(self.targets))
 
     def maximise(self, rows: RegressionRows, watch: Watch) -> "Leaf":
-        """The same part after a step of expectation maximisation from weighted rows."""
+        """The part after an EM step on weighted rows."""
         return replace(self, tree=self.tree.refit(rows.select(self.targets), self.prior, STEP, watch))
 
     def effective_parameters(self, rows: RegressionRows) -> float:
@@ -216,7 +216,7 @@ def _iterates(part: Part, sample: Sample, momentum: bool, watch: Watch) -> Itera
 
 
 def extrapolate(old: P, new: P, times: float) -> P:
-    """The new part, moved on by so many times its distance from an old one of the same shape."""
+    """The new part plus a multiple of its difference from an old one of equal shape."""
     if isinstance(old, Leaf) and isinstance(new, Leaf):
         beta = tuple(b + times * (b - a) for a, b in zip(old.tree.beta, new.tree.beta, strict=True))
         return replace(new, tree=ConditionalTree(new.tree.parent, beta))

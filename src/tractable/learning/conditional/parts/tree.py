@@ -74,9 +74,9 @@ class ConditionalTree:
         return sum(parts, np.zeros(len(each)))
 
     def refit(self, rows: RegressionRows, prior: Prior, effort: Effort, watch: Watch) -> "ConditionalTree":
-        """The same tree with its regressions fitted to weighted rows, from where they are.
+        """The tree with its regressions refitted to weighted rows, starting from their current values.
 
-        When there is no more time the rest of them stay as they are.
+        Regressions for which there is no time are unchanged.
         """
         beta = list(self.beta)
         for j, parent in enumerate(self.parent.tolist()):

@@ -125,7 +125,7 @@ class TreeLikelihood(Objective):
 
     @property
     def reported_score(self) -> None:
-        """Nothing, because the score is no mean log-likelihood."""
+        """None, because the score is not a mean log-likelihood."""
         return
 
     def improves_on(self, best: Snapshot) -> bool:

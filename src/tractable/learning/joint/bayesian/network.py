@@ -132,9 +132,9 @@ class BayesianNetworkLearner(PoolingLearner):
 
 
 def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
-    """Make the best splits until none gains; the number of splits that scored best on the validation rows.
+    """Make the best splits until none gains; returns the number of splits with the best validation score.
 
-    With `patience`, stop after so many splits without a better score on them; without, all splits are kept.
+    With `patience`, stop after this many splits without improvement; without it, all splits are kept.
     """
     score, best_score, best = 0.0, 0.0, 0
     saved = watch.checkpoint(GROWN)

@@ -184,7 +184,7 @@ class TreeSearch:
         return new
 
     def network(self, splits: int | None = None) -> Network:
-        """The network after the first so many splits, or after all."""
+        """The network after a number of splits, or after all of them."""
         made = {split.leaf: split for split in self.splits[:splits]}
         columns = range(len(self.schema))
         trees = [tree_factor(self.schema, column, self._leaves, made.get) for column in columns]
@@ -207,7 +207,7 @@ class TreeSearch:
         self._enqueue(leaf, 0)
 
     def _enqueue(self, leaf: int, number: int) -> None:
-        """Put an open leaf where its candidate of that number belongs, if it has so many."""
+        """Put an open leaf into the queue with its next candidate, if there is one."""
         if leaf in self._members and number < self._candidates[leaf][1].size:
             heappush(self._queue, (-float(self._candidates[leaf][1][number]), leaf, number))
 

@@ -39,7 +39,7 @@ class Scratch(NamedTuple):
 
     @classmethod
     def make(cls, table: CellTable, trees: int) -> Self:
-        """Scratch memory for so many trees."""
+        """Scratch memory for a number of trees."""
         is_inner = np.diff(table.child_start) > 0
         own = np.where(is_inner, table.states, 0)
         above = np.where(is_inner & (table.parent >= 0), table.states[table.parent], 0)

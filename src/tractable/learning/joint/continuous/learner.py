@@ -159,7 +159,7 @@ class ContinuousMixtureLearner(PoolingLearner):
         return fitted, held_out.take(random_subset(len(held_out), MOST_HELD_OUT, rng))
 
     def _networks(self, data: TrainingData, count: int, seed: int, watch: Watch) -> Choice:
-        """Networks for so many components together."""
+        """Networks with a number of components in total."""
         names = strengths_for(data) if self.strength == "auto" else [self.strength]
         networks = max(1, min(self.networks, count // LEAST_SHARE))
         seeds = np.random.default_rng(seed).integers(2**63, size=networks).tolist()

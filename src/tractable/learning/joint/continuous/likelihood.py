@@ -37,7 +37,7 @@ def mean_score(trees: Trees, log_weight: AnyArray, rows: TreeRows) -> float:
 
 
 def plain_score(shape: TreeShape, decoder: Decoder, points: int, rows: TreeRows) -> float:
-    """The mean log-likelihood of rows when so many points, always the same, stand for the latent space."""
+    """The mean log-likelihood of rows with a fixed set of points in place of the latent space."""
     z = latent_points(points, decoder.latent).astype(decoder.weight1.dtype)
     even = np.full(points, -np.log(points), dtype=z.dtype)
     return mean_score(Trees.from_outputs(shape, decoder.outputs(z)), even, rows)

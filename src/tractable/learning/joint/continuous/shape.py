@@ -76,7 +76,7 @@ class Half:
         return slice(self.categorical + self.real, self.categorical + self.real + self.counts)
 
     def rows(self) -> tuple[Ints, Ints]:
-        """The first statistic of each cell, and that of its square (the first one again if there is none)."""
+        """The index of the first statistic of each cell, and that of its square (or the first again)."""
         first = np.zeros(self.column.size, dtype=np.int64)
         first[self.filled] = self.first
         first[self.real_cells] = np.arange(self.values.start, self.values.stop)

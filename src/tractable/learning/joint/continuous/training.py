@@ -36,7 +36,7 @@ class Strength:
     joint_step: float  # step size of the decoder while the components are trained
 
     def shrink(self, decoder: Decoder, base: int, size: float) -> None:
-        """Shrink weights, in place; `base` is the number of outputs that are no changes by links."""
+        """Shrink weights in place; the first `base` outputs are not differences from a base cell."""
         keep = max(0.0, 1 - size * self.decay)
         link, link_bias = (max(0.0, 1 - size * d) for d in (self.link_decay, self.link_bias_decay))
         arrays = (

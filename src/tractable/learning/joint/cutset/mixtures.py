@@ -45,7 +45,7 @@ class Member:
     is_bagged: bool
 
     def grow(self, data: CountedRows, watch: Watch) -> CutsetTree | None:
-        """The network; None where there is no time for it."""
+        """The network, or None if there is no time for it."""
         if watch.should_stop():
             return None
         rng = np.random.default_rng(self.seed)

@@ -78,7 +78,7 @@ class CutsetTree:
         return answer
 
     def refit(self, codes: Int32s, weights: Floats, shrinkage: float) -> "CutsetTree":
-        """The same network with the parameters of rows with other weights.
+        """The network with parameters fitted to rows with other weights.
 
         The shares of children are shrunk towards the present ones, the tables have their pseudo-counts. A row
         whose cell of a split is missing counts for each leaf by its posterior probability.

@@ -56,7 +56,7 @@ class CountedRows:
         return len(self.places)
 
     def with_weights(self, weights: Floats) -> "CountedRows":
-        """The same rows with other weights."""
+        """The rows with other weights."""
         return CountedRows(self.encoding, self.codes, self.places, weights)
 
     def count_pairs(self, rows: Ints, weights: Floats) -> Floats:

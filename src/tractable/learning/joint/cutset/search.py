@@ -109,7 +109,7 @@ class Search:
         return mixture
 
     def _with_room(self) -> "Search":
-        """The same search with as many components and leaves as the limit of edges has room for.
+        """The search with numbers of components and leaves that meet the limit of edges.
 
         Several leaves are taken to have as many edges as the tree of all rows; without room for that, trees
         have no links.

@@ -69,7 +69,7 @@ class LeafTree:
         return answer
 
     def refit(self, codes: Int32s, weights: Floats) -> "LeafTree":
-        """The same tree with the distributions of other rows and the same pseudo-counts."""
+        """The tree with distributions fitted to other rows and unchanged pseudo-counts."""
         shape, cells = self.shape, self.pseudo.copy()
         add_tree_counts(codes, weights, shape.places, shape.parent, shape.order, shape.start, cells)
         return replace(self, log_prob=log_tables(shape, cells, self.smoothing))

@@ -125,7 +125,7 @@ def _score(found: Chosen) -> float:
 def split_rows(
     rows: MixedRows, share: float, folds: int, most: tuple[int, int], rng: np.random.Generator
 ) -> list[tuple[MixedRows, MixedRows]]:
-    """Rows to fit and rows to hold out, at most so many of each, one pair a fold."""
+    """Rows to fit and rows to hold out, up to a maximum of each, one pair per fold."""
     weight = np.maximum(rows.weights, 0.0)
     shares = disjoint_shares(weight, share, folds, rng)
     return [
@@ -135,7 +135,7 @@ def split_rows(
 
 
 def _weighted(rows: MixedRows, weight: Floats, most: int, rng: np.random.Generator) -> MixedRows:
-    """The rows of positive weight, with these weights; at most so many, drawn at random."""
+    """The rows of positive weight with their weights, or a random subset up to a maximum."""
     chosen = np.flatnonzero(weight > 0)
     if chosen.size > most:
         chosen = np.sort(rng.choice(chosen, most, replace=False))

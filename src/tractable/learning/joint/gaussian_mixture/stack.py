@@ -63,7 +63,7 @@ class Stack:
 
 
 def distinct_rows(table: Table) -> MixedRows:
-    """The distinct rows that weigh something and have a cell; all rows if there are none such."""
+    """The distinct rows with a positive weight and a known cell, or all rows if there are none."""
     weighs = (table.row_weights > 0) & ~table.missing.all(axis=1)
     return mixed_rows(collapse(table.take(weighs) if weighs.any() else table)[0])
 

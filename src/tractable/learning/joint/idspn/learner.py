@@ -216,7 +216,7 @@ def _fit(
 
 
 def _reorder_columns(graph: Graph, table: Table) -> Graph:
-    """The same circuit with its columns in the order of a table."""
+    """The circuit with its columns in the order of a table."""
     if graph.schema == table.schema:
         return graph
     place = np.array(table.schema.columns(graph.schema.names))

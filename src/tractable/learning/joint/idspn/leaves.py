@@ -20,7 +20,7 @@ MOST_ROWS = 2000  # that the choice is made by
 
 
 def has_numbers(table: Table) -> bool:
-    """Whether a table has numeric columns that are no counts."""
+    """Whether a table has numeric columns other than counts."""
     return any(v.is_numeric and v.kind != "count" for v in table.schema)
 
 

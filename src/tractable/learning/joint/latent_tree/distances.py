@@ -61,7 +61,7 @@ def _readings(encoding: Encoding, states: Ints, first: Ints) -> "sparse.csr_arra
 
 
 def usual_states(pairs: Pairs) -> int:
-    """The number of states that most columns have, one-state columns aside; two if there are no others."""
+    """The most frequent number of states above one; two if all columns have a single state."""
     sizes, times = np.unique(pairs.states[pairs.states > 1], return_counts=True)
     return int(sizes[times.argmax()]) if sizes.size else 2
 
@@ -106,7 +106,7 @@ def _distances(tables: Floats, rank: int) -> Floats:
 
 
 def _chance(one: Floats, other: Floats, total: Floats) -> Floats:
-    """About the greatest singular value that independent columns have in so many rows; one at most."""
+    """An approximate upper bound of the singular values of independent columns, at most one."""
     freedom = sum(np.sqrt(np.maximum((own > 0).sum(axis=1) - 1.0, 0.0)) for own in (one, other))
     chance: Floats = np.clip(freedom / np.sqrt(np.maximum(total, 1e-9)), 1e-12, 1.0)
     return chance

@@ -30,7 +30,7 @@ class Extraction(NamedTuple):
 
     @property
     def is_everything(self) -> bool:
-        """Whether the block is the whole matrix, or there is none: there is nothing to separate."""
+        """Whether the block is empty or the whole matrix, so that nothing can be separated."""
         return bool((self.rows.all() and self.columns.all()) or not self.rows.any() or not self.columns.any())
 
 

@@ -66,7 +66,7 @@ class RegionLearner(PoolingLearner):
         return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch.part("weights")).graph)
 
     def _structure(self, table: Table, rng: np.random.Generator, watch: Watch) -> Graph:
-        """The circuit before its weights are fitted; with one sum a region if there is no time for more."""
+        """The circuit before its weights are fitted; with one sum per region if time is short."""
         encoding = encode(table)
         matrix = number_matrix(encoding.table, "indicators")
         try:

@@ -17,7 +17,7 @@ from tractable.learning.joint.selective.smoothing import Smoothing, restrict, sm
 
 @kernel
 def pass_rows(tree: Arrays, made: Ints, used: int) -> int:
-    """Pass the rows of the first node down; how many entries are used then, or -1 if there is no room."""
+    """Pass the rows of the first node down; returns the number of entries used, or -1 without room."""
     for i in made[1:]:
         node, above = tree.nodes[i], tree.nodes[tree.nodes[i].parent]
         node.first_row, node.rows, node.all_rows = above.first_row, above.rows, above.all_rows

@@ -103,14 +103,14 @@ class Numbers:
 
 
 class Ranges:
-    """Arrays of which nodes own ranges. Ranges that nobody owns any more are closed up in time."""
+    """Arrays with ranges owned by nodes, which are compacted when ranges become free."""
 
     def __init__(self, nodes: AnyArray, first: str, many: str, *arrays: AnyArray) -> None:
         self._nodes, self._first, self._many, self._arrays = nodes, first, many, arrays
         self.used = 0
 
     def make_room(self, more: int) -> None:
-        """Let so many entries be free after those that are used."""
+        """Make sure that a number of entries is free."""
         if self.used + more > len(self._arrays[0]):
             self._close_up()
             enlarge(self._arrays, self.used + more + self.used // 4)
@@ -195,7 +195,7 @@ def mark_scope(tree: Arrays, top: int, columns: Bools) -> None:
 
 @inner
 def joined_size(tree: Arrays, parent: int, child: int) -> int:
-    """What is saved when a child is joined to its new parent: products of products, equal decisions."""
+    """The size saved when a child is merged with its new parent: products of products, equal decisions."""
     node = tree.nodes[child]
     if parent < 0 or tree.nodes[parent].column != node.column:
         return 0

@@ -147,7 +147,7 @@ class SelectiveTree:
         return children
 
     def inner_children(self, node: int) -> list[int]:
-        """The children of a product or a decision that are no marginals."""
+        """The children of a product or decision other than marginals."""
         first, edges = self.nodes["first_edge"][node], self.nodes["edges"][node]
         children = self.arrays.child[first : first + edges]
         inner: list[int] = children[self.nodes["nodes"][children] > 1].tolist()
@@ -262,7 +262,7 @@ class SelectiveTree:
         return Plan(new, np.full(new.size, -1))
 
     def _finish(self, plan: Plan, made: int, states: int, adopted: Sequence[int], basis: Basis) -> int:
-        """Count what is known of so many new nodes; the first one adopts some that were there."""
+        """Compute the statistics of new nodes; the first one adopts some existing nodes."""
         arrays, nodes, top = self.arrays, self.nodes, int(plan.node[0])
         self._numbers.give_back(plan.node[made:])
         plan = Plan(plan.node[:made], plan.origin[:made])
@@ -298,7 +298,7 @@ class SelectiveTree:
         self._rows.used = used
 
     def _score_weights(self, node: int, model: Floats | None) -> None:
-        """The prior of a sum that is no copy, and its own part of both log-likelihoods."""
+        """The prior of a sum that is not a copy, and its terms of both log-likelihoods."""
         arrays, edges, first = self.arrays, int(self.nodes["edges"][node]), self.nodes["first_edge"][node]
         parts = [np.flatnonzero(self._branch(node) == e) for e in range(max(edges, 1))]
         states = int(self.nodes["states"][node])
