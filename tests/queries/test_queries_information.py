@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tractable import queries
 from tractable.base.arrays import Floats
-from tractable.circuit import Builder, Graph, LeafBlock
+from tractable.circuit import Block, Builder, Graph, LeafBlock
 from tractable.data import Evidence, Schema, Variable, discrete_schema
 from tractable.queries.information import count_states
 
@@ -128,7 +128,9 @@ def test_what_two_nearly_certain_columns_tell_about_each_other_keeps_its_digits(
 def shaken(graph: Graph, noise: Floats) -> Graph:
     """The circuit with other weights and leaves, zero where it was zero."""
 
-    def leaves(block: LeafBlock) -> LeafBlock:
+    def leaves(block: Block) -> Block:
+        if not isinstance(block, LeafBlock):
+            return block
         if block.name == "bernoulli":
             return replace(block, params=block.params + noise[0])
         if block.name != "categorical":
@@ -137,7 +139,7 @@ def shaken(graph: Graph, noise: Floats) -> Graph:
         return replace(block, params=raw - np.logaddexp.reduce(raw, axis=1, keepdims=True))
 
     weights = graph.log_weight + np.where(graph.kind[graph.parent] == 2, np.resize(noise, graph.edges), 0.0)
-    return replace(graph, log_weight=weights, blocks=tuple(leaves(b) for b in graph.blocks_of(LeafBlock)))
+    return replace(graph, log_weight=weights, blocks=tuple(leaves(b) for b in graph.blocks))
 
 
 @given(

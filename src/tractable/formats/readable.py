@@ -17,15 +17,17 @@ from tractable.circuit.check import check_magnitudes
 from tractable.circuit.codec import SECTIONS
 from tractable.circuit.features import FeatureTable, known_features
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
+from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
 from tractable.formats.check import check_circuit
 from tractable.formats.document import Document
 from tractable.formats.features import Condition, FeatureLine, feature_table
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
-from tractable.formats.readable_gates import gate_leaves, read_gates, regression_lines
 
 Leaf = tuple[int, dict[str, Any]]  # the number of its node, and its line
+FEATURE = {"column", "state", "shift", "scale"}
+GATE = {"leaf", "block", "regression", "outcome"}
 
 
 def write_json(document: Document, path: Path) -> None:
@@ -43,7 +45,7 @@ def write_json(document: Document, path: Path) -> None:
     if graph.features is not None:
         parts.append(f'"features": {_list(_feature_lines(graph.features, graph.schema))}')
     if graph.blocks_of(GateBlock):
-        parts.append(f'"gates": {_list(regression_lines(graph))}')
+        parts.append(f'"gates": {_list(_regression_lines(graph))}')
     write_text(path, "{" + ",\n".join(parts) + "}\n")
 
 
@@ -81,7 +83,7 @@ def _node_lines(graph: Graph) -> Iterator[str]:
     for block in graph.blocks:
         if not isinstance(block, GateBlock):
             leaf |= _leaf_lines(block, names)
-    leaf |= gate_leaves(graph)
+    leaf |= _gate_lines(graph)
     start, child, weight = graph.start.tolist(), graph.child.tolist(), graph.log_weight.tolist()
     for node, kind in enumerate(graph.kind.tolist()):
         edges = slice(start[node], start[node + 1])
@@ -154,7 +156,7 @@ def _graph(schema: Schema, nodes: list[object], features: FeatureTable | None, r
         np.array(child, dtype=np.int64),
         np.array(weight, dtype=np.float64),
         in_order(
-            [*(_block(lines, schema) for lines in leaves.values()), *read_gates(regressions, gates, schema)]
+            [*(_block(lines, schema) for lines in leaves.values()), *_read_gates(regressions, gates, schema)]
         ),
         features,
     )
@@ -247,3 +249,77 @@ def _condition(number: int, condition: object, schema: Schema) -> Condition:
             low, high = _floats(number, ends)
             return schema.column(name), (low, high), equals
     raise ValueError(f"feature {number}: a condition is [column, state number or [low, high], true or false]")
+
+
+# ---- gates: the regressions are a list of their own, and leaves name them by number ---------------------
+
+
+def _regression_lines(graph: Graph) -> Iterator[str]:
+    """The regressions of each block of gates, as JSON."""
+    for block in graph.blocks_of(GateBlock):
+        features = block.regressions.features
+        columns = [graph.schema[int(c)].name for c in features.column]
+        numbers = zip(
+            columns, features.state.tolist(), features.shift.tolist(), features.scale.tolist(), strict=True
+        )
+        told = [
+            {"column": column, "state": None if state < 0 else state, "shift": shift, "scale": scale}
+            for column, state, shift, scale in numbers
+        ]
+        yield to_json({"features": told, "weights": block.regressions.weights.tolist()})
+
+
+def _gate_lines(graph: Graph) -> dict[int, str]:
+    """The gates as JSON, by the number of their node."""
+    return {
+        node: f'{{"leaf": "gate", "block": {number}, "regression": {regression}, "outcome": {outcome}}}'
+        for number, block in enumerate(graph.blocks_of(GateBlock))
+        for node, regression, outcome in zip(
+            block.node.tolist(), block.regression.tolist(), block.outcome.tolist(), strict=True
+        )
+    }
+
+
+def _read_gates(blocks: object, leaves: dict[int, Any], schema: Schema) -> tuple[GateBlock, ...]:
+    """The gates of a file: its list of regressions, and the lines of the leaves that name them.
+
+    Raises:
+        ValueError: naming the node or the block of regressions that is wrong.
+    """
+    if not isinstance(blocks, list):
+        raise ValueError("the regressions of gates are not a list")
+    for node, line in leaves.items():
+        numbers = [line.get(name) for name in ("block", "regression", "outcome")]
+        if set(line) != GATE or not all(type(n) is int and 0 <= n < 2**62 for n in numbers):
+            raise ValueError(f"node {node} is not a gate with the numbers of block, regression and outcome")
+        if line["block"] >= len(blocks):
+            raise ValueError(f"node {node}: there are no regressions number {line['block']}")
+    return tuple(
+        _gate_block(number, told, {n: line for n, line in leaves.items() if line["block"] == number}, schema)
+        for number, told in enumerate(blocks)
+    )
+
+
+def _gate_block(number: int, told: object, leaves: dict[int, Any], schema: Schema) -> GateBlock:
+    fault = ValueError(f"the regressions number {number} are not features and weights")
+    if not isinstance(told, dict) or set(told) != {"features", "weights"}:
+        raise fault
+    features, weights = told["features"], told["weights"]
+    if not isinstance(features, list) or not all(isinstance(f, dict) and set(f) == FEATURE for f in features):
+        raise fault
+    columns = np.array([schema.column(f["column"]) for f in features], dtype=np.int64)
+    try:
+        known = InputFeatures(
+            columns,
+            np.array([-1 if f["state"] is None else f["state"] for f in features], dtype=np.int64),
+            np.array([f["shift"] for f in features], dtype=np.float64),
+            np.array([f["scale"] for f in features], dtype=np.float64),
+        )
+        regressions = SoftmaxRegressions(known, np.array(weights, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        raise fault from None
+    node = sorted(leaves)
+    regression, outcome = (
+        np.array([leaves[n][name] for n in node], dtype=np.int64) for name in ("regression", "outcome")
+    )
+    return GateBlock(regressions, np.array(node, dtype=np.int64), regression, outcome)

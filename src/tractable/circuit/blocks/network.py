@@ -144,10 +144,4 @@ def network_block(network: Network, schema: Schema, node: Ints, output: Ints) ->
     Raises:
         ValueError: if it does not.
     """
-    for name in network.columns:
-        if name not in schema.names:
-            raise ValueError(
-                f"{NetworkBlock.name} leaves: the network reads column '{name}', which the circuit does not"
-                " have"
-            )
     return NetworkBlock(network, np.array(schema.columns(network.columns), dtype=np.int64), node, output)
