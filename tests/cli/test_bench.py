@@ -21,20 +21,24 @@ from tractable.circuit import Builder, Graph
 from tractable.cli import benchmark, run
 from tractable.cli.benchmark import DataSet, Job, Run, append_result, compare, find, read_results, run_all
 from tractable.cli.benchmark import published as papers
-from tractable.cli.benchmark.answer_tables import answers_grid, times_grid
 from tractable.cli.benchmark.child import outcome
 from tractable.cli.benchmark.children import COMMAND, Children
 from tractable.cli.benchmark.contestants import contestant, contestants, published_names
-from tractable.cli.benchmark.curve import ScoreCurve
 from tractable.cli.benchmark.datasets import Tables
 from tractable.cli.benchmark.grid import Grid
-from tractable.cli.benchmark.likelihood_tables import likelihood_grid, wins_grid
-from tractable.cli.benchmark.measure import measure, new_rows
+from tractable.cli.benchmark.measure import ScoreCurve, measure, new_rows
 from tractable.cli.benchmark.picture import picture
 from tractable.cli.benchmark.questions import PERCENTAGES, Answers, answer, choose, sampled_answer
-from tractable.cli.benchmark.run_table import runs_grid, settings_text
 from tractable.cli.benchmark.runs import Measured
 from tractable.cli.benchmark.significance import paired_p_value, verdict
+from tractable.cli.benchmark.tables import (
+    answers_grid,
+    likelihood_grid,
+    runs_grid,
+    settings_text,
+    times_grid,
+    wins_grid,
+)
 from tractable.data import Table, clinic, discrete_schema
 from tractable.learning.joint import LEARNERS
 from tractable.learning.networks import NETWORK_LEARNERS

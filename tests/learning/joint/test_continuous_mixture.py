@@ -19,14 +19,19 @@ from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.continuous import training
 from tractable.learning.joint.continuous.circuit import mixture_circuit
-from tractable.learning.joint.continuous.components import Components
+from tractable.learning.joint.continuous.components import Components, golden_ratio, latent_points
 from tractable.learning.joint.continuous.course import Adam, Course, Schedule
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder
-from tractable.learning.joint.continuous.joint_training import PACES, ComponentTrainer, Found
+from tractable.learning.joint.continuous.joint_training import (
+    PACES,
+    ComponentTrainer,
+    Found,
+    best_members,
+    mixed_trees,
+    train_members,
+)
 from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner
 from tractable.learning.joint.continuous.likelihood import mean_score, row_logs
-from tractable.learning.joint.continuous.members import best_members, mixed_trees, train_members
-from tractable.learning.joint.continuous.points import golden_ratio, latent_points
 from tractable.learning.joint.continuous.rows import TreeRows, tree_rows
 from tractable.learning.joint.continuous.shape import TreeShape, tree_shape
 from tractable.learning.joint.continuous.start import tree_outputs

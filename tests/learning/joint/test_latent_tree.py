@@ -15,11 +15,15 @@ from tractable.engine import log_values
 from tractable.learning.joint.chow_liu import ChowLiuLearner
 from tractable.learning.joint.latent_tree.circuit import tree_circuit
 from tractable.learning.joint.latent_tree.distances import Pairs, information_distances, pair_counts
-from tractable.learning.joint.latent_tree.grouping import recursive_grouping
-from tractable.learning.joint.latent_tree.joining import neighbour_joining
 from tractable.learning.joint.latent_tree.learner import LatentTreeLearner
 from tractable.learning.joint.latent_tree.start import initial_tables, root_tree
-from tractable.learning.joint.latent_tree.structure import Method, StructureSearch, latent_tree
+from tractable.learning.joint.latent_tree.structure import (
+    Method,
+    StructureSearch,
+    latent_tree,
+    neighbour_joining,
+    recursive_grouping,
+)
 from tractable.learning.joint.latent_tree.tree import Tree, merge_close_nodes, paths, root_at_centre, tree_of
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP

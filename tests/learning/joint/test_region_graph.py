@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from tractable.circuit import is_decomposable, is_smooth
 from tractable.data import Grid, Table, discrete_schema, with_grid
 from tractable.engine import log_values
-from tractable.learning.joint.region_graph.clusters import cluster_graph
 from tractable.learning.joint.region_graph.learner import DennisVenturaLearner, RegionGridLearner
-from tractable.learning.joint.region_graph.rectangles import rectangle_graph
-from tractable.learning.joint.region_graph.regions import RegionGraph
+from tractable.learning.joint.region_graph.regions import RegionGraph, cluster_graph, rectangle_graph
 from tractable.learning.statistics.number_matrix import number_matrix
 
 MANY = 100

@@ -12,9 +12,8 @@ from tractable.cli.benchmark import published
 from tractable.cli.benchmark.comparison import Comparison
 from tractable.cli.benchmark.conditional_tables import given_inputs_costs, given_inputs_grid, prediction_grid
 from tractable.cli.benchmark.grid import Grid
-from tractable.cli.benchmark.likelihood_tables import wins_grid
 from tractable.cli.benchmark.picture import COLUMNS, MEASURED, PUBLISHED
-from tractable.cli.benchmark.run_table import runs_grid
+from tractable.cli.benchmark.tables import runs_grid, wins_grid
 from tractable.formats.atomic import write_bytes, write_text
 
 if TYPE_CHECKING:

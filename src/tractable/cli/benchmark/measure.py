@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from tractable.base.arrays import Bools
-from tractable.base.progress import Watch
+from tractable.base.progress import Progress, Watch
 from tractable.circuit import Graph
 from tractable.cli.benchmark.conditional_measure import AnyMaker, measure_conditional
 from tractable.cli.benchmark.contestants import NetworkContestant, contestant
-from tractable.cli.benchmark.curve import ScoreCurve
 from tractable.cli.benchmark.datasets import Tables
 from tractable.cli.benchmark.inputs import with_inputs
 from tractable.cli.benchmark.memory import peak_memory
@@ -105,3 +104,28 @@ def _warm_up(maker: AnyMaker | NetworkContestant, inputs: float | None = None) -
     tiny = tiny if inputs is None else with_inputs(tiny, 0.5)
     with suppress(ValueError):  # what is wrong with the settings will show on the table itself
         maker.learn(tiny, np.random.default_rng(0), Watch())
+
+
+NEAR = 0.005  # part of the last score that a score may be away from it
+
+
+class ScoreCurve:
+    """The best score so far at each moment of a run, as its progress tells it."""
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter()
+        self._better: list[tuple[float, float]] = []  # seconds, and the score that was reached then
+
+    def __call__(self, progress: Progress) -> None:
+        """Take in what a learner tells."""
+        score = progress.score
+        if score is not None and (not self._better or score > self._better[-1][1]):
+            self._better.append((time.perf_counter() - self._begin, score))
+
+    @property
+    def settled_seconds(self) -> float | None:
+        """When the score came within half a percent of the last one; None if the learner told no score."""
+        if not self._better:
+            return None
+        last = self._better[-1][1]
+        return next(when for when, score in self._better if score >= last - NEAR * abs(last))

@@ -18,7 +18,7 @@ from tractable.learning.conditional.field.priors import choose_priors
 from tractable.learning.conditional.field.rows import conditional_rows
 from tractable.learning.conditional.learner import ConditionalLearner, as_joint_table, with_roles
 from tractable.learning.growing import FeatureExpectations, FitEffort, Priors, Snapshot
-from tractable.learning.growing.weights import FitTarget, WeightFitter
+from tractable.learning.growing.quasi_newton import FitTarget, WeightFitter
 from tractable.learning.joint.markov.eacmn import EACMNLearner
 from tractable.learning.learner import Learned
 from tractable.learning.parameters import fit

@@ -11,7 +11,7 @@ from tractable.learning.conditional.field.gains import SplitsOnColumns, estimate
 from tractable.learning.conditional.field.rows import ConditionalRows
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.growing import FeatureExpectations, FitEffort, Objective, Priors, Snapshot
-from tractable.learning.growing.weights import FitTarget, WeightFitter, WeightState
+from tractable.learning.growing.quasi_newton import FitTarget, WeightFitter, WeightState
 
 DEFAULT_EFFORT = FitEffort(2, 0.0)  # steps of the weights after each batch of splits
 MOST_REFINED = 12  # columns of a feature whose gains are found exactly, best estimates first

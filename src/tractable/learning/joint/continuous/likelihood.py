@@ -3,8 +3,8 @@
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Floats
+from tractable.learning.joint.continuous.components import latent_points
 from tractable.learning.joint.continuous.decoder import Decoder
-from tractable.learning.joint.continuous.points import latent_points
 from tractable.learning.joint.continuous.rows import TreeRows
 from tractable.learning.joint.continuous.shape import TreeShape
 from tractable.learning.joint.continuous.trees import Trees

@@ -9,10 +9,10 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.progress import Stopped, Watch
+from tractable.learning.joint.continuous.components import latent_points
 from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder, unit_factors
 from tractable.learning.joint.continuous.likelihood import plain_score, shares
-from tractable.learning.joint.continuous.points import latent_points
 from tractable.learning.joint.continuous.rows import TreeRows
 from tractable.learning.joint.continuous.shape import TreeShape
 from tractable.learning.joint.continuous.trees import Trees

@@ -1,17 +1,22 @@
-"""From distances between columns to a latent tree, by any of the methods."""
+"""From distances between columns to a latent tree, by any of the methods.
+
+Recursive grouping finds siblings as the nodes whose distances to all others differ by a constant. Neighbour
+joining (Saitou and Nei, 1987) joins two nodes at a time that are near each other and far from the rest.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import csgraph
+from scipy.spatial.distance import squareform
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Floats, Ints
+from tractable.base.compiled import njit
 from tractable.base.progress import Watch
-from tractable.learning.joint.latent_tree.grouping import recursive_grouping
-from tractable.learning.joint.latent_tree.joining import neighbour_joining
 from tractable.learning.joint.latent_tree.neighbourhoods import refine_chow_liu_tree
-from tractable.learning.joint.latent_tree.tree import Tree, join_trees, merge_close_nodes
+from tractable.learning.joint.latent_tree.tree import Tree, join_trees, merge_close_nodes, tree_of
 
 Method: TypeAlias = Literal["clrg", "clnj", "rg", "nj"]
 
@@ -46,3 +51,135 @@ def _solve_part(distance: Floats, reach: float, how: StructureSearch, watch: Wat
     if how.method.endswith("rg"):
         return recursive_grouping(distance, reach, how.relaxation, watch)
     return neighbour_joining(distance, watch)
+
+
+@njit(cache=True, nogil=True)
+def compare(distance: Floats, reach: float, spread: Floats, offset: Floats) -> None:
+    """Fill `spread` and `offset`, both (nodes, nodes), with how i and j differ in their distances to others.
+
+    `offset[i, j]` is the mean of distance[i, k] - distance[j, k] over the nodes k that both reach,
+    `spread[i, j]` their standard deviation: infinite where fewer than two are reached, but for three nodes,
+    and where i and j do not reach each other. Near nodes count most: a distance d that is estimated from rows
+    has a variance in proportion to exp(2 d).
+    """
+    n = distance.shape[0]
+    variance = np.exp(2.0 * distance)
+    for i in range(n):
+        spread[i, i], offset[i, i] = 0.0, 0.0
+        for j in range(i):
+            mean, rest, weight, seen = 0.0, 0.0, 0.0, 0
+            for k in range(n):
+                if k not in (i, j) and distance[i, k] < reach and distance[j, k] < reach:
+                    differ = distance[i, k] - distance[j, k]
+                    share = 1.0 / (variance[i, k] + variance[j, k])
+                    weight, seen, old = weight + share, seen + 1, mean
+                    mean += share / weight * (differ - old)
+                    rest += share * (differ - old) * (differ - mean)
+            known = seen >= min(2, n - 2) and distance[i, j] < reach
+            spread[i, j] = spread[j, i] = np.sqrt(rest / weight) if known else np.inf
+            offset[i, j], offset[j, i] = mean, -mean
+
+
+FAR = 1e6  # in place of an infinite spread
+SLACK = 1.5  # pairs whose spread is within this factor of the least are families too, which saves rounds
+
+
+def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch: Watch) -> Tree:
+    """A tree over the given nodes, in which each family of nodes gets a hidden parent, level by level.
+
+    Distances of `reach` and more are ignored. Nodes belong to one family if the differences of their
+    distances to others vary by at most `relaxation`; in any case the two with the least variation do, and
+    those with little more. A column that is the parent of its family ends up at a link of length zero.
+    """
+    columns = nodes = len(distance)
+    active = np.arange(columns)
+    links: list[tuple[int, int]] = []
+    lengths: list[float] = []
+    while active.size > 2:
+        family, up = _families(distance, reach, np.inf if watch.should_stop() else relaxation)
+        size = np.bincount(family)
+        new = np.flatnonzero(size > 1)
+        parent = np.zeros(size.size, dtype=np.int64)
+        parent[family] = active
+        parent[new] = np.arange(nodes, nodes + new.size)
+        grouped = np.flatnonzero(size[family] > 1)
+        links += zip(active[grouped].tolist(), parent[family[grouped]].tolist(), strict=True)
+        lengths += up[grouped].tolist()
+        distance, active, nodes = _above(distance, reach, family, up), parent, nodes + new.size
+    if active.size == 2:
+        links.append((int(active[0]), int(active[1])))
+        lengths.append(float(distance[0, 1]))
+    return tree_of(columns, nodes, links, lengths)
+
+
+def _families(distance: Floats, reach: float, relaxation: float) -> tuple[Ints, Floats]:
+    """The family of each node, numbered from 0 up, and its distance from a parent of the family."""
+    spread, offset = np.empty_like(distance), np.empty_like(distance)
+    compare(distance, reach, spread, offset)
+    apart = squareform(np.minimum(spread, FAR), checks=False)
+    if apart.min() >= FAR:  # no two nodes have others in common: the nearest are a family
+        apart = squareform(distance, checks=False)
+    widest = max(SLACK * apart.min(), min(relaxation, FAR))
+    family = fcluster(linkage(apart, "complete"), widest, "distance").astype(np.int64) - 1
+    same = family[:, None] == family
+    np.fill_diagonal(same, False)
+    up = (same * 0.5 * (distance + offset)).sum(axis=1) / np.maximum(same.sum(axis=1), 1)
+    return family, np.maximum(up, 0.0)
+
+
+def _above(distance: Floats, reach: float, family: Ints, up: Floats) -> Floats:
+    """The distances between the parents of families; a node that is alone is its own."""
+    member = (np.arange(family.max() + 1)[:, None] == family).astype(np.float64)
+    relied = (distance < reach).astype(np.float64)
+    number = member @ relied @ member.T
+    total = member @ (relied * (distance - up[:, None] - up)) @ member.T
+    answer = np.where(number > 0, np.maximum(total, 0.0) / np.maximum(number, 1.0), min(reach, FAR))
+    np.fill_diagonal(answer, 0.0)
+    return answer
+
+
+def neighbour_joining(distance: Floats, watch: Watch) -> Tree:
+    """A tree in which all nodes that the distances are of are leaves and every hidden node has three links.
+
+    What is left when `watch` says to stop hangs on one hidden node.
+    """
+    columns = nodes = left = len(distance)
+    distance, name = distance.copy(), np.arange(columns)
+    links: list[tuple[int, int]] = []
+    lengths: list[float] = []
+    while left > 3 and not watch.should_stop():
+        far = distance.sum(axis=1)
+        one, other = _closest(distance, far)
+        between = distance[one, other]
+        up = 0.5 * (between + (far[one] - far[other]) / (left - 2))
+        links += [(int(name[one]), nodes), (int(name[other]), nodes)]
+        lengths += [up, between - up]
+        distance[one] = distance[:, one] = 0.5 * (distance[one] + distance[other] - between)
+        distance[one, one], name[one] = 0.0, nodes
+        left, nodes = left - 1, nodes + 1
+        distance[other], name[other] = distance[left], name[left]
+        distance[:, other] = distance[:, left]
+        distance[other, other] = 0.0
+        distance, name = distance[:left, :left], name[:left]
+    if left > 2:
+        links += [(int(node), nodes) for node in name]
+        return tree_of(columns, nodes + 1, links, [*lengths, *_to_hub(distance).tolist()])
+    if left == 2:
+        links, lengths = [(0, 1)], [float(distance[0, 1])]
+    return tree_of(columns, nodes, links, lengths)
+
+
+def _closest(distance: Floats, far: Floats) -> tuple[int, int]:
+    """The two nodes to join, the lower one first."""
+    score = (len(distance) - 2) * distance - far[:, None] - far
+    np.fill_diagonal(score, np.inf)
+    one, other = divmod(int(score.argmin()), len(distance))
+    return min(one, other), max(one, other)
+
+
+def _to_hub(distance: Floats) -> Floats:
+    """How far nodes are from a hub that all hang on: exact for three, the least squares of more."""
+    left = len(distance)
+    far: Floats = distance.sum(axis=1)
+    hung: Floats = (far - far.sum() / (2 * (left - 1))) / (left - 2)
+    return hung

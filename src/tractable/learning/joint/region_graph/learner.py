@@ -14,9 +14,7 @@ from tractable.circuit import Graph
 from tractable.circuit.states import graph_forms
 from tractable.data import Grid, Table, grid_of
 from tractable.learning.joint.region_graph.circuit import RegionCircuit
-from tractable.learning.joint.region_graph.clusters import cluster_graph
-from tractable.learning.joint.region_graph.rectangles import rectangle_graph
-from tractable.learning.joint.region_graph.regions import RegionGraph
+from tractable.learning.joint.region_graph.regions import RegionGraph, cluster_graph, rectangle_graph
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP
