@@ -4,7 +4,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tractable.data import Interval, Schema, States, Table, TableWarning, Variable, date_parts, read
+    from tractable.base.progress import Watch
+    from tractable.base.threads import use_threads
+    from tractable.circuit.generalised import GeneralisedBuilder
+    from tractable.data import (
+        Interval,
+        Schema,
+        States,
+        Table,
+        TableWarning,
+        Variable,
+        clinic,
+        date_parts,
+        digits,
+        read,
+        to_frame,
+    )
     from tractable.estimators.anomaly import AnomalyScorer
     from tractable.estimators.classifier import TractableClassifier
     from tractable.estimators.dspn_svd import DSPNSVD
@@ -23,9 +38,24 @@ __version__ = "0.1.0"
 # take longer to import than most commands take to run.
 _HOME = {
     **dict.fromkeys(
-        ("Interval", "Schema", "States", "Table", "TableWarning", "Variable", "date_parts", "read"),
+        (
+            "Interval",
+            "Schema",
+            "States",
+            "Table",
+            "TableWarning",
+            "Variable",
+            "clinic",
+            "date_parts",
+            "digits",
+            "read",
+            "to_frame",
+        ),
         "tractable.data",
     ),
+    "Watch": "tractable.base.progress",
+    "use_threads": "tractable.base.threads",
+    "GeneralisedBuilder": "tractable.circuit.generalised",
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
     "AnomalyScorer": "tractable.estimators.anomaly",
     "DSPNSVD": "tractable.estimators.dspn_svd",
@@ -43,6 +73,7 @@ __all__ = [
     "MPE",
     "AnomalyScorer",
     "Circuit",
+    "GeneralisedBuilder",
     "GeneralisedCircuit",
     "HSICFeatures",
     "Interval",
@@ -55,15 +86,20 @@ __all__ = [
     "TractableImputer",
     "Tuned",
     "Variable",
+    "Watch",
     "bag",
+    "clinic",
     "date_parts",
+    "digits",
     "fit_parameters",
     "load",
     "mixture",
     "product",
     "read",
     "stack",
+    "to_frame",
     "tune",
+    "use_threads",
 ]
 
 

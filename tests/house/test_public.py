@@ -5,10 +5,11 @@ from tractable.learning.conditional import CONDITIONAL
 from tractable.learning.joint import LEARNERS
 
 PUBLIC = {
-    "AnomalyScorer", "Circuit", "DSPNSVD", "GeneralisedCircuit", "HSICFeatures", "Interval", "MPE",
-    "MarkovNetwork", "Schema", "States", "Table", "TableWarning", "TractableClassifier", "TractableImputer",
-    "Tuned", "Variable", "__version__", "bag", "date_parts", "fit_parameters", "load", "mixture", "product",
-    "read", "stack", "tune",
+    "AnomalyScorer", "Circuit", "DSPNSVD", "GeneralisedBuilder", "GeneralisedCircuit", "HSICFeatures",
+    "Interval", "MPE", "MarkovNetwork", "Schema", "States", "Table", "TableWarning",
+    "TractableClassifier", "TractableImputer", "Tuned", "Variable", "Watch", "__version__", "bag",
+    "clinic", "date_parts", "digits", "fit_parameters", "load", "mixture", "product", "read", "stack",
+    "to_frame", "tune", "use_threads",
 }  # fmt: skip
 
 
