@@ -227,13 +227,13 @@ def _run(jobs: list["Job"], results: Path, at_once: int, quiet: bool) -> None:
 
 
 def _outcome(run: "Run") -> str:
-    found = run.measured
-    if found is None:
+    measured = run.measured
+    if measured is None:
         return f"failed: {run.reason}"
-    cost = f"{found.cpu_seconds:.1f} CPU s, {found.peak_mb:,.0f} MB"
-    if found.edges is None or found.test_ll is None:
-        return f"{count(found.features or 0, 'feature')}, approximate answers, {cost}"
-    return f"{found.test_ll:.4f} nats, {count(found.edges, 'edge')}, {cost}"
+    cost = f"{measured.cpu_seconds:.1f} CPU s, {measured.peak_mb:,.0f} MB"
+    if measured.edges is None or measured.test_ll is None:
+        return f"{count(measured.features or 0, 'feature')}, approximate answers, {cost}"
+    return f"{measured.test_ll:.4f} nats, {count(measured.edges, 'edge')}, {cost}"
 
 
 def _runs(comparison: "Comparison") -> list[dict[str, Any]]:

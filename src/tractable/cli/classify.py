@@ -61,8 +61,8 @@ def classify(  # noqa: PLR0913
 def _as_lists(target: "Variable", logs: "Floats", proba: bool) -> dict[str, Any]:
     import numpy as np
 
-    found = {"classes": list(target.states), "predictions": _states(target, logs)}
-    return found | ({"probabilities": np.exp(logs)} if proba else {})
+    lists = {"classes": list(target.states), "predictions": _states(target, logs)}
+    return lists | ({"probabilities": np.exp(logs)} if proba else {})
 
 
 def _as_table(target: "Variable", logs: "Floats", proba: bool) -> Any:

@@ -145,11 +145,11 @@ def _about(circuit: "Circuit", facts: dict[str, Any]) -> str:
     )
 
 
-def _answer_words(question: Question, found: dict[str, Any]) -> str:
-    counting = "no row to count" if found["counted"] is None else f"{found['counted']:.1%}"
+def _answer_words(question: Question, answer: dict[str, Any]) -> str:
+    counting = "no row to count" if answer["counted"] is None else f"{answer['counted']:.1%}"
     return (
-        f"{question.words}\n  {question.formula}\n  {question.told(found['probability'])}"
-        f" (Counting among {count(found['among'], 'such row')}: {counting}.)"
+        f"{question.words}\n  {question.formula}\n  {question.told(answer['probability'])}"
+        f" (Counting among {count(answer['among'], 'such row')}: {counting}.)"
     )
 
 

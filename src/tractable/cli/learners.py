@@ -53,9 +53,9 @@ def learners(
         answer({"learner": name, "settings": settings}, "\n\n".join(map(_setting_words, settings)), as_json)
 
 
-def _list(found: list[dict[str, Any]]) -> str:
+def _list(learners: list[dict[str, Any]]) -> str:
     """One line per learner: its name, its estimator and its summary."""
-    rows = [(one["name"], _estimator(one), one["summary"]) for one in found]
+    rows = [(one["name"], _estimator(one), one["summary"]) for one in learners]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{name:<{widths[0]}}  {made:<{widths[1]}}  {text}" for name, made, text in rows)
 

@@ -53,9 +53,9 @@ def marginals(  # noqa: PLR0913, PLR0917
     if approximate:
         from tractable.queries.gibbs import Sampling
 
-        found = _estimates(model, given, Sampling(samples=samples, seed=seed), names)
-        told = lines([(name, _estimate_words(one)) for name, one in found.items()])
-        answer({"given": given, "marginals": found, "exact": False}, f"{told}\n{SAMPLED}", as_json)
+        estimates = _estimates(model, given, Sampling(samples=samples, seed=seed), names)
+        told = lines([(name, _estimate_words(one)) for name, one in estimates.items()])
+        answer({"given": given, "marginals": estimates, "exact": False}, f"{told}\n{SAMPLED}", as_json)
         return
     from tractable.model import load
 
@@ -79,19 +79,19 @@ def _posterior_table(circuit: "Circuit", table: "Table", names: list[str] | None
     """An arrow table of the distributions given each row, with a column for each state."""
     import pyarrow
 
-    found = circuit.marginals(rows=table, columns=names)
+    posteriors = circuit.marginals(rows=table, columns=names)
     parts = {v.name: v.states if v.is_categorical else ("mean", "std") for v in circuit.schema}
     return pyarrow.table(
         {
             f"{name}={part}": posterior[:, i]
-            for name, posterior in found.items()
+            for name, posterior in posteriors.items()
             for i, part in enumerate(parts[name])
         }
     )
 
 
 def _estimates(
-    model: Path, given: str | None, how: "Sampling", names: list[str] | None
+    model: Path, given: str | None, sampling: "Sampling", names: list[str] | None
 ) -> dict[str, dict[str, list[Any]]]:
     """The states of each column, or of each requested one, with probabilities and standard errors."""
     from tractable.formats.network_files import read_network_document
@@ -100,8 +100,8 @@ def _estimates(
 
     network = read_network_document(model).network
     chosen = range(len(network.schema)) if names is None else network.schema.columns(names)
-    found = estimate_marginals(network, as_evidence(given, network.schema), how)
-    probabilities, errors = (split_by_column(array, network.schema) for array in found)
+    estimates = estimate_marginals(network, as_evidence(given, network.schema), sampling)
+    probabilities, errors = (split_by_column(array, network.schema) for array in estimates)
     return {
         network.schema[c].name: {
             "states": list(network.schema[c].states),
@@ -112,8 +112,8 @@ def _estimates(
     }
 
 
-def _estimate_words(found: dict[str, list[Any]]) -> str:
-    triples = zip(found["states"], found["probabilities"], found["std_errors"], strict=True)
+def _estimate_words(estimate: dict[str, list[Any]]) -> str:
+    triples = zip(estimate["states"], estimate["probabilities"], estimate["std_errors"], strict=True)
     return "  ".join(f"{state}: ≈ {p:.4f} ± {error:.2g}" for state, p, error in triples)
 
 

@@ -38,20 +38,20 @@ def query(
     if approximate:
         from tractable.queries.gibbs import Sampling
 
-        found = estimated_answers(model, questions, Sampling(samples=samples, seed=seed))
-        told = [f"{a['question']} ≈ {a['probability']:.6g} ± {a['std_error']:.2g}" for a in found]
-        answer({"answers": found}, "\n".join([*told, SAMPLED]), as_json)
+        answers = estimated_answers(model, questions, Sampling(samples=samples, seed=seed))
+        told = [f"{a['question']} ≈ {a['probability']:.6g} ± {a['std_error']:.2g}" for a in answers]
+        answer({"answers": answers}, "\n".join([*told, SAMPLED]), as_json)
         return
-    found = exact_answers(model, questions)
-    told = [f"{_asked(a)} = {amount(a['log_' + a['kind']], a['kind'])}" for a in found]
-    answer({"answers": found}, "\n".join(told), as_json)
+    answers = exact_answers(model, questions)
+    told = [f"{_asked(a)} = {amount(a['log_' + a['kind']], a['kind'])}" for a in answers]
+    answer({"answers": answers}, "\n".join(told), as_json)
 
 
-def _asked(found: dict[str, Any]) -> str:
+def _asked(answer: dict[str, Any]) -> str:
     """The query as its answer repeats it; a density is written with a lowercase p."""
-    question: str = found["question"].lstrip()
-    is_density = found["kind"] == "density" and question[:1] == "P"
-    return f"p{question[1:]}" if is_density else found["question"]
+    question: str = answer["question"].lstrip()
+    is_density = answer["kind"] == "density" and question[:1] == "P"
+    return f"p{question[1:]}" if is_density else answer["question"]
 
 
 def exact_answers(model: Path, questions: Sequence[str]) -> list[dict[str, Any]]:
@@ -67,18 +67,18 @@ def exact_answer(circuit: "Circuit", question: str) -> dict[str, Any]:
     from tractable.data import parse_question
     from tractable.queries import answer_kind
 
-    found = log_answer(circuit, question)
+    log_prob = log_answer(circuit, question)
     kind = answer_kind(*parse_question(question, circuit.schema), circuit.schema)
-    value = exp(found) if found < LARGEST else inf
-    return {"question": question, "kind": kind, kind: value, f"log_{kind}": found, "exact": True}
+    value = exp(log_prob) if log_prob < LARGEST else inf
+    return {"question": question, "kind": kind, kind: value, f"log_{kind}": log_prob, "exact": True}
 
 
-def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") -> list[dict[str, Any]]:
+def estimated_answers(model: Path, questions: Sequence[str], sampling: "Sampling") -> list[dict[str, Any]]:
     """An estimate of the probability of each query by Gibbs sampling."""
     from tractable.formats.network_files import read_network_document
 
     network = read_network_document(model).network
-    estimates = [estimated_answer(network, question, how) for question in questions]
+    estimates = [estimated_answer(network, question, sampling) for question in questions]
     return [
         {
             "question": question,
@@ -92,7 +92,7 @@ def estimated_answers(model: Path, questions: Sequence[str], how: "Sampling") ->
     ]
 
 
-def estimated_answer(network: "Network", question: str, how: "Sampling") -> "Estimate":
+def estimated_answer(network: "Network", question: str, sampling: "Sampling") -> "Estimate":
     """An estimate of the probability of a query.
 
     Raises:
@@ -103,7 +103,7 @@ def estimated_answer(network: "Network", question: str, how: "Sampling") -> "Est
 
     asked, given = parse_question(question, network.schema)
     try:
-        return estimate_probability(network, asked, given, how)
+        return estimate_probability(network, asked, given, sampling)
     except ValueError as fault:
         raise ValueError(f"{question}: {fault}") from None
 

@@ -154,22 +154,22 @@ def _columns(lists: list[str] | None) -> list[str]:
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     """The names and values in texts such as `a=real,b=count`."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for text in texts or []:
         for part in filter(None, text.split(",")):
             name, equals, value = part.rpartition("=")
             if not equals or not name.strip():
                 raise ValueError(f"{option}: {part!r} is not of the form NAME=VALUE")
-            found[name.strip()] = value.strip()
-    return found
+            pairs[name.strip()] = value.strip()
+    return pairs
 
 
 def _parts(texts: list[str] | None) -> dict[str, list[str]]:
     """The parts of each date column in texts such as `when=month,weekday`."""
-    found: dict[str, list[str]] = {}
+    date_parts: dict[str, list[str]] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"--parts: {text!r} is not of the form NAME=PART,PART")
-        found[name.strip()] = options.names(value)
-    return found
+        date_parts[name.strip()] = options.names(value)
+    return date_parts

@@ -64,10 +64,10 @@ class Run(ABC, Generic[L, T]):
 
         The path of the model is announced first.
         """
-        found, took = self.resume(seconds, tell) if resume else self.learn(seconds, tell)
+        result, took = self.resume(seconds, tell) if resume else self.learn(seconds, tell)
         announce(self._announcement(took is None))
         with summary_watch(tell, interrupted=self.interrupted) as watch:
-            return self._summary(found, watch) | {"seconds": took or 0.0, "model": self._place}
+            return self._summary(result, watch) | {"seconds": took or 0.0, "model": self._place}
 
     def _announcement(self, was_there: bool) -> str:
         return (
@@ -83,8 +83,8 @@ class Run(ABC, Generic[L, T]):
         """
         from tractable.learning.training import is_finished
 
-        if self._place.exists() and is_finished((found := self._read()).about, self._about):
-            return found, None
+        if self._place.exists() and is_finished((finished := self._read()).about, self._about):
+            return finished, None
         return self.learn(seconds, tell, resume=True)
 
     def learn(
@@ -107,15 +107,15 @@ class Run(ABC, Generic[L, T]):
         checkpoints = CheckpointFile(self._place, self._about, is_wanted=resume)
         with Watch(tell, seconds=seconds, checkpoints=checkpoints) as watch:
             started = time.perf_counter()
-            found = self._train(watch)
+            result = self._train(watch)
             took = time.perf_counter() - started
             self.interrupted = watch.interrupted
-            save_or_rescue(lambda place: self._write(found, place), self._place)
+            save_or_rescue(lambda place: self._write(result, place), self._place)
         # A budget ends a run as it was asked to; only who interrupts it, or says so, wants to go on.
-        goes_on = not found.about["finished"] and (resume or self.interrupted)
+        goes_on = not result.about["finished"] and (resume or self.interrupted)
         if not (goes_on or self._keeps_checkpoint):
             checkpoints.remove()
-        return found, took
+        return result, took
 
     @abstractmethod
     def _read(self) -> T:
@@ -126,11 +126,11 @@ class Run(ABC, Generic[L, T]):
         """The result of the learner on the tables."""
 
     @abstractmethod
-    def _write(self, found: T, place: Path) -> None:
+    def _write(self, result: T, place: Path) -> None:
         """Save the result."""
 
     @abstractmethod
-    def _summary(self, found: T, watch: "Watch") -> dict[str, Any]:
+    def _summary(self, result: T, watch: "Watch") -> dict[str, Any]:
         """The report of a result without its file and its time, as far as the watch allows."""
 
 
@@ -157,13 +157,13 @@ class CircuitRun(Run["Learner | ConditionalLearner", "Circuit"]):
 
         return train(self._learner, *self._tables, self._about, watch).circuit
 
-    def _write(self, found: "Circuit", place: Path) -> None:
-        found.save(place)
+    def _write(self, result: "Circuit", place: Path) -> None:
+        result.save(place)
 
-    def _summary(self, found: "Circuit", watch: "Watch") -> dict[str, Any]:
+    def _summary(self, result: "Circuit", watch: "Watch") -> dict[str, Any]:
         from tractable.cli.reports import learning_summary
 
-        return learning_summary(found, *self._tables, watch)
+        return learning_summary(result, *self._tables, watch)
 
 
 class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
@@ -192,12 +192,12 @@ class NetworkRun(Run["NetworkLearner", "NetworkDocument"]):
 
         return train_network(self._learner, *self._tables, self._about, watch)
 
-    def _write(self, found: "NetworkDocument", place: Path) -> None:
+    def _write(self, result: "NetworkDocument", place: Path) -> None:
         from tractable.formats.network_files import write_network_document
 
-        write_network_document(found, place)
+        write_network_document(result, place)
 
-    def _summary(self, found: "NetworkDocument", watch: "Watch") -> dict[str, Any]:
+    def _summary(self, result: "NetworkDocument", watch: "Watch") -> dict[str, Any]:
         from tractable.cli.reports import network_summary
 
-        return network_summary(found, *self._tables, watch)
+        return network_summary(result, *self._tables, watch)

@@ -83,7 +83,7 @@ def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str], dict[st
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table, problems = _usable(source, reading)
-    found: dict[str, str] = {}
+    cautions: dict[str, str] = {}
     for one in caught:
         named = re.match(r"column '(.*?)' (.*)", str(one.message))
         if named is None:
@@ -91,8 +91,8 @@ def _read(path: Path, reading: Reading) -> "tuple[Table, dict[str, str], dict[st
                 one.message, one.category, one.filename, one.lineno, module="tractable.data"
             )
         else:
-            found[named[1]] = "; ".join(filter(None, [found.get(named[1]), named[2]]))
-    return table, found, problems
+            cautions[named[1]] = "; ".join(filter(None, [cautions.get(named[1]), named[2]]))
+    return table, cautions, problems
 
 
 def _usable(source: "Source", reading: Reading) -> "tuple[Table, dict[str, str]]":

@@ -95,14 +95,15 @@ def _column_table(scores: list[dict[str, Any]]) -> str:
     return _aligned([head, *rows], left=2)
 
 
-def _metric_table(found: dict[str, Any]) -> str:
+def _metric_table(metrics: dict[str, Any]) -> str:
     """One line per metric, with a column for each kind of prediction."""
     rows = [
-        (name, f"{found['marginals'][name]:.4f}", f"{found['mpe'][name]:.4f}") for name in found["marginals"]
+        (name, f"{metrics['marginals'][name]:.4f}", f"{metrics['mpe'][name]:.4f}")
+        for name in metrics["marginals"]
     ]
-    about = f"{found['targets']:,} targets of {count(found['rows'], 'row')}"
-    if found["mpe_exact"] < 1:
-        about += f"; {100 * found['mpe_exact']:.1f} % of the joint predictions are proved to be the best"
+    about = f"{metrics['targets']:,} targets of {count(metrics['rows'], 'row')}"
+    if metrics["mpe_exact"] < 1:
+        about += f"; {100 * metrics['mpe_exact']:.1f} % of the joint predictions are proved to be the best"
     return f"{_aligned([('metric', 'each alone', 'all together'), *rows], left=1)}\n({about})"
 
 

@@ -88,7 +88,7 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
     )
     started = time.perf_counter()
     with training.cores(None), progress_bar(quiet) as tell:
-        found = tuning.tune(
+        tuned = tuning.tune(
             algorithm,
             table,
             held_out,
@@ -103,31 +103,31 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
             random_state=seed,
             tell=tell,
         )
-    if found.interrupted:
+    if tuned.interrupted:
         note(INTERRUPTED, quiet)
     took = time.perf_counter() - started
     note(f"model written to {model}", quiet)
-    with summary_watch(None, interrupted=found.interrupted) as watch:
-        summary = learning_summary(found.circuit, table, held_out, watch)
+    with summary_watch(None, interrupted=tuned.interrupted) as watch:
+        summary = learning_summary(tuned.circuit, table, held_out, watch)
     facts = summary | {
         "seconds": took,
         "model": model,
         "sampler": sampler,
         "storage": storage,
-        "best": found.best.number,
-        "trials": [asdict(trial) for trial in found.trials],
+        "best": tuned.best.number,
+        "trials": [asdict(trial) for trial in tuned.trials],
     }
-    answer(facts, _words(found, facts), as_json)
+    answer(facts, _words(tuned, facts), as_json)
 
 
-def _words(found: "Tuned", facts: dict[str, Any]) -> str:
+def _words(tuned: "Tuned", facts: dict[str, Any]) -> str:
     from tractable.base.settings import setting_text
 
     told = [
         (name.replace("_ll", " log-likelihood"), shown_score(facts, name))
         for name in ("train_ll", "valid_ll")
     ]
-    chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in found.best.settings.items())
+    chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in tuned.best.settings.items())
     told.append(("log-likelihood of", likelihood_of(facts)))
-    best = [("best trial", found.best.number), ("settings", chosen), *told]
-    return f"{found}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"
+    best = [("best trial", tuned.best.number), ("settings", chosen), *told]
+    return f"{tuned}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"

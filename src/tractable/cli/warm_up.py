@@ -40,14 +40,16 @@ def warm_up(
 
     parts = parts_of(only or [])
     with progress_bar(quiet or as_json) as on_progress:
-        found = warm_up(parts, Watch(on_progress))
+        summary = warm_up(parts, Watch(on_progress))
     facts = {
-        "parts": found.parts,
-        "functions": found.functions,
-        "seconds": found.seconds,
-        "cache": None if found.cache is None else str(found.cache),
+        "parts": summary.parts,
+        "functions": summary.functions,
+        "seconds": summary.seconds,
+        "cache": None if summary.cache is None else str(summary.cache),
     }
-    told = f"compiled {count(found.functions, 'function')} in {found.seconds:.0f} s"
+    told = f"compiled {count(summary.functions, 'function')} in {summary.seconds:.0f} s"
     answer(
-        facts, f"{told}\n{NO_CACHE if found.cache is None else f'the cache is below {found.cache}'}", as_json
+        facts,
+        f"{told}\n{NO_CACHE if summary.cache is None else f'the cache is below {summary.cache}'}",
+        as_json,
     )

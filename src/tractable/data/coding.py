@@ -77,9 +77,9 @@ def _coder(variable: Variable, lenient: bool) -> Callable[[object], float]:
     index = StateIndex(variable.states)
 
     def code_of(value: object) -> float:
-        found = index.find(value)
-        if found is not None:
-            return float(found)
+        position = index.find(value)
+        if position is not None:
+            return float(position)
         return np.nan if lenient else variable.code(value)
 
     return code_of

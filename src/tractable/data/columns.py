@@ -199,11 +199,11 @@ def as_times(column: Column) -> NumericColumn | None:
         return None if column.time is None else column
     if column.declared or not all(isinstance(state, str) for state in column.states):
         return None
-    found = text_moments(column.states)  # type: ignore[arg-type]
-    if found is None:
+    moments = text_moments(column.states)  # type: ignore[arg-type]
+    if moments is None:
         return None
-    at = np.where(column.seen, column.values, len(found)).astype(np.int64)
-    return NumericColumn(np.append(found, np.nan)[at], "datetime")
+    at = np.where(column.seen, column.values, len(moments)).astype(np.int64)
+    return NumericColumn(np.append(moments, np.nan)[at], "datetime")
 
 
 def as_labels(column: NumericColumn) -> LabelColumn:

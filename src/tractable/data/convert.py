@@ -145,11 +145,11 @@ def _match_columns(
     return [frame.columns.get(name, empty) for name in schema.names]
 
 
-def _tell(names: list[str], how: Strictness, fault: str, done: str) -> None:
+def _tell(names: list[str], strictness: Strictness, fault: str, done: str) -> None:
     """Refuse columns, or warn of them in one line."""
-    if not names or how == "ignore":
+    if not names or strictness == "ignore":
         return
-    if how == "error":
+    if strictness == "error":
         raise ValueError(f"column '{names[0]}' {fault}")
     if len(names) == 1:
         caution(f"column '{names[0]}' {fault}: it is {done}")

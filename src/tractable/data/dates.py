@@ -64,10 +64,10 @@ def text_moments(texts: tuple[str, ...]) -> Floats | None:
     """The seconds since 1970 of texts that are all dates of one format, or None."""
     if not texts or not all(_may_be_date(text) for text in texts[:5]):
         return None
-    found = _iso_moments(texts)
-    if found is None:
-        found = next(filter(None, (_read_alike(texts, f, c) for f in _FORMATS for c in _CLOCKS)), None)
-    return None if found is None else np.array(found)
+    moments = _iso_moments(texts)
+    if moments is None:
+        moments = next(filter(None, (_read_alike(texts, f, c) for f in _FORMATS for c in _CLOCKS)), None)
+    return None if moments is None else np.array(moments)
 
 
 def has_zone(text: str) -> bool:
@@ -97,7 +97,7 @@ def _iso_moments(texts: tuple[str, ...]) -> list[float] | None:
 
 def _read_alike(texts: tuple[str, ...], formats: tuple[str, ...], clock: str) -> list[float] | None:
     """The times of texts in the only format of several that parses all of them."""
-    readings = [found for f in formats if (found := _read_as(texts, f + clock)) is not None]
+    readings = [reading for f in formats if (reading := _read_as(texts, f + clock)) is not None]
     return readings[0] if len(readings) == 1 else None
 
 

@@ -61,8 +61,8 @@ def _with_pointed_texts(frame: Any, parse: Callable[[Mapping[str, str]], Any], l
     if doubles:
         typed = parse(dict.fromkeys(doubles, "string"))
         for name in doubles:
-            found = read_numeral(typed.column(name))
-            if found is not None and "," in found.readings:
+            numeral = read_numeral(typed.column(name))
+            if numeral is not None and "," in numeral.readings:
                 frame = frame.set_column(frame.column_names.index(name), name, typed.column(name))
     return frame
 
@@ -141,11 +141,11 @@ def _ragged_line(text: Text, sep: str, names: list[str]) -> str:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    found: list[Any] = []
+    ragged: list[Any] = []
 
     def note(row: Any) -> str:
         if row.text.strip():
-            found.append(row)
+            ragged.append(row)
         return "skip"
 
     parse = arrow.ParseOptions(
@@ -154,9 +154,9 @@ def _ragged_line(text: Text, sep: str, names: list[str]) -> str:
     reading = arrow.ReadOptions(block_size=_BLOCK, use_threads=False, column_names=names)
     with suppress(pa.ArrowException):  # the first fault has been told already
         arrow.read_csv(pa.BufferReader(text.content), reading, parse)
-    if not found:
+    if not ragged:
         return ""
-    worst = found[0]
+    worst = ragged[0]
     line = text.above + worst.number
     return f", line {line}: {worst.actual_columns} cells instead of {worst.expected_columns}"
 

@@ -32,9 +32,9 @@ def as_utf8(raw: bytes, name: str, encoding: str | None = None) -> bytes:
     for mark, marked in _MARKS:
         if raw.startswith(mark):
             return _recoded(raw[len(mark) :], name, marked)
-    found = _encoding_of_zeros(raw)
-    if found is not None:
-        return _recoded(raw, name, found)
+    detected = _encoding_of_zeros(raw)
+    if detected is not None:
+        return _recoded(raw, name, detected)
     if not _is_utf8(raw):
         raw = _from_eight_bits(raw, name)
     if b"\0" in raw:
@@ -44,16 +44,16 @@ def as_utf8(raw: bytes, name: str, encoding: str | None = None) -> bytes:
 
 def _checked(encoding: str) -> str:
     try:
-        found = codecs.lookup(encoding)
+        codec = codecs.lookup(encoding)
     except (LookupError, ValueError):  # a name with a zero is a ValueError
         raise ValueError(
             f"there is no encoding {encoding!r}; write, for example, utf-8, latin-1 or utf-16"
         ) from None
-    if not found._is_text_encoding:
+    if not codec._is_text_encoding:
         raise ValueError(
             f"{encoding!r} is not an encoding of text; write, for example, utf-8, latin-1 or utf-16"
         )
-    return found.name
+    return codec.name
 
 
 def _recoded(raw: bytes, name: str, encoding: str) -> bytes:

@@ -47,11 +47,11 @@ def evidence_of(known: Mapping[int, Finding], schema: Schema) -> Evidence:
     """The evidence composed of findings about columns."""
     row = np.full(len(schema), np.nan)
     regions: dict[int, Region] = {}
-    for column, found in known.items():
-        if isinstance(found, float):
-            row[column] = found
-        elif found is not None:
-            regions[column] = found
+    for column, finding in known.items():
+        if isinstance(finding, float):
+            row[column] = finding
+        elif finding is not None:
+            regions[column] = finding
     return Evidence(row, regions)
 
 
@@ -195,9 +195,9 @@ def _ends(found: Finding) -> tuple[float, float]:
     return (found, found) if isinstance(found, float) else (-inf, inf)
 
 
-def mask(variable: Variable, found: Finding) -> Bools:
+def mask(variable: Variable, finding: Finding) -> Bools:
     """The states that a finding allows. Shape (states,)."""
-    if isinstance(found, States):
-        return found.allowed
+    if isinstance(finding, States):
+        return finding.allowed
     codes = np.arange(variable.cardinality)
-    return codes == found if isinstance(found, float) else codes >= 0
+    return codes == finding if isinstance(finding, float) else codes >= 0

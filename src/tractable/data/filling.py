@@ -57,8 +57,8 @@ def _array_of(whole: Any, table: Table, filled: Floats) -> AnyArray:
 
 def _holes(table: Table, filled: Floats) -> Bools:
     """Which cells get a value. Shape (rows, columns)."""
-    found: Bools = table.missing & ~np.isnan(filled)
-    return found if table.unseen is None else found & ~table.unseen
+    holes: Bools = table.missing & ~np.isnan(filled)
+    return holes if table.unseen is None else holes & ~table.unseen
 
 
 def _labels(table: Table, filled: Floats, column: int, like: str) -> Any:

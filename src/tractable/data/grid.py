@@ -77,7 +77,7 @@ def parse_grid(text: str) -> tuple[int, int]:
     Raises:
         ValueError: if the text has another form.
     """
-    found = re.fullmatch(r"\s*(\d+)\s*[xX×]\s*(\d+)\s*", text)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+)\s*[xX×]\s*(\d+)\s*", text)
+    if match is None:
         raise ValueError(f"a grid must be written as height x width, such as 8x8, not {text!r}")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])

@@ -77,11 +77,11 @@ def _labelled(variable: Variable, frame: Frame) -> Variable:
 def _warn(made: list[Variable], frame: Frame, chosen: Mapping[str, Kind]) -> None:
     for variable in made:
         column = frame.columns[variable.name]
-        found = mixed_types(variable, column)
-        if found is None and variable.name not in chosen:
-            found = suspicion(variable, column)
-        if found is not None:
-            caution(found)
+        warning = mixed_types(variable, column)
+        if warning is None and variable.name not in chosen:
+            warning = suspicion(variable, column)
+        if warning is not None:
+            caution(warning)
 
 
 def _is_binary(column: Column) -> bool:

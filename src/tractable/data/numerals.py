@@ -61,8 +61,8 @@ class Numeral:
     @property
     def is_settled(self) -> bool:
         """Whether the cells alone determine the decimal point."""
-        found = list(self.readings.values())
-        return len(found) == 1 or found[0] == found[1]
+        readings = list(self.readings.values())
+        return len(readings) == 1 or readings[0] == readings[1]
 
 
 def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | None = None) -> Any:
@@ -75,18 +75,18 @@ def with_numerals(frame: Any, layout: Layout, decimal: str | None, sep: str | No
     import pyarrow.compute as pc
 
     for i, name in _columns_of_text(frame, layout):
-        found = read_numeral(frame.column(i))
-        if found is None and name in layout.numbers:
+        numeral = read_numeral(frame.column(i))
+        if numeral is None and name in layout.numbers:
             _refuse_odd_cell(name, frame.column(i))
-        if found is None or (found.is_plain and (decimal != "," or found.is_settled)):
+        if numeral is None or (numeral.is_plain and (decimal != "," or numeral.is_settled)):
             continue
-        point = _choose_point(found, decimal, sep)
+        point = _choose_point(numeral, decimal, sep)
         if point is None:
-            _tell_doubt(name, found)
+            _tell_doubt(name, numeral)
             continue
-        _tell_reading(name, found, point, sep)
-        at = pc.index_in(frame.column(i).cast(pa.string()), text_array(found.cells))
-        numbers = pc.take(pa.array(found.readings[point], pa.float64()), at)
+        _tell_reading(name, numeral, point, sep)
+        at = pc.index_in(frame.column(i).cast(pa.string()), text_array(numeral.cells))
+        numbers = pc.take(pa.array(numeral.readings[point], pa.float64()), at)
         frame = frame.set_column(i, name, numbers)
     return frame
 
@@ -95,9 +95,9 @@ def find_decimal(frame: Any, layout: Layout) -> str | None:
     """The decimal point of the unambiguous columns; None if there are none, or they disagree."""
     points = set()
     for i, _ in _columns_of_text(frame, layout):
-        found = read_numeral(frame.column(i))
-        if found is not None and len(found.readings) == 1 and not found.is_plain:
-            points |= set(found.readings)
+        numeral = read_numeral(frame.column(i))
+        if numeral is not None and len(numeral.readings) == 1 and not numeral.is_plain:
+            points |= set(numeral.readings)
     return points.pop() if len(points) == 1 else None
 
 
@@ -110,14 +110,14 @@ def _columns_of_text(frame: Any, layout: Layout) -> list[tuple[int, str]]:
     ]
 
 
-def _choose_point(found: Numeral, decimal: str | None, sep: str | None) -> str | None:
+def _choose_point(numeral: Numeral, decimal: str | None, sep: str | None) -> str | None:
     """The decimal point of a column, or None if it is ambiguous."""
-    points = list(found.readings)
-    if found.is_settled:
+    points = list(numeral.readings)
+    if numeral.is_settled:
         return points[0]
     if decimal is not None:
         return decimal
-    if "," not in found.marks:  # as in a column of plain numbers
+    if "," not in numeral.marks:  # as in a column of plain numbers
         return "."
     return "," if sep == ";" else None  # a separator that is used because commas are decimal points
 
@@ -146,15 +146,17 @@ def read_numeral(texts: Any) -> Numeral | None:
 
 def _matches(cells: Any) -> list[re.Match[str]] | None:
     """The parts of all cells except weak markers, if these are numbers with equal affixes."""
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     for cell in cells.to_pylist():
         if cell is None or cell in WEAK_MISSING:
             continue
         match = _PATTERN.fullmatch(cell) if len(cell) <= _LONGEST else None
-        if match is None or (found and match.group("before", "after") != found[0].group("before", "after")):
+        if match is None or (
+            matches and match.group("before", "after") != matches[0].group("before", "after")
+        ):
             return None
-        found.append(match)
-    return found
+        matches.append(match)
+    return matches
 
 
 def _refuse_odd_cell(name: str, texts: Any) -> None:
@@ -165,8 +167,8 @@ def _refuse_odd_cell(name: str, texts: Any) -> None:
     """
     cells = texts.to_pylist()
     odd = [i for i, cell in enumerate(cells) if cell is not None and not _is_numeral(cell)]
-    found = read_numeral(text_array(c for c in cells if c is not None and _is_numeral(c)))
-    if odd and found is not None and not found.is_plain:
+    numeral = read_numeral(text_array(c for c in cells if c is not None and _is_numeral(c)))
+    if odd and numeral is not None and not numeral.is_plain:
         raise ValueError(
             f"row {odd[0]}: column '{name}' holds numbers, but {cells[odd[0]]!r} is not a number"
         )
@@ -200,23 +202,23 @@ def _form(point: str, mark: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{whole}?[{point}][0-9]+|{whole})(?:[eE][-+]?[0-9]+)?")
 
 
-def _tell_reading(name: str, found: Numeral, point: str, sep: str | None) -> None:
+def _tell_reading(name: str, numeral: Numeral, point: str, sep: str | None) -> None:
     """Report the reading of a column, unless it only has the decimal commas of its file."""
-    has_unit = bool(found.before or found.after)
-    if sep not in (None, ",") and not has_unit and not found.is_grouped(point):
+    has_unit = bool(numeral.before or numeral.after)
+    if sep not in (None, ",") and not has_unit and not numeral.is_grouped(point):
         return
-    example, number = found.cells[0], found.readings[point][0]
+    example, number = numeral.cells[0], numeral.readings[point][0]
     caution(
         f"column '{name}' is read as numbers: {example!r} is {number:.15g}; if it is text, declare it as"
         f" such (kinds={{'{name}': 'categorical'}}, --kinds {name}=categorical)"
     )
 
 
-def _tell_doubt(name: str, found: Numeral) -> None:
-    first, second = found.readings["."], found.readings[","]
+def _tell_doubt(name: str, numeral: Numeral) -> None:
+    first, second = numeral.readings["."], numeral.readings[","]
     row = next(i for i in range(len(first)) if first[i] != second[i])
     values = " or ".join(f"{one[row]:.15g}" for one in (first, second))
     caution(
-        f"column '{name}' is read as text: {found.cells[row]!r} may be {values}; specify the decimal point"
+        f"column '{name}' is read as text: {numeral.cells[row]!r} may be {values}; specify the decimal point"
         " (decimal='.', --decimal .)"
     )

@@ -23,21 +23,21 @@ def find_problems(
 
     `read` returns an arrow table of a file without some columns, and `code` a table of one column.
     """
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     frame = None
     while frame is None:
         try:
-            frame = read(list(found))
+            frame = read(list(problems))
         except ColumnError as fault:
-            found[fault.column] = str(fault)
+            problems[fault.column] = str(fault)
     names = frame.column_names
     for place, name in enumerate(names):
         problem = _problem(lambda place=place, name=name: code(frame.select([place]), name))  # type: ignore[misc]
         if names.count(name) > 1:
             problem = f"two columns are called '{name}'"
         if problem is not None:
-            found[name] = problem
-    return found
+            problems[name] = problem
+    return problems
 
 
 def _problem(code: Callable[[], object]) -> str | None:

@@ -27,10 +27,10 @@ def parse_question(text: str, schema: Schema) -> tuple[Evidence, Evidence]:
     Raises:
         ValueError: naming the invalid part.
     """
-    found = _QUESTION.fullmatch(text)
-    if found is None:
+    match = _QUESTION.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a query of the form P(name=value, ... | name=value, ...)")
-    inner, quoted = _hold_quoted(found[1])
+    inner, quoted = _hold_quoted(match[1])
     parts = _split(inner, "|")
     if len(parts) > 2:
         raise ValueError(f"{text!r} has more than one bar '|'")
@@ -95,8 +95,8 @@ def _evidence(text: str, quoted: _Quoted, schema: Schema) -> Evidence:
     for part in _split(text, ",") if text.strip() else []:
         for name, operator, value in _conditions(part, quoted, schema):
             column = schema.column(name)
-            found = _condition(schema[column], operator, value, quoted)
-            known[column] = both(schema[column], known[column], found) if column in known else found
+            finding = _condition(schema[column], operator, value, quoted)
+            known[column] = both(schema[column], known[column], finding) if column in known else finding
     return evidence_of(known, schema)
 
 
@@ -152,10 +152,10 @@ def _truth(variable: Variable, text: str) -> float:
     )
 
 
-def _differs(variable: Variable, found: Finding) -> Finding:
+def _differs(variable: Variable, finding: Finding) -> Finding:
     if not variable.is_categorical:
         raise ValueError(f"column '{variable.name}' is {variable.kind}: '!=' does not apply to it")
-    return allowed_states(variable, ~mask(variable, found))
+    return allowed_states(variable, ~mask(variable, finding))
 
 
 def _comparison(variable: Variable, operator: str, text: str) -> Finding:

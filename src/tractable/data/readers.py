@@ -77,14 +77,14 @@ def read(  # noqa: PLR0913 - what can be said about a file
     Raises:
         ValueError: if the file cannot be read as a table, naming the line or the column at fault.
     """
-    found = find_source(source, table)
+    origin = find_source(source, table)
     known = read_schema(schema) if isinstance(schema, str | Path) else schema
-    if found.suffix == DATA_SUFFIX:
+    if origin.suffix == DATA_SUFFIX:
         if weight is not None or kinds is not None or names_of(drop) or names_of(text) or parts:
-            raise ValueError(f"{found}: the columns of a .data file have no names")
-        return _placed(_read_data(found, known, unseen), grid)
+            raise ValueError(f"{origin}: the columns of a .data file have no names")
+        return _placed(_read_data(origin, known, unseen), grid)
     frame = read_frame(
-        found,
+        origin,
         schema=known,
         weight=weight,
         kinds=kinds,
@@ -114,7 +114,7 @@ def read(  # noqa: PLR0913 - what can be said about a file
         )
         return _placed(coded, grid)
     except ValueError as fault:
-        raise ValueError(f"{found}: {fault}") from None
+        raise ValueError(f"{origin}: {fault}") from None
 
 
 def read_frame(  # noqa: PLR0913 - as `read`
@@ -141,7 +141,7 @@ def read_frame(  # noqa: PLR0913 - as `read`
     Raises:
         ValueError: if the file cannot be read, or a column to drop or to read as text does not exist.
     """
-    found = find_source(source, table)
+    origin = find_source(source, table)
     texts = _text_columns(schema) | names_of(text)
     chosen = {label_text(name): kind for name, kind in (kinds or {}).items()}
     layout = Layout(
@@ -158,8 +158,8 @@ def read_frame(  # noqa: PLR0913 - as `read`
         skip=skip,
         decimal=decimal,
     )
-    frame = _read_with(layout, found)
-    return _named(found, _chosen_columns, frame, names_of(drop), names_of(text), parts or {}, schema is None)
+    frame = _read_with(layout, origin)
+    return _named(origin, _chosen_columns, frame, names_of(drop), names_of(text), parts or {}, schema is None)
 
 
 def _read_with(layout: Layout, source: Source) -> Any:

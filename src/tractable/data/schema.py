@@ -253,13 +253,13 @@ class Schema:
         Raises:
             ValueError: if there is no such column.
         """
-        found = self._column.get(name) if isinstance(name, Hashable) else None
-        if found is None:
-            found = self._column.get(label_text(name))
-        if found is None:
+        position = self._column.get(name) if isinstance(name, Hashable) else None
+        if position is None:
+            position = self._column.get(label_text(name))
+        if position is None:
             near = did_you_mean(name, self.names)
             raise ValueError(f"there is no column '{name}' (columns: {_few(self.names)}){near}")
-        return found
+        return position
 
     def columns(self, names: Iterable[Hashable]) -> list[int]:
         """The positions of several columns."""

@@ -108,11 +108,11 @@ class StateIndex:
             (self._equal, plain),
             (self._text, str(plain)),
         ):
-            found = known.get(key) if isinstance(key, Hashable) else None
-            if found is not None:
-                return found
-        found = self._number.get(_number_in(plain))
-        return self._whole.get(_whole_in(plain)) if found is None else found
+            position = known.get(key) if isinstance(key, Hashable) else None
+            if position is not None:
+                return position
+        position = self._number.get(_number_in(plain))
+        return self._whole.get(_whole_in(plain)) if position is None else position
 
     @cached_property
     def _equal(self) -> dict[Any, int]:
@@ -152,8 +152,8 @@ def _number_in(value: object) -> float | None:
 
 def _whole_in(value: object) -> str | None:
     """The digits of a whole number, written `12` or `12.0`."""
-    found = None if isinstance(value, bool) else _WHOLE.fullmatch(state_text(value).strip())
-    return None if found is None else "0" if found[1] == "-0" else found[1]
+    match = None if isinstance(value, bool) else _WHOLE.fullmatch(state_text(value).strip())
+    return None if match is None else "0" if match[1] == "-0" else match[1]
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

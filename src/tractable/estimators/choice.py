@@ -68,8 +68,8 @@ class Score(NamedTuple):
         if watch is None or watch.left is None:
             return whole()
         short = InnerWatch(watch, seconds=max(watch.left, SCORE_SECONDS))
-        found = estimate_mean(partial(self.of_rows, circuit), whole, judged, short).mean
-        return -np.inf if found is None else found
+        estimate = estimate_mean(partial(self.of_rows, circuit), whole, judged, short).mean
+        return -np.inf if estimate is None else estimate
 
 
 class Choice(NamedTuple):

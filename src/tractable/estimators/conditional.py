@@ -101,8 +101,8 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
     def predict_proba(self, X: Any) -> Any:
         """P(state | inputs) of a target as an array (rows, classes); a list of arrays for several targets."""
         graph = self._fitted_circuit().graph
-        found = marginals(graph, self._rows(X))
-        every = [np.clip(found[int(c)], 0.0, 1.0) for c in graph.schema.targets]
+        posteriors = marginals(graph, self._rows(X))
+        every = [np.clip(posteriors[int(c)], 0.0, 1.0) for c in graph.schema.targets]
         return every[0] if self._single else every
 
     def predict_log_proba(self, X: Any, y: Any = None) -> Any:
@@ -179,8 +179,8 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
 
     def _labelled(self, codes: Ints) -> AnyArray:
         if self._single:
-            found: AnyArray = self.classes_[codes[:, 0]]
-            return found
+            labels: AnyArray = self.classes_[codes[:, 0]]
+            return labels
         columns = [classes[codes[:, j]] for j, classes in enumerate(self.classes_)]
         kinds = {column.dtype.kind for column in columns}
         if len(kinds) == 1:
@@ -205,13 +205,15 @@ def _numbers(features: Table, kinds: Mapping[Any, Kind]) -> dict[Any, Kind]:
 
     A conditional model cannot sum out an unknown state of an input, as a joint model can.
     """
-    found: dict[Any, Kind] = {}
+    kinds_of_numbers: dict[Any, Kind] = {}
     for variable in features.schema:
         states = variable.states
         numeric = all(isinstance(x, int | float) and not isinstance(x, bool) for x in states)
         if len(states) > 2 and numeric and not {variable.name, variable.heading} & set(kinds):
-            found[variable.heading] = "integer" if all(float(x).is_integer() for x in states) else "real"
-    return found
+            kinds_of_numbers[variable.heading] = (
+                "integer" if all(float(x).is_integer() for x in states) else "real"
+            )
+    return kinds_of_numbers
 
 
 def _refuse_missing(table: Table) -> None:

@@ -57,17 +57,17 @@ def cost_matrices(costs: Costs, schema: Schema) -> list[Floats]:
         ValueError: naming an unknown target, or one with a different number of states.
     """
     targets = [schema[int(c)] for c in schema.targets]
-    found = _by_target(costs, [v.name for v in targets], [v.cardinality for v in targets])
-    if len(found) != len(targets):
-        raise ValueError(f"{len(found)} matrices of costs for {len(targets)} targets")
-    for variable, matrix in zip(targets, found, strict=True):
+    matrices = _by_target(costs, [v.name for v in targets], [v.cardinality for v in targets])
+    if len(matrices) != len(targets):
+        raise ValueError(f"{len(matrices)} matrices of costs for {len(targets)} targets")
+    for variable, matrix in zip(targets, matrices, strict=True):
         size = variable.cardinality
         if matrix.shape != (size, size) or not np.isfinite(matrix).all():
             raise ValueError(
                 f"target '{variable.name}' has {size} states: its cost matrix must be {size} x {size} finite"
                 " numbers"
             )
-    return found
+    return matrices
 
 
 def _by_target(costs: Costs, names: list[str], states: list[int]) -> list[Floats]:
@@ -85,8 +85,8 @@ def _by_target(costs: Costs, names: list[str], states: list[int]) -> list[Floats
 
 
 def _marginals(graph: Graph, rows: Floats) -> list[Floats]:
-    found = marginals(graph, rows)
-    return [found[int(c)] for c in graph.schema.targets]
+    posteriors = marginals(graph, rows)
+    return [posteriors[int(c)] for c in graph.schema.targets]
 
 
 def _least_costs(graph: Graph, rows: Floats, costs: list[Floats]) -> Ints:
@@ -95,8 +95,8 @@ def _least_costs(graph: Graph, rows: Floats, costs: list[Floats]) -> Ints:
 
 
 def _most_probable(graph: Graph, rows: Floats, method: str) -> Ints:
-    found = most_probable(graph, rows, method="exact" if method == "exact" else "auto")
-    unproven = int((~found.exact).sum())
+    completions = most_probable(graph, rows, method="exact" if method == "exact" else "auto")
+    unproven = int((~completions.exact).sum())
     if unproven:
         warn(
             f"{unproven} of {len(rows)} rows have too many completions to enumerate: the targets that a"
@@ -105,7 +105,7 @@ def _most_probable(graph: Graph, rows: Floats, method: str) -> Ints:
             UnprovenWarning,
             stacklevel=4,
         )
-    return found.rows[:, graph.schema.targets].astype(np.int64)
+    return completions.rows[:, graph.schema.targets].astype(np.int64)
 
 
 # ---- the F1 measure of a row -----------------------------------------------------------------------------

@@ -74,8 +74,8 @@ class HSICFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.classes_, codes = np.unique(labels, return_inverse=True)
         weights = _check_sample_weight(sample_weight, x, ensure_non_negative=True)
         seed = seed_of(self.random_state)
-        found = find_projection(x, codes, weights, self._settings(), np.random.default_rng(seed))
-        return self._take(found.first(self.n_features), self.classes_, x.shape[1])
+        projection = find_projection(x, codes, weights, self._settings(), np.random.default_rng(seed))
+        return self._take(projection.first(self.n_features), self.classes_, x.shape[1])
 
     def transform(self, X: Any) -> Floats:
         """The projections of rows. Shape (rows, projections)."""

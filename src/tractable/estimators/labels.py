@@ -70,10 +70,10 @@ def classes_of(labels: AnyArray, name: str) -> AnyArray:
     try:
         if known.dtype.kind != "O":
             check_classification_targets(known)
-        found: AnyArray = np.unique(known)
+        classes: AnyArray = np.unique(known)
     except TypeError:
         raise ValueError(f"target '{name}' has labels of different types, which cannot be ordered") from None
-    return found
+    return classes
 
 
 def code_labels(labels: AnyArray, classes: AnyArray) -> Coded:

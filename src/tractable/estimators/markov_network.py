@@ -149,10 +149,10 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
             warn_of_unseen(table, "such a cell counts as missing")
             posteriors = estimate_row_marginals(self.network_, table.values, self._sampling())
             return dict(zip(self.schema_.names, posteriors, strict=True))
-        found = estimate_marginals(self.network_, as_evidence(given, self.schema_), self._sampling())
+        estimates = estimate_marginals(self.network_, as_evidence(given, self.schema_), self._sampling())
         return {
             v.name: dict(zip(v.states, p.tolist(), strict=True))
-            for v, p in zip(self.schema_, split_by_column(found.probabilities, self.schema_), strict=True)
+            for v, p in zip(self.schema_, split_by_column(estimates.probabilities, self.schema_), strict=True)
         }
 
     def score_samples(self, X: Any) -> Floats:

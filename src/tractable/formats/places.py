@@ -39,9 +39,9 @@ def require_replaceable(path: Path) -> None:
     Raises:
         FileExistsError: naming the type of the path.
     """
-    found = explain_irregular(path)
-    if found is not None:
-        raise FileExistsError(f"'{path}' is {found}, not a file: it is not overwritten")
+    description = explain_irregular(path)
+    if description is not None:
+        raise FileExistsError(f"'{path}' is {description}, not a file: it is not overwritten")
 
 
 @contextmanager

@@ -181,8 +181,8 @@ def _block(lines: list[Leaf], schema: Schema) -> Block:
 def _section(line: dict[str, Any]) -> str:
     """The section of a line; that of leaves over one column by default."""
     fields = set(line) - {"leaf"}
-    found = (name for name, section in SECTIONS.items() if fields == set(section.layout) - {"node"})
-    return next(found, LeafBlock.section)
+    names = (name for name, section in SECTIONS.items() if fields == set(section.layout) - {"node"})
+    return next(names, LeafBlock.section)
 
 
 def _values(number: int, line: dict[str, Any], field: str, dimensions: int, schema: Schema) -> Any:

@@ -94,8 +94,8 @@ def require_close(logs: Floats, back: Floats) -> None:
         raise ValueError(differs("a probability of zero"))
     if known.any():
         place = int(np.where(known, logs, -np.inf).argmax())
-        own, found = (each[known] - each[place] for each in (logs, back))
-        if (np.abs(own - found) > CLOSE * (1 + np.abs(logs[known]))).any():
+        own, difference_read = (each[known] - each[place] for each in (logs, back))
+        if (np.abs(own - difference_read) > CLOSE * (1 + np.abs(logs[known]))).any():
             raise ValueError(differs("a probability"))
 
 

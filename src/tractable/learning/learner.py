@@ -114,8 +114,8 @@ class PoolingLearner(Learner):
         pools = pool_states(table, self.max_states)
         if pools is None:
             return self._learn(table, rng, valid, watch)
-        found = self._learn(pools.code(table), rng, None if valid is None else pools.code(valid), watch)
-        return found._replace(graph=pools.decode(found.graph))
+        learned = self._learn(pools.code(table), rng, None if valid is None else pools.code(valid), watch)
+        return learned._replace(graph=pools.decode(learned.graph))
 
 
 def check_tables(table: Table, valid: Table | None) -> None:

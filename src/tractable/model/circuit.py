@@ -191,12 +191,12 @@ class Circuit:
         else:
             chosen = self._columns(columns)
             posteriors = queries.some_marginals(self.graph, chosen, values, regions)
-        found = {self.schema[c]: posterior for c, posterior in zip(chosen, posteriors, strict=True)}
+        posterior_of = {self.schema[c]: posterior for c, posterior in zip(chosen, posteriors, strict=True)}
         if rows is not None:
-            return {variable.heading: posterior for variable, posterior in found.items()}
+            return {variable.heading: posterior for variable, posterior in posterior_of.items()}
         return {
             v.heading: dict(zip(_labels(v), _described(v, posterior[0]), strict=True))
-            for v, posterior in found.items()
+            for v, posterior in posterior_of.items()
         }
 
     def joint_marginal(
@@ -230,17 +230,21 @@ class Circuit:
         table = None if rows is None else self._known(rows)
         values, regions = self._coded_rows(given, table)
         chosen = None if columns is None else self._columns(columns)
-        found = queries.most_probable(
+        completion = queries.most_probable(
             self.graph, values, regions, columns=chosen, method=method, seed=seed_of(random_state)
         )
-        log_prob = queries.log_prob(self.graph, found.rows, regions)
+        log_prob = queries.log_prob(self.graph, completion.rows, regions)
         if table is not None:
-            is_density: Bools = np.any(~np.isnan(found.rows) & queries.density_mask(self.schema), axis=1)
-            return Completions(self._completed(rows, table, found.rows), log_prob, found.exact, is_density)
-        cells = zip(self.schema, found.rows[0], strict=True)
+            is_density: Bools = np.any(~np.isnan(completion.rows) & queries.density_mask(self.schema), axis=1)
+            return Completions(
+                self._completed(rows, table, completion.rows), log_prob, completion.exact, is_density
+            )
+        cells = zip(self.schema, completion.rows[0], strict=True)
         row = {v.heading: v.label(x) for v, x in cells if not np.isnan(x)}
-        real = queries.density_columns(self.schema, found.rows)
-        return MPE(row, float(log_prob[0]), bool(found.exact[0]), tuple(self.schema[c].name for c in real))
+        real = queries.density_columns(self.schema, completion.rows)
+        return MPE(
+            row, float(log_prob[0]), bool(completion.exact[0]), tuple(self.schema[c].name for c in real)
+        )
 
     def sample(
         self, count: int = 1, given: Any = None, rows: Any = None, *, random_state: RandomState = None

@@ -84,8 +84,8 @@ class GeneralisedCircuit:
 
     def marginals(self, rows: Any) -> dict[str, Floats]:
         """The posterior of every target, as arrays (rows, states)."""
-        found = queries.marginals(self.graph, self._values(rows))
-        return {self.schema[c].name: posterior for c, posterior in found.items()}
+        posteriors = queries.marginals(self.graph, self._values(rows))
+        return {self.schema[c].name: posterior for c, posterior in posteriors.items()}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the circuit to a `.gac` file."""

@@ -22,8 +22,8 @@ def log_values(circuit: Circuit, rows: Tensor) -> Tensor:
     `rows` are coded cells in the order of the circuit's columns. Gradients flow to the columns of potentials.
     The difference between the log-values of rows with and without their targets is log P(targets | rest).
     """
-    found: Tensor = _LogValues.apply(rows, circuit.graph)
-    return found
+    logs: Tensor = _LogValues.apply(rows, circuit.graph)
+    return logs
 
 
 @remembered

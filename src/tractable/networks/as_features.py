@@ -12,13 +12,13 @@ Path: TypeAlias = tuple[tuple[int, int, bool], ...]  # column, state, whether th
 
 def feature_factors(network: Network) -> list[FeatureFactor]:
     """Features whose product equals the factors of the network."""
-    found: list[FeatureFactor] = []
+    features: list[FeatureFactor] = []
     for factor in network.factors:
         if isinstance(factor, FeatureFactor):
-            found.append(factor)
+            features.append(factor)
         else:
-            found += table_features(factor) if isinstance(factor, TableFactor) else tree_features(factor)
-    return found
+            features += table_features(factor) if isinstance(factor, TableFactor) else tree_features(factor)
+    return features
 
 
 def table_features(table: TableFactor) -> Iterator[FeatureFactor]:

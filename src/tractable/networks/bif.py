@@ -189,16 +189,16 @@ class _Parser(Tokens):
 
 def _tokens(text: str) -> list[tuple[str, int]]:
     """Words and punctuation marks with their line numbers."""
-    found: list[tuple[str, int]] = []
+    tokens: list[tuple[str, int]] = []
     line = 1
     for match in _TOKEN.finditer(text):
         kind, token = match.lastgroup, match.group(match.lastgroup or 0)
         if kind == "wrong":
             raise ValueError(f"line {line}: {token!r} does not belong here")
         if kind != "skip":
-            found.append((token, line))
+            tokens.append((token, line))
         line += match.group().count("\n")
-    return found
+    return tokens
 
 
 def _is_number(word: str) -> bool:

@@ -68,14 +68,14 @@ class _Parser(Tokens):
 
     def distributions(self) -> Sequence[Factor]:
         """The body of a Bayesian network: a block for each column."""
-        found: list[Factor] = []
+        factors: list[Factor] = []
         while (word := self.take()) != "}":
             name = re.fullmatch(r"v(\d{1,9})", word)
             if not name or int(name[1]) >= len(self.schema):
                 self.fail(f"a column like v0 is expected, not '{word[:40]}'")
             self.expect("{")
-            found.append(self.distribution(int(name[1])))
-        return found
+            factors.append(self.distribution(int(name[1])))
+        return factors
 
     def distribution(self, child: int) -> TableFactor | TreeFactor:
         """The block of a column: a tree, a table, or features whose product is its distribution."""
@@ -108,21 +108,21 @@ class _Parser(Tokens):
 
     def factors(self) -> list[TableFactor | FeatureFactor]:
         """The factors up to the end of their block."""
-        found: list[TableFactor | FeatureFactor] = []
+        factors: list[TableFactor | FeatureFactor] = []
         while (word := self.peek()) != "}":
             if word == "tree":
                 self.take()
-                found += path_features(self.tree())
+                factors += path_features(self.tree())
             elif word in ("table", "features"):
                 self.take()
                 self.expect("{")
                 lines = self.lines()
                 self.expect("}")
-                found += [self.table(lines)] if word == "table" else lines
+                factors += [self.table(lines)] if word == "table" else lines
             else:
-                found.append(self.line())
+                factors.append(self.line())
         self.take()
-        return found
+        return factors
 
     def table(self, lines: list[FeatureFactor]) -> TableFactor:
         """The table of a block of lines."""
@@ -130,10 +130,10 @@ class _Parser(Tokens):
 
     def lines(self) -> list[FeatureFactor]:
         """Weights with conditions, up to the end of their block."""
-        found = []
+        lines = []
         while self.peek() != "}":
-            found.append(self.line())
-        return found
+            lines.append(self.line())
+        return lines
 
     def line(self) -> FeatureFactor:
         """A log weight and conditions."""

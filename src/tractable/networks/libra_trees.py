@@ -34,18 +34,18 @@ class LibraTree:
 
 def path_features(tree: LibraTree) -> list[FeatureFactor]:
     """The tree as features, one for each leaf: the conditions of its path and its value."""
-    found: list[FeatureFactor] = []
+    features: list[FeatureFactor] = []
     waiting: list[tuple[int, tuple[tuple[int, int, bool], ...]]] = [(0, ())]
     while waiting:
         node, path = waiting.pop()
         column, state = tree.column[node], tree.state[node]
         if column < 0:
             columns, states, equals = zip(*path, strict=True) if path else ((), (), ())
-            found.append(FeatureFactor(columns, states, equals, tree.value[node]))
+            features.append(FeatureFactor(columns, states, equals, tree.value[node]))
             continue
         then, otherwise = tree.branches[node]
         waiting += [(otherwise, (*path, (column, state, False))), (then, (*path, (column, state, True)))]
-    return found
+    return features
 
 
 def child_tree(tree: LibraTree, child: int, schema: Schema) -> TreeFactor:

@@ -19,20 +19,20 @@ def feature_box(feature: FeatureFactor, schema: Schema) -> Box:
 
 def tree_boxes(tree: TreeFactor, schema: Schema) -> list[tuple[Box, int]]:
     """The leaves of a tree as boxes, with their node numbers."""
-    found: list[tuple[Box, int]] = []
+    boxes: list[tuple[Box, int]] = []
     open_nodes: list[tuple[int, Box]] = [(0, {})]
     while open_nodes:
         node, box = open_nodes.pop()
         column = int(tree.column[node])
         if column < 0:
-            found.append((box, node))
+            boxes.append((box, node))
             continue
         for equals, branch in ((True, tree.then), (False, tree.otherwise)):
             narrower = dict(box)
             _constrain(narrower, schema, column, (int(tree.state[node]), equals))
             if narrower[column].any():
                 open_nodes.append((int(branch[node]), narrower))
-    return found
+    return boxes
 
 
 def _constrain(box: Box, schema: Schema, column: int, condition: tuple[int, bool]) -> None:

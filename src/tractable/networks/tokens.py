@@ -34,9 +34,9 @@ class Tokens:
 
     def expect(self, word: str) -> None:
         """Consume a given token."""
-        found = self.take()
-        if found != word:
-            self.fail(f"'{word}' is expected, not '{found[:40]}'")
+        token = self.take()
+        if token != word:
+            self.fail(f"'{word}' is expected, not '{token[:40]}'")
 
     def optional(self, word: str) -> None:
         """Consume a given token if it is next."""

@@ -17,9 +17,9 @@ def fill_certain(schema: Schema, rows: Floats) -> Floats:
     return np.where(np.isnan(rows) & certain, 0.0, rows) if certain.any() else rows
 
 
-def certain_posteriors(schema: Schema, found: Sequence[Floats]) -> list[Floats]:
+def certain_posteriors(schema: Schema, posteriors: Sequence[Floats]) -> list[Floats]:
     """The posteriors of all columns, with probability one for columns with a single state."""
-    pairs = zip(_certain(schema).tolist(), found, strict=True)
+    pairs = zip(_certain(schema).tolist(), posteriors, strict=True)
     return [np.ones_like(posterior) if certain else posterior for certain, posterior in pairs]
 
 

@@ -48,7 +48,7 @@ class SampledMarginals(NamedTuple):
     std_errors: Floats  # (states of all columns,)
 
 
-def estimate_probability(network: Network, query: Evidence, given: Evidence, how: Sampling) -> Estimate:
+def estimate_probability(network: Network, query: Evidence, given: Evidence, sampling: Sampling) -> Estimate:
     """An estimate of P(query | given) by Gibbs sampling.
 
     It is exact only if no sampling is needed: if the query contradicts the evidence (zero) or follows from it
@@ -65,15 +65,20 @@ def estimate_probability(network: Network, query: Evidence, given: Evidence, how
         return Estimate(1.0)
     sampler = GibbsSampler(restrict(network, given))
     means = sampler.batch_means(
-        given.row, asked, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
+        given.row,
+        asked,
+        burn_in=sampling.burn_in,
+        samples=sampling.samples,
+        chains=sampling.chains,
+        seed=sampling.seed,
     )
     value, error = _mean_and_error(means.query, means.sizes)
     if len(asked) > 1 or _free_neighbours(network, given)[next(iter(asked))]:
-        error = _floor_error(value, error, how)
+        error = _floor_error(value, error, sampling)
     return Estimate(min(float(value), 1.0), float(error), exact=False)
 
 
-def estimate_marginals(network: Network, given: Evidence, how: Sampling) -> SampledMarginals:
+def estimate_marginals(network: Network, given: Evidence, sampling: Sampling) -> SampledMarginals:
     """Estimates of the distribution of every column given evidence, by Gibbs sampling.
 
     Raises:
@@ -81,14 +86,19 @@ def estimate_marginals(network: Network, given: Evidence, how: Sampling) -> Samp
     """
     sampler = GibbsSampler(restrict(network, given))
     means = sampler.batch_means(
-        given.row, {}, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
+        given.row,
+        {},
+        burn_in=sampling.burn_in,
+        samples=sampling.samples,
+        chains=sampling.chains,
+        seed=sampling.seed,
     )
     value, error = _mean_and_error(means.marginals, means.sizes)
     free = np.repeat(_free_neighbours(network, given), network.schema.cardinalities)
-    return SampledMarginals(value, np.where(free, _floor_error(value, error, how), error))
+    return SampledMarginals(value, np.where(free, _floor_error(value, error, sampling), error))
 
 
-def estimate_row_marginals(network: Network, rows: Floats, how: Sampling) -> list[Floats]:
+def estimate_row_marginals(network: Network, rows: Floats, sampling: Sampling) -> list[Floats]:
     """Estimates of the distributions of the missing cells of each row: an array per column.
 
     Each has shape (rows, states).
@@ -97,20 +107,20 @@ def estimate_row_marginals(network: Network, rows: Floats, how: Sampling) -> lis
         ValueError: if no chain finds a row of positive probability that agrees with a row.
     """
     sampler = GibbsSampler(network)
-    found = sampler.marginals(
-        rows, burn_in=how.burn_in, samples=how.samples, chains=how.chains, seed=how.seed
+    estimates = sampler.marginals(
+        rows, burn_in=sampling.burn_in, samples=sampling.samples, chains=sampling.chains, seed=sampling.seed
     )
-    return split_by_column(found, network.schema)
+    return split_by_column(estimates, network.schema)
 
 
-def draw_rows(network: Network, count: int, given: Evidence, how: Sampling) -> Floats:
+def draw_rows(network: Network, count: int, given: Evidence, sampling: Sampling) -> Floats:
     """Samples given evidence, each the final state of a separate chain. Shape (count, columns).
 
     Raises:
         ValueError: if a chain finds no row of positive probability that satisfies the evidence.
     """
     return GibbsSampler(restrict(network, given)).draw(
-        given.row, count, burn_in=max(how.burn_in, 1), seed=how.seed
+        given.row, count, burn_in=max(sampling.burn_in, 1), seed=sampling.seed
     )
 
 
@@ -156,9 +166,11 @@ def _free_neighbours(network: Network, given: Evidence) -> Bools:
     return answer
 
 
-def _floor_error(value: Floats, error: Floats, how: Sampling) -> Floats:
+def _floor_error(value: Floats, error: Floats, sampling: Sampling) -> Floats:
     """The standard error, but at least the share of one sample if all samples agree."""
-    return np.where(error <= CONSTANT * value, np.maximum(error, 1 / (how.samples * how.chains)), error)
+    return np.where(
+        error <= CONSTANT * value, np.maximum(error, 1 / (sampling.samples * sampling.chains)), error
+    )
 
 
 def _mean_and_error(means: Floats, sizes: Ints) -> tuple[Floats, Floats]:

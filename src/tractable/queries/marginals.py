@@ -47,25 +47,25 @@ def marginals(
     return certain_posteriors(graph.schema, found)
 
 
-def _require_numbers(schema: Schema, found: Sequence[Floats]) -> None:
+def _require_numbers(schema: Schema, posteriors: Sequence[Floats]) -> None:
     """Refuse moments that overflow.
 
     Raises:
         ValueError: naming the column and the row.
     """
-    for variable, posterior in zip(schema, found, strict=True):
+    for variable, posterior in zip(schema, posteriors, strict=True):
         wrong = np.isnan(posterior).any(axis=1) & (variable.role == "target")
         for row in np.flatnonzero(wrong).tolist():
             raise ValueError(f"column '{variable.name}', row {row}: the mean or the variance is too large")
 
 
-def _require_whole(schema: Schema, found: Sequence[Floats]) -> None:
+def _require_whole(schema: Schema, posteriors: Sequence[Floats]) -> None:
     """Refuse distributions that have lost precision because the density of a row is extreme.
 
     Raises:
         ValueError: naming the column and the row.
     """
-    for variable, posterior in zip(schema, found, strict=True):
+    for variable, posterior in zip(schema, posteriors, strict=True):
         if variable.is_categorical and variable.role == "target":
             wrong = np.abs(posterior.sum(axis=1) - 1) > CLOSE
             for row in np.flatnonzero(wrong).tolist():
@@ -86,9 +86,9 @@ def some_marginals(
     require_targets(graph, columns)
     if len(rows) == 1:
         require_valid(graph, np.flatnonzero(np.isnan(rows[0])).tolist())
-        found = column_posteriors(graph, columns, Evidence(rows[0], dict(regions or {})))
-        if found is not None:
-            return [posterior[None, :] for posterior in found]
+        posteriors = column_posteriors(graph, columns, Evidence(rows[0], dict(regions or {})))
+        if posteriors is not None:
+            return [posterior[None, :] for posterior in posteriors]
     every = marginals(graph, rows, regions)
     return [every[c] for c in columns]
 

@@ -93,9 +93,9 @@ def evidence_log_prob(graph: Graph, query: Evidence, given: Evidence) -> float:
     require_targets(graph, (c for c in query.columns if np.isnan(given.row[c])))
     both = join_evidence(query, given, graph.schema)
     if both is not None:
-        found = conditional_log_prob(graph, both, given)
-        if found is not None:
-            return found
+        log_prob = conditional_log_prob(graph, both, given)
+        if log_prob is not None:
+            return log_prob
     below, above = _evidence_values(graph, given, both)
     require_possible(np.array([below]))
     if both is not None and abs(below) > FAR_OUT and not np.isnan(given.row).all():

@@ -68,13 +68,13 @@ class Space:
     @cached_property
     def _joint_modes(self) -> list[tuple[Ints, Floats]]:
         """The columns of each leaf over several columns and its mode within the regions."""
-        found = []
+        modes = []
         for block in self.graph.blocks_of(JointBlock):
             for leaf, columns in zip(block.leaves(self.graph.schema), block.columns, strict=True):
                 nothing, everything = np.full((1, columns.size), np.nan), np.full(columns.size, True)
                 mode = leaf.complete(nothing, region_box(self.regions, columns), everything)[0]
-                found.append((columns, mode))
-        return found
+                modes.append((columns, mode))
+        return modes
 
     def _values(self, column: int) -> Floats:
         region = self.regions.get(column)

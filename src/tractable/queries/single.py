@@ -43,8 +43,12 @@ def answers_of(graph: Graph) -> "NetworkAnswers | None":
 def row_log_value(graph: Graph, row: Floats, regions: Regions | None, threads: int | None = None) -> float:
     """The log-value of a circuit for one row; NaN cells are summed out, within their regions if any."""
     answers = answers_of(graph)
-    found = None if answers is None else answers.log_prob(row, regions or {}, _most_numbers(graph))
-    return float(log_values(graph, row[None, :], regions, threads=threads)[0]) if found is None else found
+    log_value = None if answers is None else answers.log_prob(row, regions or {}, _most_numbers(graph))
+    return (
+        float(log_values(graph, row[None, :], regions, threads=threads)[0])
+        if log_value is None
+        else log_value
+    )
 
 
 def column_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
@@ -53,8 +57,8 @@ def column_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> 
     Raises:
         ValueError: if the evidence has probability zero.
     """
-    found = _network_posteriors(graph, columns, given)
-    return _swept_posteriors(graph, columns, given) if found is None else found
+    posteriors = _network_posteriors(graph, columns, given)
+    return _swept_posteriors(graph, columns, given) if posteriors is None else posteriors
 
 
 def all_posteriors(graph: Graph, given: Evidence) -> list[Floats] | None:
@@ -64,9 +68,11 @@ def all_posteriors(graph: Graph, given: Evidence) -> list[Floats] | None:
         ValueError: if the evidence has probability zero.
     """
     answers = answers_of(graph)
-    found = None if answers is None else answers.posteriors(given.row, given.regions, _most_numbers(graph))
-    _require(not found or not np.isnan(found[0]).any())
-    return found
+    posteriors = (
+        None if answers is None else answers.posteriors(given.row, given.regions, _most_numbers(graph))
+    )
+    _require(not posteriors or not np.isnan(posteriors[0]).any())
+    return posteriors
 
 
 def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float | None:
@@ -83,11 +89,11 @@ def conditional_log_prob(graph: Graph, both: Evidence, given: Evidence) -> float
         return None
     row, regions, total = given.row.copy(), dict(given.regions), 0.0
     for column in asked:
-        found = answers.posterior(column, row, regions, _most_numbers(graph))
-        if found is None:
+        posterior = answers.posterior(column, row, regions, _most_numbers(graph))
+        if posterior is None:
             return None
-        _require(found.possible)
-        share = float(found.probabilities @ mask(graph.schema[column], finding_about(both, column)))
+        _require(posterior.possible)
+        share = float(posterior.probabilities @ mask(graph.schema[column], finding_about(both, column)))
         if share == 0.0:
             return -inf
         total += log(share)
@@ -108,15 +114,15 @@ def _network_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -
     known = [c for c in columns if not np.isnan(given.row[c])]
     if len(known) == len(columns):  # then nothing below looks whether the evidence is possible
         _require(row_log_value(graph, given.row, given.regions) > -inf)
-    found = {c: mask(graph.schema[c], float(given.row[c])).astype(np.float64) for c in known}
+    posteriors = {c: mask(graph.schema[c], float(given.row[c])).astype(np.float64) for c in known}
     for column in columns:
-        if column not in found:
+        if column not in posteriors:
             one = answers.posterior(column, given.row, given.regions, left)
             if one is None:
                 return None
             _require(one.possible)
-            found[column], left = one.probabilities, left - one.spent
-    return [found[column] for column in columns]
+            posteriors[column], left = one.probabilities, left - one.spent
+    return [posteriors[column] for column in columns]
 
 
 def _swept_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> list[Floats] | None:
@@ -128,7 +134,7 @@ def _swept_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> 
     ends = np.cumsum(states).tolist()
     for column, end, size in zip(columns, ends, states, strict=True):
         rows[end - size : end, column] = np.arange(size)
-    found = []
+    posteriors = []
     for column, logs in zip(
         columns, np.split(log_values(graph, rows, given.regions), ends[:-1]), strict=True
     ):
@@ -138,8 +144,8 @@ def _swept_posteriors(graph: Graph, columns: Sequence[int], given: Evidence) -> 
         if abs(top) > LARGE_LOG:
             return None
         shares = np.exp(possible - top)
-        found.append(shares / shares.sum())
-    return found
+        posteriors.append(shares / shares.sum())
+    return posteriors
 
 
 def _require(possible: bool) -> None:

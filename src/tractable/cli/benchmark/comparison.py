@@ -60,8 +60,8 @@ class Comparison:
     def answers(self, dataset: str, learner: str, percent: int) -> Answers | None:
         """How a learner answered the questions of one percentage."""
         measured = self.measured(dataset, learner)
-        found = [] if measured is None else [one for one in measured.answers if one.percent == percent]
-        return found[0] if found else None
+        answers = [] if measured is None else [one for one in measured.answers if one.percent == percent]
+        return answers[0] if answers else None
 
     def answer_verdict(self, dataset: str, learner: str, percent: int) -> Verdict:
         """Whether a learner's answers are significantly better than those of `against`.

@@ -24,7 +24,7 @@ SOURCE = "Rooshenas, Learning Tractable Graphical Models, 2017, tables 4.2 and 5
 
 def conditional_grids(comparisons: Mapping[float, Comparison]) -> list[Grid]:
     """All tables that there is something to put in; the comparisons by the share of the columns given."""
-    found = []
+    tables = []
     for share, comparison in comparisons.items():
         percent = round(100 * share)
         grids = [
@@ -39,8 +39,8 @@ def conditional_grids(comparisons: Mapping[float, Comparison]) -> list[Grid]:
             given_inputs_costs(comparison, percent),
             replace(runs_grid(comparison), title=f"Runs given {percent} % of the columns"),
         ]
-        found += [grid for grid in grids if grid.lines]
-    return found
+        tables += [grid for grid in grids if grid.lines]
+    return tables
 
 
 def write_conditional_report(comparisons: Mapping[float, Comparison], page: Path) -> list[Path]:

@@ -93,10 +93,10 @@ def conditional_contestant(
     learner = None if "+" in name else make_learner(_owner(name), _own(name, settings))
     if isinstance(learner, ConditionalLearner):
         return ConditionalContestant(name, learner)
-    found = contestant(name, settings)
-    if isinstance(found, NetworkContestant):
+    joint = contestant(name, settings)
+    if isinstance(joint, NetworkContestant):
         raise ValueError(f"'{name}' learns a network without a circuit, but the benchmark compares circuits")
-    return found
+    return joint
 
 
 def any_contestant(

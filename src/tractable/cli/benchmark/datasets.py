@@ -83,18 +83,18 @@ def find(folder: Path, names: Sequence[str] = ()) -> list[DataSet]:
     """
     if not folder.is_dir():
         raise ValueError(f"there is no folder '{folder}'")
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for place in (folder, folder / "binary"):
         for suffix in SUFFIXES:
             for file in sorted(place.glob(f"*.train{suffix}")):
-                found.setdefault(file.name.removesuffix(f".train{suffix}"), file)
-    if not found:
+                files.setdefault(file.name.removesuffix(f".train{suffix}"), file)
+    if not files:
         raise ValueError(f"there is no data set (NAME.train.data.gz) in the folder '{folder}'")
     for name in names:
-        if name not in found:
-            raise ValueError(f"there is no data set '{name}' in '{folder}' (data sets: {', '.join(found)})")
-    chosen = names or sorted(found, key=published_first)
-    return [DataSet(name, _parts(found[name], name)) for name in chosen]
+        if name not in files:
+            raise ValueError(f"there is no data set '{name}' in '{folder}' (data sets: {', '.join(files)})")
+    chosen = names or sorted(files, key=published_first)
+    return [DataSet(name, _parts(files[name], name)) for name in chosen]
 
 
 def published_first(name: str) -> tuple[int, str]:

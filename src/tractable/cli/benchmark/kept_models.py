@@ -38,8 +38,8 @@ def kept_model(
     with place.with_suffix(".lock").open("ab") as file:
         lock(file, wait=True)
         if place.exists():
-            found = read_circuit(place)
-            return found.graph, LearningCost(**found.about["learning"])
+            circuit = read_circuit(place)
+            return circuit.graph, LearningCost(**circuit.about["learning"])
         graph, cost = learn()
         write_circuit(Document(graph, {"learning": asdict(cost), "learner": job.learner}), place)
     return graph, cost

@@ -63,13 +63,13 @@ def _weights(tables: Tables, features: InputFeatures, column: int, watch: Watch)
         return alone
     held = features.encode(tables.valid.values), tables.valid.values[:, column].astype(np.int64)
     x = features.encode(tables.train.values)[:, :-1]
-    found = [(_score(alone, held), alone)]
+    candidates = [(_score(alone, held), alone)]
     for model in _regressions(x, y, tables.train.row_weights):
         weights = _as_weights(model)
-        found.append((_score(weights, held), weights))
+        candidates.append((_score(weights, held), weights))
         if watch.should_stop():
             break
-    return max(found, key=lambda one: one[0])[1]
+    return max(candidates, key=lambda one: one[0])[1]
 
 
 def _regressions(x: Floats, y: Ints, weight: Floats) -> Iterator["LogisticRegression"]:

@@ -68,8 +68,8 @@ def _likelihoods(axes: "Axes", comparison: Comparison, dataset: str) -> None:
 def _costs(axes: "Axes", comparison: Comparison) -> None:
     """CPU seconds of learning, a learner a line and a data set a dot."""
     for place, learner in enumerate(comparison.learners):
-        found = [comparison.measured(dataset, learner) for dataset in comparison.datasets]
-        seconds = [max(one.cpu_seconds, 0.001) for one in found if one is not None]
+        runs = [comparison.measured(dataset, learner) for dataset in comparison.datasets]
+        seconds = [max(one.cpu_seconds, 0.001) for one in runs if one is not None]
         axes.plot(seconds, [place] * len(seconds), "o", alpha=0.6, color=MEASURED)
     axes.set_xscale("log")
     axes.set_title("CPU seconds of learning", fontsize="medium")

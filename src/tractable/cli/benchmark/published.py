@@ -79,12 +79,12 @@ def conditionals_a_cell() -> dict[tuple[str, str, int], float]:
     divided by that number: 100 variables, 10 percent, the sum of 9 divided by 10 (docs/results.md).
     """
     variables = {line["dataset"]: int(line["variables"]) for line in _lines("data_sets.csv")}
-    found = {}
+    means = {}
     for (dataset, method, percent), mean in conditionals().items():
         asked, part = divmod(variables[dataset] * percent, 100)
         if part == 0:
-            found[dataset, method, percent] = mean * asked / (asked - 1)
-    return found
+            means[dataset, method, percent] = mean * asked / (asked - 1)
+    return means
 
 
 @cache

@@ -92,9 +92,9 @@ def model_sheet(graph: Graph, given: Evidence, count: int, seed: int) -> list[Fl
     return [beliefs, images_of(graph.schema, grid, drawn)] if count else [beliefs]
 
 
-def completion_sheet(found: Completions) -> list[Floats]:
+def completion_sheet(completions: Completions) -> list[Floats]:
     """Four lines: the originals, the evidence, the most probable completions and the posterior means."""
-    return [found.original, found.evidence, found.mode, found.mean]
+    return [completions.original, completions.evidence, completions.mode, completions.mean]
 
 
 def save_sheet(path: Path, lines: Sequence[Floats], limits: tuple[float, float] | None = None) -> None:

@@ -27,12 +27,12 @@ def label_metrics(truth: Floats, predicted: Floats, weights: Floats, is_label: B
     }
     if not is_label.any():
         return answer
-    true, found = truth[:, is_label] == 1, predicted[:, is_label] == 1
-    both, sizes = true & found, true.astype(np.float64) + found
+    true, positive = truth[:, is_label] == 1, predicted[:, is_label] == 1
+    both, sizes = true & positive, true.astype(np.float64) + positive
     answer["f1"] = float(share @ _ratio(2.0 * both.sum(axis=1), sizes.sum(axis=1)))
     answer["f1_micro"] = float(_ratio(2.0 * share @ both.sum(axis=1), share @ sizes.sum(axis=1)))
     answer["f1_macro"] = float(_ratio(2.0 * share @ both, share @ sizes).mean())
-    answer["jaccard"] = float(share @ _ratio(both.sum(axis=1), (true | found).sum(axis=1)))
+    answer["jaccard"] = float(share @ _ratio(both.sum(axis=1), (true | positive).sum(axis=1)))
     return answer
 
 

@@ -65,7 +65,7 @@ def network_summary(
 
 
 def fitting_summary(
-    circuit: Circuit, how: Method, table: Table, valid: Table | None, watch: Watch | None = None
+    circuit: Circuit, method: Method, table: Table, valid: Table | None, watch: Watch | None = None
 ) -> dict[str, Any]:
     """How the parameters of a model were fitted, its size, and its scores.
 
@@ -74,11 +74,11 @@ def fitting_summary(
     """
     likelihoods = _log_likelihoods(circuit, table, valid, watch or Watch())
     judged: dict[str, Any] = {}
-    if how.remark(circuit.graph) is not None:
-        for name, found in likelihoods.items():
-            rows = None if found is None or not len(found.rows) else weighted_rows(found.rows)
-            own = f"{name.removesuffix('_ll')}_{how.score_name}"
-            judged[own] = None if rows is None else how.score(circuit.graph, rows)
+    if method.remark(circuit.graph) is not None:
+        for name, likelihood in likelihoods.items():
+            rows = None if likelihood is None or not len(likelihood.rows) else weighted_rows(likelihood.rows)
+            own = f"{name.removesuffix('_ll')}_{method.score_name}"
+            judged[own] = None if rows is None else method.score(circuit.graph, rows)
     return {
         "method": circuit.about["parameters"]["method"],
         **_size(circuit, table),

@@ -166,9 +166,9 @@ class NetworkLikelihood:
 
     def _expectations(self, weights: Floats) -> FeatureExpectations:
         evaluator, share = self._sample.evaluator, self._sample.rows.group_weight / self._sample.total
-        found = evaluator.evaluate(self._of_structure(weights))
-        expected = evaluator.sum_over_rows(found.expected * share)[self._network.item]
-        return FeatureExpectations(float(share @ found.log_partition), expected)
+        evaluation = evaluator.evaluate(self._of_structure(weights))
+        expected = evaluator.sum_over_rows(evaluation.expected * share)[self._network.item]
+        return FeatureExpectations(float(share @ evaluation.log_partition), expected)
 
 
 def fit_network(graph: Graph, rows: tuple[Table, Table | None], priors: Priors, watch: Watch) -> Graph | None:

@@ -48,11 +48,11 @@ def scale_inputs(table: Table) -> InputScale:
 
     The first state of each categorical column is left out.
     """
-    found = _describe(table)
-    first = np.concatenate([np.arange(max(k, 1)) == 0 for k in found.states]) & ~found.numeric
-    kept = _at_least_one(np.flatnonzero(found.varies & ~first))
-    scale = np.where(found.numeric & (found.deviation > 0), found.deviation, 1.0)[kept]
-    return InputScale(input_names(table.schema), found.states, kept, found.mean[kept], scale)
+    moments = _describe(table)
+    first = np.concatenate([np.arange(max(k, 1)) == 0 for k in moments.states]) & ~moments.numeric
+    kept = _at_least_one(np.flatnonzero(moments.varies & ~first))
+    scale = np.where(moments.numeric & (moments.deviation > 0), moments.deviation, 1.0)[kept]
+    return InputScale(input_names(table.schema), moments.states, kept, moments.mean[kept], scale)
 
 
 def plain_inputs(table: Table, *, divide: bool) -> InputScale:
@@ -60,12 +60,12 @@ def plain_inputs(table: Table, *, divide: bool) -> InputScale:
 
     A column so far from zero that its squares would lose the digits in which its rows differ is centred.
     """
-    found = _describe(table)
-    kept = _at_least_one(np.flatnonzero(found.varies))
-    far = np.abs(found.mean) > FAR * found.deviation
-    scale = np.where(divide & found.numeric & (found.deviation > 0), found.deviation, 1.0)[kept]
-    mean = np.where(far, found.mean, 0.0)[kept]
-    return InputScale(input_names(table.schema), found.states, kept, mean, scale)
+    moments = _describe(table)
+    kept = _at_least_one(np.flatnonzero(moments.varies))
+    far = np.abs(moments.mean) > FAR * moments.deviation
+    scale = np.where(divide & moments.numeric & (moments.deviation > 0), moments.deviation, 1.0)[kept]
+    mean = np.where(far, moments.mean, 0.0)[kept]
+    return InputScale(input_names(table.schema), moments.states, kept, mean, scale)
 
 
 class _Inputs(NamedTuple):

@@ -37,12 +37,12 @@ def stack(
     rows = _counting_rows(circuits[0], valid, train)
     logs = member_logs([circuit.graph for circuit in circuits], rows)
     edges = np.array([circuit.graph.edges for circuit in circuits])
-    found = choose_weights(logs, rows.row_weights, edges, pseudo_count, max_edges)
-    kept = np.flatnonzero(found.weights > 0).tolist()
+    chosen = choose_weights(logs, rows.row_weights, edges, pseudo_count, max_edges)
+    kept = np.flatnonzero(chosen.weights > 0).tolist()
     graph = circuits[kept[0]].graph
     if len(kept) > 1:
-        graph = mixture([circuits[i].graph for i in kept], found.weights[kept])
-    return Circuit(graph, _record(circuits, found))
+        graph = mixture([circuits[i].graph for i in kept], chosen.weights[kept])
+    return Circuit(graph, _record(circuits, chosen))
 
 
 def member_logs(graphs: Sequence[Graph], rows: Table) -> Floats:
@@ -81,13 +81,13 @@ def _counting_rows(circuit: Circuit, valid: Any, train: Any) -> Table:
     return rows
 
 
-def _record(circuits: Sequence[Circuit], found: StackWeights) -> dict[str, Any]:
+def _record(circuits: Sequence[Circuit], chosen: StackWeights) -> dict[str, Any]:
     """The provenance of a stack: its members, and the probability reserved for unseen states."""
     members = [
         {"learner": c.about.get("learner"), "weight": float(w), "edges": c.graph.edges}
-        for c, w in zip(circuits, found.weights.tolist(), strict=True)
+        for c, w in zip(circuits, chosen.weights.tolist(), strict=True)
     ]
     shares = [c.unseen_share for c in circuits]
     unseen = None if any(s is None for s in shares) else float(np.mean(np.array(shares, dtype=np.float64)))
-    about = {"learner": "stack", "members": members, "valid_ll": found.score, "unseen": unseen}
+    about = {"learner": "stack", "members": members, "valid_ll": chosen.score, "unseen": unseen}
     return about | {key: circuits[0].about[key] for key in ("frame",) if key in circuits[0].about}

@@ -181,9 +181,9 @@ class HiddenChowLiuLearner(PoolingLearner):
 
 
 def _fit(
-    graph: Graph, table: Table, how: Method, rng: np.random.Generator, valid: Table | None, watch: Watch
+    graph: Graph, table: Table, method: Method, rng: np.random.Generator, valid: Table | None, watch: Watch
 ) -> Graph:
-    return fit(graph, table, how, rng, valid=valid, watch=watch).graph
+    return fit(graph, table, method, rng, valid=valid, watch=watch).graph
 
 
 def has_numbers(schema: Schema) -> bool:

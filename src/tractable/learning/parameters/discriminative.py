@@ -131,10 +131,10 @@ def without_targets(rows: WeightedRows, targets: list[int], schema: Schema) -> W
 class _Climb:
     """The loss as a function of how far the parameters are from where they began."""
 
-    def __init__(self, graph: Graph, rows: WeightedRows, free: WeightedRows, how: Discriminative) -> None:
+    def __init__(self, graph: Graph, rows: WeightedRows, free: WeightedRows, method: Discriminative) -> None:
         self.vector = ParameterVector(graph)
         self._graph, self._rows, self._free = graph, rows, free
-        self._l1, self._precision = how.l1, how.deviation**-2
+        self._l1, self._precision = method.l1, method.deviation**-2
         self._open = open_circuit(graph)
         self._start = self.vector.take(graph)
         self._fixed = self._fixed_counts()
@@ -166,7 +166,7 @@ class _Climb:
             if watch.should_stop():
                 raise StopIteration  # SciPy answers with what was reached
 
-        found = minimize(
+        optimum = minimize(
             self._split_objective if split else self._objective,
             np.concatenate([np.maximum(away, 0), np.maximum(-away, 0)]) if split else away,
             jac=True,
@@ -175,10 +175,10 @@ class _Climb:
             callback=stop_if_told,
             options={"maxiter": QUASI_NEWTON_STEPS, "ftol": 1e-12, "gtol": 1e-8},
         )
-        if not found.fun <= self._loss:
+        if not optimum.fun <= self._loss:
             return away
-        self._loss = float(found.fun)
-        return _difference(found.x) if split else found.x
+        self._loss = float(optimum.fun)
+        return _difference(optimum.x) if split else optimum.x
 
     def _objective(self, away: Floats) -> tuple[float, Floats]:
         """The negative conditional log-likelihood of all rows with the Gaussian prior, and its gradient."""

@@ -44,17 +44,17 @@ class LossAugmented:
         for target in np.flatnonzero(self.states > 1).tolist():
             factors = np.zeros((len(rows), int(self.states.sum())))
             factors[np.arange(len(rows)), own[:, target] + first[target]] = FORBIDDEN
-            found, logs = self._best(rows, factors)
-            better = (logs > best_log) & (found[:, self.targets[target]] != own[:, target])
-            best[better], best_log[better] = found[better], logs[better]
+            worst, logs = self._best(rows, factors)
+            better = (logs > best_log) & (worst[:, self.targets[target]] != own[:, target])
+            best[better], best_log[better] = worst[better], logs[better]
         return best
 
     def _best(self, rows: Floats, factors: Floats) -> tuple[Floats, Floats]:
         """The completions of rows under factors of states, and their log-values with these."""
         free = np.concatenate([rows, factors], axis=1)
         free[:, self.targets] = np.nan
-        found = completions(self.graph, free, None)
-        return found[:, : rows.shape[1]], log_values(self.graph, found)
+        completed = completions(self.graph, free, None)
+        return completed[:, : rows.shape[1]], log_values(self.graph, completed)
 
 
 def augment(graph: Graph, targets: Ints) -> LossAugmented:

@@ -116,9 +116,9 @@ def hinges(graph: Graph, rows: Floats, targets: Ints, loss: Loss) -> Hinges:
 class _Descent:
     """The regularised hinge loss as a function of how far the parameters are from where they began."""
 
-    def __init__(self, graph: Graph, rows: WeightedRows, how: MaxMargin) -> None:
-        self._graph, self._rows, self._how = graph, rows, how
-        self._targets = how.columns(graph)
+    def __init__(self, graph: Graph, rows: WeightedRows, method: MaxMargin) -> None:
+        self._graph, self._rows, self._how = graph, rows, method
+        self._targets = method.columns(graph)
         self.vector = ParameterVector(graph)
         self._start = self.vector.take(graph)
         self._open: OpenCircuit = open_circuit(graph)
@@ -136,9 +136,9 @@ class _Descent:
         """Distances from the start, and sums of squared slopes, after one step of AdaGrad."""
         away, squares = state
         graph = self._last[0] if self._last is not None else self.graph_at(away)
-        found = self._hinges(graph)
-        weights = np.where(found.violation > 0, self._rows.weights, 0.0)
-        counts = [self._open.expectations(graph, rows, weights) for rows in (found.worst, self._rows.values)]
+        hinges = self._hinges(graph)
+        weights = np.where(hinges.violation > 0, self._rows.weights, 0.0)
+        counts = [self._open.expectations(graph, rows, weights) for rows in (hinges.worst, self._rows.values)]
         slope = self.vector.gradient(graph, counts[0]) - self.vector.gradient(graph, counts[1])
         slope = (slope + away / self._how.deviation**2) / self._rows.total
         squares = squares + slope**2

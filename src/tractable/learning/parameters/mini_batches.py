@@ -31,5 +31,5 @@ def mini_batches(weights: Floats, size: int, rng: np.random.Generator) -> list[t
         upper = np.cumsum(weights / total)
         draws = (rng.random(max(1, round(length / count))) * upper[-1] for _ in range(count))
         parts = [np.searchsorted(upper[:-1], draw, side="right") for draw in draws]
-    found = (np.unique(part, return_counts=True) for part in parts)
-    return [(part, times.astype(np.float64)) for part, times in found]
+    batches = (np.unique(part, return_counts=True) for part in parts)
+    return [(part, times.astype(np.float64)) for part, times in batches]

@@ -35,11 +35,11 @@ class OpenCircuit:
 
     def expectations(self, graph: Graph, rows: Floats, weights: Floats) -> Expectations:
         """Expected counts by the edges and leaves of the circuit; constants count in their first state."""
-        found = self.expecter.expectations(self._fill(graph), _with_first_state(rows), weights)
+        counts = self.expecter.expectations(self._fill(graph), _with_first_state(rows), weights)
         edge = np.zeros(graph.edges)
         known = self.edge >= 0
-        edge[self.edge[known]] = found.edge[known]
-        by_number = dict(zip(self.source, found.blocks, strict=True))
+        edge[self.edge[known]] = counts.edge[known]
+        by_number = dict(zip(self.source, counts.blocks, strict=True))
         counted = by_number[-1].states[self.place, 0] if self.place.size else np.zeros(0)
         edge[self.single] = counted[: self.single.size]
         first = self.single.size
@@ -48,7 +48,7 @@ class OpenCircuit:
                 last = first + block.node.size
                 by_number[number] = LeafCounts(counted[first:last, None], np.zeros((block.node.size, 0)))
                 first = last
-        return found._replace(edge=edge, blocks=tuple(by_number[n] for n in range(len(graph.blocks))))
+        return counts._replace(edge=edge, blocks=tuple(by_number[n] for n in range(len(graph.blocks))))
 
     def log_values(self, graph: Graph, rows: Floats) -> Floats:
         """The logarithm of the circuit's value for each row."""

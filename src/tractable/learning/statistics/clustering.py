@@ -36,20 +36,20 @@ class _Clusters(NamedTuple):
 def cluster_rows(
     encoding: Encoding,
     rng: np.random.Generator,
-    how: Clustering,
+    settings: Clustering,
     between: Callable[[], None] | None = None,
 ) -> Ints:
     """The cluster of each distinct row, numbered from 0 without gaps; one cluster if more gain too little.
 
     `between` is called between iterations, and may raise an exception to break the search off.
     """
-    price = how.penalty * (encoding.layout.states.stop - 1 + 2 * encoding.layout.real.size)
-    price += how.penalty * encoding.layout.counted.size
+    price = settings.penalty * (encoding.layout.states.stop - 1 + 2 * encoding.layout.real.size)
+    price += settings.penalty * encoding.layout.counted.size
     best = _single_cluster(encoding)
     best_score = best.log_likelihood - price
-    for size in range(2, min(how.clusters, len(encoding.weights)) + 1):
+    for size in range(2, min(settings.clusters, len(encoding.weights)) + 1):
         found = max(
-            (_iterate_clustering(encoding, size, rng, how, between) for _ in range(how.restarts)),
+            (_iterate_clustering(encoding, size, rng, settings, between) for _ in range(settings.restarts)),
             key=_likelihood,
         )
         score = found.log_likelihood - size * price
@@ -72,16 +72,18 @@ def _iterate_clustering(
     encoding: Encoding,
     size: int,
     rng: np.random.Generator,
-    how: Clustering,
+    settings: Clustering,
     between: Callable[[], None] | None,
 ) -> _Clusters:
     """The clusters that hard EM or k-means finds from random rows."""
     sums = initial_sums(encoding, size, rng)
     label = np.full(len(encoding.weights), -1)
-    for _ in range(max(1, how.steps)):
+    for _ in range(max(1, settings.steps)):
         if between is not None:
             between()
-        affinity = mixture_coefficients(encoding, sums) if how.method == "em" else _closeness(encoding, sums)
+        affinity = (
+            mixture_coefficients(encoding, sums) if settings.method == "em" else _closeness(encoding, sums)
+        )
         now = np.asarray(encoding.matrix @ affinity).argmax(axis=1)
         if (now == label).all():
             break

@@ -25,10 +25,10 @@ def k_means(
         return np.zeros(len(points), dtype=np.int64)
     some = np.sort(rng.choice(len(points), ROWS, replace=False)) if len(points) > ROWS else slice(None)
     sample, weight = points[some], weights[some]
-    found = [
+    runs = [
         _iterate(sample, weight, _first_centres(sample, weight, size, rng), steps) for _ in range(restarts)
     ]
-    centres, _ = min(found, key=lambda pair: pair[1])
+    centres, _ = min(runs, key=lambda pair: pair[1])
     return _distances(points, centres).argmin(axis=1)
 
 

@@ -118,8 +118,8 @@ def view_pieces(table: Table) -> PieceView:
     def find(column: int) -> Pieces:
         return find_pieces(table.values[:, column], weights, table.schema[column])
 
-    found = map_threads(find, numeric, default_threads() if len(table) >= MANY else 1)
-    return PieceView(table.schema, dict(zip(numeric, found, strict=True)))
+    pieces = map_threads(find, numeric, default_threads() if len(table) >= MANY else 1)
+    return PieceView(table.schema, dict(zip(numeric, pieces, strict=True)))
 
 
 def find_pieces(x: Floats, weight: Floats, variable: Variable) -> Pieces:

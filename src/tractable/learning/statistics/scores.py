@@ -68,8 +68,8 @@ def estimate_mean(score: RowScores, whole: Callable[[], float], table: Table, wa
         logs.append(score(table.take(scored[-1])))
     if not scored:
         return Estimate(None, table.take(counted[:0]), is_sample=True)
-    found = _sample_mean(table.take(np.concatenate(scored)), np.concatenate(logs), counted.size)
-    return found if len(found.rows) < counted.size else Estimate(found.mean, table)
+    estimate = _sample_mean(table.take(np.concatenate(scored)), np.concatenate(logs), counted.size)
+    return estimate if len(estimate.rows) < counted.size else Estimate(estimate.mean, table)
 
 
 def _growing_parts(order: Ints, watch: Watch) -> Iterator[Ints]:

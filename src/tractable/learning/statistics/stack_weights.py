@@ -41,17 +41,17 @@ def choose_weights(
     def fit(members: Ints) -> StackWeights:
         return fit_weights(logs[:, members], row_weights, pseudo_count)
 
-    found = fit(kept)
-    while kept.size > 1 and (found.weights < negligible).any():
-        kept = kept[found.weights >= min(negligible, found.weights.max())]
-        found = fit(kept)
+    fitted = fit(kept)
+    while kept.size > 1 and (fitted.weights < negligible).any():
+        kept = kept[fitted.weights >= min(negligible, fitted.weights.max())]
+        fitted = fit(kept)
     while kept.size > 1 and edges[kept].sum() + kept.size > limit:
         rest = [np.delete(kept, i) for i in range(kept.size)]
         kept = max(rest, key=lambda members: fit(members).score)
-        found = fit(kept)
+        fitted = fit(kept)
     weights = np.zeros(edges.size)
-    weights[kept] = found.weights
-    return StackWeights(weights, found.score)
+    weights[kept] = fitted.weights
+    return StackWeights(weights, fitted.score)
 
 
 def fit_weights(

@@ -41,16 +41,16 @@ def rows_for(circuit: Circuit, rows: Any) -> Table:
 
 
 def refit(
-    circuit: Circuit, table: Table, valid: Table | None, how: Method, seed: int, watch: Watch
+    circuit: Circuit, table: Table, valid: Table | None, method: Method, seed: int, watch: Watch
 ) -> tuple[Circuit, Fitted]:
     """The circuit with fitted parameters and updated provenance, and the course of the scores."""
-    fitted = fit(circuit.graph, table, how, np.random.default_rng(seed), valid=valid, watch=watch)
-    record = _record(how, seed, table, watch)
-    if (remark := how.remark(fitted.graph)) is not None:
+    fitted = fit(circuit.graph, table, method, np.random.default_rng(seed), valid=valid, watch=watch)
+    record = _record(method, seed, table, watch)
+    if (remark := method.remark(fitted.graph)) is not None:
         record["parameters"]["fitted"] = remark
     return Circuit(fitted.graph, {**circuit.about, **record}), fitted
 
 
-def _record(how: Method, seed: int, table: Table, watch: Watch) -> dict[str, Any]:
-    made = {"method": how.name, "settings": plain_settings(how), "seed": seed, "rows": len(table)}
+def _record(method: Method, seed: int, table: Table, watch: Watch) -> dict[str, Any]:
+    made = {"method": method.name, "settings": plain_settings(method), "seed": seed, "rows": len(table)}
     return {"parameters": made, "finished": not watch.should_stop()}

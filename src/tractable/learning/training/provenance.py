@@ -43,8 +43,8 @@ def provenance(
 
 def is_finished(about: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a record equals the wanted one and its learner was not stopped early."""
-    found = {name: value for name, value in about.items() if name not in FOUND}
-    return found == {**wanted, "finished": True}
+    comparable = {name: value for name, value in about.items() if name not in FOUND}
+    return comparable == {**wanted, "finished": True}
 
 
 def fingerprint(table: Table) -> str:

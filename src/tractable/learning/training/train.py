@@ -35,8 +35,8 @@ def train(
     """
     rng = np.random.default_rng(about["seed"])
     graph, extras = learner.learn_with_extras(table, rng, valid=valid, watch=watch)
-    found = {name: extras[name] for name in learner.recorded if name in extras}
-    return Trained(Circuit(graph, {**about, "finished": _is_finished(watch), **found}), extras)
+    recorded = {name: extras[name] for name in learner.recorded if name in extras}
+    return Trained(Circuit(graph, {**about, "finished": _is_finished(watch), **recorded}), extras)
 
 
 def train_network(

@@ -90,11 +90,11 @@ class Journal:
         self._file.truncate()
         return trials
 
-    def _check_header(self, found: Any, wanted: dict[str, Any]) -> None:
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
+    def _check_header(self, facts: Any, wanted: dict[str, Any]) -> None:
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError(f"'{self._path}' is not a study of settings")
         for name, words in DIFFERENCES.items():
-            theirs, mine = found.get(name), wanted[name]
+            theirs, mine = facts.get(name), wanted[name]
             if theirs != mine:
                 raise ValueError(f"study '{self._path}' is of {words.format(theirs=theirs, mine=mine)}")
 

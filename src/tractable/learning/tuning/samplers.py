@@ -33,10 +33,10 @@ def random_settings(
 ) -> Settings:
     """Settings of which about half are drawn at random and the others have their defaults."""
     rng = np.random.default_rng([seed, number])
-    found = draw_settings(space, rng)
-    kept = rng.random(len(found)) < KEPT
-    kept[rng.integers(len(found))] = False  # one differs at least
-    return {name: defaults[name] if keep else found[name] for name, keep in zip(found, kept, strict=True)}
+    drawn = draw_settings(space, rng)
+    kept = rng.random(len(drawn)) < KEPT
+    kept[rng.integers(len(drawn))] = False  # one differs at least
+    return {name: defaults[name] if keep else drawn[name] for name, keep in zip(drawn, kept, strict=True)}
 
 
 SAMPLERS: dict[str, Sampler] = {

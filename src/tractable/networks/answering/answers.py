@@ -68,16 +68,16 @@ class NetworkAnswers:
 
     def log_prob(self, row: Floats, regions: Mapping[int, Region], most: float) -> float | None:
         """The log-probability of the evidence; None as in `posterior`."""
-        found = self._ask(-1, row, regions, most, np.empty(0))[0]
-        return None if np.isnan(found) else found
+        log_prob = self._ask(-1, row, regions, most, np.empty(0))[0]
+        return None if np.isnan(log_prob) else log_prob
 
     def _ask(
         self, target: int, row: Floats, regions: Mapping[int, Region], most: float, posterior: Floats
     ) -> tuple[float, float]:
         from tractable.networks.answering.elimination import answer
 
-        found: tuple[float, float] = answer(self.tables, self._known(row, regions), target, most, posterior)
-        return found
+        result: tuple[float, float] = answer(self.tables, self._known(row, regions), target, most, posterior)
+        return result
 
     def _known(self, row: Floats, regions: Mapping[int, Region]) -> "Known":
         known = self._nothing._replace(state=np.where(np.isnan(row), -1.0, row).astype(np.int64))

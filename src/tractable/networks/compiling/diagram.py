@@ -38,10 +38,10 @@ class Diagram:
     @cached_property
     def zeros(self) -> tuple[int, ...]:
         """The node of each level, and the term, that is zero everywhere; -1 if there is none."""
-        found = [_only(self.terms.is_zero)]
+        zeros = [_only(self.terms.is_zero)]
         for lines in reversed(self.children):
-            found.append(-1 if found[-1] < 0 else _only((lines == found[-1]).all(axis=1)))
-        return tuple(reversed(found))
+            zeros.append(-1 if zeros[-1] < 0 else _only((lines == zeros[-1]).all(axis=1)))
+        return tuple(reversed(zeros))
 
 
 def _only(chosen: np.ndarray) -> int:

@@ -72,9 +72,9 @@ def _with_one_more(
     for way, (divided, shares) in enumerate(divisions(mixture, sample.rows, which, growth.priors.gate_l2)):
         fit, part = MixtureFit(divided, sample, growth.priors), watch.part(f"way {way}")
         begun = fit.fit_to_shares(divided, shares, FIRST_STEPS, part.part("shares"))
-        found = fit.improve(begun, growth.settings.iterations, part)
-        if best is None or found.score > best.score:
-            best = found
+        improved = fit.improve(begun, growth.settings.iterations, part)
+        if best is None or improved.score > best.score:
+            best = improved
         if watch.should_stop():
             break
     assert best is not None
@@ -91,10 +91,10 @@ def _refine(fitted: Scored[FieldMixture], sample: Sample, growth: Growth, watch:
         own = (shares[k], None if held is None else held[k])
         components.append(_search(component, sample, own, growth, watch.part(f"splits {k}")))
     larger = FieldMixture(tuple(components), mixture.gate)
-    found = MixtureFit(larger, sample, growth.priors).improve(
+    refined = MixtureFit(larger, sample, growth.priors).improve(
         larger, growth.settings.iterations, watch.part("refit")
     )
-    return found.model if found.score > fitted.score else mixture
+    return refined.model if refined.score > fitted.score else mixture
 
 
 def _search(

@@ -86,8 +86,8 @@ class FieldOnRows:
         """The values of all rows under weights of all features."""
         own = self._evaluator.log_parameters(weights)[self._param, self._group]
         log_value = np.bincount(self._row, own, self._rows).astype(np.float64)
-        found = self._evaluator.evaluate(weights)
-        return FieldValues(log_value, found.log_partition, found.expected)
+        evaluation = self._evaluator.evaluate(weights)
+        return FieldValues(log_value, evaluation.log_partition, evaluation.expected)
 
     def counts(self, weight: Floats) -> Floats:
         """The weight of the rows in which each feature holds, each row with a weight, (rows,)."""
@@ -103,9 +103,9 @@ class FieldOnRows:
 def _holding(structure: ConditionalStructure, rows: ConditionalRows) -> tuple[Ints, Ints]:
     """All pairs of a parameter and a row in which its conditions on targets hold."""
     conditions = (structure.target_conditions(param) for param in range(structure.circuit.params))
-    found = [np.flatnonzero(rows.holding(each)) for each in conditions]
-    params = np.repeat(np.arange(len(found)), [some.size for some in found])
-    return params, np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    positions = [np.flatnonzero(rows.holding(each)) for each in conditions]
+    params = np.repeat(np.arange(len(positions)), [some.size for some in positions])
+    return params, np.concatenate([np.zeros(0, dtype=np.int64), *positions])
 
 
 class MixturePoint(NamedTuple):

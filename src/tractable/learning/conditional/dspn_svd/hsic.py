@@ -79,21 +79,23 @@ class Projection:
 
 
 def find_projection(
-    x: Floats, codes: Ints, weights: Floats, how: FeatureSettings, rng: np.random.Generator
+    x: Floats, codes: Ints, weights: Floats, settings: FeatureSettings, rng: np.random.Generator
 ) -> Projection:
     """The features of rows, all of them, that depend on the class; one of any kind if nothing depends on it.
 
     Raises:
         ValueError: if there is no such kernel.
     """
-    if how.kernel not in get_args(Kernel):
-        raise ValueError(f"kernel must be 'linear' or 'rbf', not {how.kernel!r}")
-    mapped = identity if how.kernel == "linear" else fourier_map(x, how.components, how.width, rng)
-    sums = class_sums(x, codes, weights, mapped, how.whiten)
+    if settings.kernel not in get_args(Kernel):
+        raise ValueError(f"kernel must be 'linear' or 'rbf', not {settings.kernel!r}")
+    mapped = (
+        identity if settings.kernel == "linear" else fourier_map(x, settings.components, settings.width, rng)
+    )
+    sums = class_sums(x, codes, weights, mapped, settings.whiten)
     if not sums.counts.sum():
         return Projection(mapped, np.eye(sums.means.shape[1], 1))
-    found = whitened_directions(sums, how.shrinkage) if how.whiten else hsic_directions(sums)
-    return Projection(mapped, found if found.shape[1] else np.eye(len(found), 1))
+    directions = whitened_directions(sums, settings.shrinkage) if settings.whiten else hsic_directions(sums)
+    return Projection(mapped, directions if directions.shape[1] else np.eye(len(directions), 1))
 
 
 def fourier_map(x: Floats, components: int, width: float, rng: np.random.Generator) -> FourierMap:

@@ -243,14 +243,14 @@ def _fold_scores(
 ) -> list[list[float]]:
     """The scores of all choices; of fewer if the work is told to stop."""
     features = _features_of(train, design)
-    z, found = features[0](test.x), []
+    z, scores = features[0](test.x), []
     for number, choice in enumerate(choices):
         watch.report(STAGE, fold * len(choices) + number, FOLDS * len(choices))
         model = learn_model(train, features, choice, design, watch)
         if watch.should_stop():
             break
-        found.append(list(_score(model, z, test)))
-    return found
+        scores.append(list(_score(model, z, test)))
+    return scores
 
 
 def _score(model: ClassModel, z: Floats, rows: LabelledRows) -> Score:

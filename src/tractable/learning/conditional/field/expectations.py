@@ -254,8 +254,8 @@ class Sample:
         holds = self.rows.holding(conditions)
         chosen = self._flat_states[holds]
         weight = np.repeat(self.rows.weight[holds], chosen.shape[1])
-        found = np.bincount(chosen.ravel(), weight, int(self.rows.target_states.sum()))
-        return np.asarray(found, dtype=np.float64)
+        counts = np.bincount(chosen.ravel(), weight, int(self.rows.target_states.sum()))
+        return np.asarray(counts, dtype=np.float64)
 
     def mean_log_likelihood(self, weights: Floats) -> float:
         """The mean log-likelihood of the targets given the inputs."""

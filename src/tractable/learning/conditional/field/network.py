@@ -37,7 +37,7 @@ def conditional_network(
     is_target = np.zeros(states.size, dtype=np.bool_)
     is_target[targets] = True
     grower = _Grower(ConditionalStructure(states[targets], states[inputs]), max_edges)
-    found: list[tuple[int, int]] = []
+    links: list[tuple[int, int]] = []
     for number in range(len(features)):
         some = slice(features.start[number], features.start[number + 1])
         column, state = features.column[some], features.state[some]
@@ -49,8 +49,8 @@ def conditional_network(
         item = grower.add(above, below)
         if item is None:
             return None
-        found.append((number, item))
-    numbers = np.array(found, dtype=np.int64).reshape(-1, 2)
+        links.append((number, item))
+    numbers = np.array(links, dtype=np.int64).reshape(-1, 2)
     return ConditionalNetwork(grower.structure, numbers[:, 0], numbers[:, 1])
 
 

@@ -167,11 +167,11 @@ class ConditionalLikelihood(Objective):
 
     def _feature_expectations(self, weights: Floats) -> FeatureExpectations:
         """The mean log-partition function over the rows, and how often each feature is expected to hold."""
-        found = self.sample.evaluator.evaluate(weights)
-        self._last = (weights, found)
+        evaluation = self.sample.evaluator.evaluate(weights)
+        self._last = (weights, evaluation)
         share = self.sample.rows.group_weight / self.sample.total
-        expected = self.sample.evaluator.sum_over_rows(found.expected * share)
-        return FeatureExpectations(float(share @ found.log_partition), expected)
+        expected = self.sample.evaluator.sum_over_rows(evaluation.expected * share)
+        return FeatureExpectations(float(share @ evaluation.log_partition), expected)
 
     def _estimates(self, param: int, items: Ints) -> Floats:
         """Estimates of what new features of some features of one parameter gain. (items, new states)."""

@@ -41,8 +41,8 @@ class ConditionalRows:
 
     def counts(self, conditions: Iterable[tuple[int, int]]) -> Floats:
         """The weight of the rows of each group in which targets have given states. Shape (groups,)."""
-        found = np.bincount(self.group, self.weight * self.holding(conditions), self.group_weight.size)
-        return np.asarray(found, dtype=np.float64)
+        counts = np.bincount(self.group, self.weight * self.holding(conditions), self.group_weight.size)
+        return np.asarray(counts, dtype=np.float64)
 
     def indicators(self, column: int) -> Floats:
         """Which groups have each state of an input. Shape (states, groups)."""

@@ -60,16 +60,16 @@ class Training:
 class NetworkCommittee:
     """Networks in training."""
 
-    def __init__(self, table: Table, held: Floats, make: MakeNetwork, how: Training, seed: int) -> None:
-        self.table, self.how, self._seed = table, how, seed
+    def __init__(self, table: Table, held: Floats, make: MakeNetwork, training: Training, seed: int) -> None:
+        self.table, self.how, self._seed = table, training, seed
         self._held = held  # (rows, members) the weight of each row that each network does not learn from
-        self.rows = as_rows(table, how.scale, how.states)
+        self.rows = as_rows(table, training.scale, training.states)
         self._trained: set[tuple[str, int]] = set()  # stages of members
         shares = state_shares(self.rows)
         self.members: list[Member] = []
         with reproducible(seed):
             for _ in range(held.shape[1]):
-                module = make(how.scale.kept.size, int(how.states.sum()))
+                module = make(training.scale.kept.size, int(training.states.sum()))
                 start_at_frequencies(module, shares)
                 self.members.append(Member(module, torch.zeros(0)))
 

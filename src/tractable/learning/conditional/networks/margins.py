@@ -67,17 +67,17 @@ class WorstTargets:
             here = slice(start, start + many)
             forbidden = log_params.copy()
             forbidden[:, here] += FORBIDDEN * own[:, here]
-            found, logs = self._best(forbidden)
-            better = (logs > best_log) & (found[:, here] != own[:, here]).any(axis=1)
-            best[better], best_log[better] = found[better], logs[better]
+            worst, logs = self._best(forbidden)
+            better = (logs > best_log) & (worst[:, here] != own[:, here]).any(axis=1)
+            best[better], best_log[better] = worst[better], logs[better]
         return best
 
     def _best(self, log_params: Floats) -> tuple[Floats, Floats]:
         """The most probable states in the same form, and their log-values."""
         free = np.full((len(log_params), self._states.size), np.nan)
-        found = completions(self._graph, np.concatenate([free, log_params], axis=1), None)
-        targets = found[:, : self._states.size].astype(np.int64)
-        return one_hot_targets(targets, self._states), log_values(self._graph, found)
+        completed = completions(self._graph, np.concatenate([free, log_params], axis=1), None)
+        targets = completed[:, : self._states.size].astype(np.int64)
+        return one_hot_targets(targets, self._states), log_values(self._graph, completed)
 
 
 def potential_graph(structure: ConditionalStructure) -> Graph:

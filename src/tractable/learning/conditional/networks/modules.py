@@ -60,8 +60,8 @@ def start_at_frequencies(module: nn.Module, shares: Floats) -> None:
 
 def log_potentials(module: nn.Module, x: Tensor) -> Tensor:
     """The logarithms of a network's outputs."""
-    found: Tensor = torch.log(module(x))
-    return found
+    logs: Tensor = torch.log(module(x))
+    return logs
 
 
 def normalised(potentials: Tensor, states: Ints) -> Tensor:

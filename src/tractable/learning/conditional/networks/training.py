@@ -43,8 +43,8 @@ class LogPartition(torch.autograd.Function):  # type: ignore[misc]
 
 def log_partition(potentials: Tensor, weights: Tensor, circuit: TargetCircuit) -> Tensor:
     """log Z of each row; gradients flow to potentials and weights. Shape (rows,)."""
-    found: Tensor = LogPartition.apply(potentials, weights, circuit)
-    return found
+    log_z: Tensor = LogPartition.apply(potentials, weights, circuit)
+    return log_z
 
 
 FEWEST_BATCHES = 16  # of an epoch
@@ -140,10 +140,10 @@ def train_member(
             break
         if not _train_epoch(member, train, loss, optimiser, size, priors, watch):
             break
-        found = mean_loss(member, held, loss)
-        watch.report("epochs", epoch + 1, effort.epochs, -found)
-        if found < best - LEAST_IMPROVEMENT:
-            best, best_state, since = found, member.state(), 0
+        held_loss = mean_loss(member, held, loss)
+        watch.report("epochs", epoch + 1, effort.epochs, -held_loss)
+        if held_loss < best - LEAST_IMPROVEMENT:
+            best, best_state, since = held_loss, member.state(), 0
         else:
             since += 1
     member.restore(best_state)

@@ -171,7 +171,7 @@ def _candidates(rows: RegressionRows, alone: ConditionalTree, tried: int) -> lis
     """For each target the others that would change its intercept most, by a score test, best first."""
     owner = np.repeat(np.arange(rows.states.size), rows.states)
     state = np.concatenate([rows.indicators(i) for i in range(rows.states.size)], axis=1)
-    found = []
+    candidates = []
     for j in range(rows.states.size):
         p = np.exp(alone.log_probs(rows, j))
         score = (state * rows.weight[:, None]).T @ (rows.indicators(j) - p)
@@ -181,8 +181,8 @@ def _candidates(rows: RegressionRows, alone: ConditionalTree, tried: int) -> lis
         gain[j] = -1.0
         gain[rows.states < 2] = -1.0
         order = np.argsort(-gain, kind="stable")[:tried]
-        found.append(order[gain[order] > 0] if rows.states[j] > 1 else order[:0])
-    return found
+        candidates.append(order[gain[order] > 0] if rows.states[j] > 1 else order[:0])
+    return candidates
 
 
 def _gains(
@@ -247,13 +247,13 @@ def _arborescence(gain: Floats) -> Ints:
     into = gain[np.ix_(rest, cycle)] - gain[parent[cycle], cycle]
     out = gain[np.ix_(cycle, rest)]
     smaller[:-1, -1], smaller[-1, :-1] = into.max(axis=1), out.max(axis=0)
-    found = _arborescence(smaller)
+    contracted = _arborescence(smaller)
     answer = parent.copy()
-    below_cycle = found[:-1] == rest.size
+    below_cycle = contracted[:-1] == rest.size
     answer[rest] = np.where(
-        below_cycle, cycle[out.argmax(axis=0)], rest[np.minimum(found[:-1], rest.size - 1)]
+        below_cycle, cycle[out.argmax(axis=0)], rest[np.minimum(contracted[:-1], rest.size - 1)]
     )
-    answer[cycle[into[found[-1]].argmax()]] = rest[found[-1]]
+    answer[cycle[into[contracted[-1]].argmax()]] = rest[contracted[-1]]
     answer[0] = 0
     return answer
 

@@ -57,11 +57,11 @@ class Mix:
             if not rest[place] or rest.sum() == 1:
                 continue
             rest[place] = False
-            found = mixed._fit(rest)
-            if found.score > mixed.score - LEAST_LOSS:
+            refitted = mixed._fit(rest)
+            if refitted.score > mixed.score - LEAST_LOSS:
                 weights = np.zeros(rest.size)
-                weights[rest] = found.weights
-                mixed = replace(mixed, weights=weights, score=found.score)
+                weights[rest] = refitted.weights
+                mixed = replace(mixed, weights=weights, score=refitted.score)
         return mixed
 
     def circuit(self) -> Graph:
@@ -109,17 +109,17 @@ class Mix:
         return mean if np.isfinite(mean) else None
 
 
-def mix(members: Sequence[Member], row_weights: Floats, how: MixingSettings) -> Mix:
+def mix(members: Sequence[Member], row_weights: Floats, settings: MixingSettings) -> Mix:
     """The best mixture of members.
 
     Raises:
         ValueError: if each member alone has too many edges.
     """
     edges = np.array([m.graph.edges for m in members if m.graph is not None])
-    found = choose_weights(
-        _logs(members), row_weights, edges, how.pseudo_count, how.max_edges, how.least_weight
+    chosen = choose_weights(
+        _logs(members), row_weights, edges, settings.pseudo_count, settings.max_edges, settings.least_weight
     )
-    return Mix(members, row_weights, how, found.weights, found.score)
+    return Mix(members, row_weights, settings, chosen.weights, chosen.score)
 
 
 def _logs(members: Sequence[Member]) -> Floats:

@@ -42,13 +42,13 @@ class MemberSearch:
         self,
         folds: list[Fold],
         facts: TableFacts,
-        how: MixingSettings,
+        settings: MixingSettings,
         make: Callable[[Candidate], Learner],
         seed: int,
     ) -> None:
         self._folds = folds
         self._row_weights: Floats = np.concatenate([fold.scored.row_weights for fold in folds])
-        self._how = how
+        self._how = settings
         self._make = make
         self._seed = seed
         self._workers = 1 if facts.is_tiny or effective_n_jobs(-1) == 1 else default_threads()

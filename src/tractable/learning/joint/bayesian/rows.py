@@ -63,8 +63,8 @@ class CodedRows:
     def counts(self, rows: Codes, column: int) -> Floats:
         """The weight of the rows that have each state of a column that none of them misses."""
         states = self.schema[column].cardinality
-        found = np.bincount(self.codes[column][rows], self.weights[rows], states)
-        return found.astype(np.float64)
+        counted = np.bincount(self.codes[column][rows], self.weights[rows], states)
+        return counted.astype(np.float64)
 
 
 def coded_rows(table: Table) -> CodedRows:
@@ -74,7 +74,7 @@ def coded_rows(table: Table) -> CodedRows:
     states, weights = table.schema.cardinalities, distinct.row_weights
     codes = np.ascontiguousarray(np.where(distinct.missing, states, distinct.values).T.astype(np.int32))
     counts = (np.bincount(line, weights, k + 1) for line, k in zip(codes, states.tolist(), strict=True))
-    usual = np.array([int(found[:-1].argmax()) for found in counts], dtype=np.int64)
+    usual = np.array([int(column_counts[:-1].argmax()) for column_counts in counts], dtype=np.int64)
     slots = np.concatenate([[0], np.cumsum(states + 1)])
     row, column = np.nonzero((codes != usual[:, None]).T)
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(weights)))])

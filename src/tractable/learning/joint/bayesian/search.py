@@ -96,9 +96,11 @@ class TreeSearch:
 
     def candidates(self) -> Candidates:
         """All valid splits that gain something."""
-        found = [self.candidates_of(leaf) for leaf in self._members]
-        leaf = np.repeat(list(self._members), [columns.size for columns, _ in found])
-        return Candidates(leaf, np.concatenate([c for c, _ in found]), np.concatenate([g for _, g in found]))
+        candidates = [self.candidates_of(leaf) for leaf in self._members]
+        leaf = np.repeat(list(self._members), [columns.size for columns, _ in candidates])
+        return Candidates(
+            leaf, np.concatenate([c for c, _ in candidates]), np.concatenate([g for _, g in candidates])
+        )
 
     def candidates_of(self, leaf: int) -> tuple[Ints, Floats]:
         """The columns that an open leaf may be split on and gain something, best first, and the gains."""
@@ -150,18 +152,18 @@ class TreeSearch:
 
     def memory(self) -> State:
         """The gains of all splits, and the candidates of open leaves."""
-        found = [self._candidates[leaf] for leaf in self._members]
-        columns = np.concatenate([np.zeros(0, dtype=np.int64), *(c for c, _ in found)])
-        gains = np.concatenate([np.zeros(0), *(g for _, g in found)])
-        return [[split.gain for split in self.splits], [c.size for c, _ in found], columns, gains]
+        candidates = [self._candidates[leaf] for leaf in self._members]
+        columns = np.concatenate([np.zeros(0, dtype=np.int64), *(c for c, _ in candidates)])
+        gains = np.concatenate([np.zeros(0), *(g for _, g in candidates)])
+        return [[split.gain for split in self.splits], [c.size for c, _ in candidates], columns, gains]
 
     def recall(self, memory: State) -> None:
         """Know the gains of all splits that were repeated, and the candidates of open leaves."""
         made, sizes, columns, gains = memory
         self.splits = [split._replace(gain=gain) for split, gain in zip(self.splits, made, strict=True)]
         ends = np.cumsum(sizes)[:-1]
-        found = zip(np.split(columns, ends), np.split(gains, ends), strict=True)
-        self._candidates = dict(zip(self._members, found, strict=True))
+        candidates = zip(np.split(columns, ends), np.split(gains, ends), strict=True)
+        self._candidates = dict(zip(self._members, candidates, strict=True))
         self._queue = []
         for leaf in self._members:
             self._enqueue(leaf, 0)

@@ -111,13 +111,13 @@ class Course:
         self.step += 1
         move_average(self.average, self.values, min(AVERAGE, (1 + self.step) / (10 + self.step)))
 
-    def record(self, score: float, how: Schedule) -> None:
+    def record(self, score: float, schedule: Schedule) -> None:
         """Take in the score of the average, and begin to lower the step size if it is time for that."""
         self.since = 0 if score > self.best_score + LEAST_GAIN else self.since + 1
         if score > self.best_score:
             self.best, self.best_score, self.best_step = copies(self.average), score, self.step
-        if self.fall_begin < 0 and (self.since >= how.patience or self.step >= how.steps):
-            self.too_fast = self.since >= how.patience or not self.best_step
+        if self.fall_begin < 0 and (self.since >= schedule.patience or self.step >= schedule.steps):
+            self.too_fast = self.since >= schedule.patience or not self.best_step
             self._begin_fall(max(WARM_UP, int(FALL * self.best_step)))
 
     def hurry(self, steps_left: float) -> None:
@@ -129,11 +129,11 @@ class Course:
     def _begin_fall(self, steps: int) -> None:
         self.fall_begin, self.fall_steps, self.since = self.step, steps, 0
 
-    def is_over(self, how: Schedule) -> bool:
+    def is_over(self, schedule: Schedule) -> bool:
         """Whether training has come to its end."""
         if self.fall_begin < 0:
             return False
-        return self.step >= self.fall_begin + self.fall_steps or self.since >= 3 * how.patience
+        return self.step >= self.fall_begin + self.fall_steps or self.since >= 3 * schedule.patience
 
 
 COURSE = Key(__name__, "course", Course)

@@ -36,41 +36,44 @@ class _Waiting(NamedTuple):
     leaves: float  # how many leaves it may have
 
 
-def grow_network(data: CountedRows, how: Growth, rng: np.random.Generator, watch: Watch) -> CutsetTree:
+def grow_network(data: CountedRows, growth: Growth, rng: np.random.Generator, watch: Watch) -> CutsetTree:
     """The cutset network of weighted rows; where `watch` says to stop, nodes become leaves."""
     nodes: list[Node | None] = [None]
-    waiting = [_whole(data, how)]
+    waiting = [_whole(data, growth)]
     while waiting:
         at = waiting.pop()
         column = -1
         if not watch.should_stop():
-            column = choose_column(data, at.block, at.columns, at.leaves, how.splitting, rng)
-        tree = _fit_leaf(data, at, how) if column < 0 or how.keep_trees else None
+            column = choose_column(data, at.block, at.columns, at.leaves, growth.splitting, rng)
+        tree = _fit_leaf(data, at, growth) if column < 0 or growth.keep_trees else None
         if column < 0:
             nodes[at.number] = Node(at.block.weight, tree)
             continue
-        share, children = _split(data, at, column, len(nodes), how.shrinkage)
+        share, children = _split(data, at, column, len(nodes), growth.shrinkage)
         nodes[at.number] = Node(at.block.weight, tree, column, len(nodes), share)
         nodes += [None] * share.size
         waiting += children
     return CutsetTree([node for node in nodes if node is not None])
 
 
-def _whole(data: CountedRows, how: Growth) -> _Waiting:
+def _whole(data: CountedRows, growth: Growth) -> _Waiting:
     """The root with all rows that weigh something."""
     rows = np.flatnonzero(data.weights > 0)
     weights = data.weights[rows]
     counts = data.count_pairs(rows, weights)
-    smoothing = max(how.smoothing, LEAST_SMOOTHING)
+    smoothing = max(growth.smoothing, LEAST_SMOOTHING)
     pseudo = smoothing * prior_pairs(data, counts, smoothing)
-    return _Waiting(0, Block(rows, weights, counts), pseudo, np.arange(data.columns), how.max_leaves)
+    return _Waiting(0, Block(rows, weights, counts), pseudo, np.arange(data.columns), growth.max_leaves)
 
 
-def _fit_leaf(data: CountedRows, at: _Waiting, how: Growth) -> LeafTree:
+def _fit_leaf(data: CountedRows, at: _Waiting, growth: Growth) -> LeafTree:
     pair = at.block.counts + at.pseudo
-    shape = spanning_tree(pair, data.places, at.columns, how.link_cost)
+    shape = spanning_tree(pair, data.places, at.columns, growth.link_cost)
     return LeafTree(
-        shape, log_tables(shape, shape.cells(pair), how.smoothing), shape.cells(at.pseudo), how.smoothing
+        shape,
+        log_tables(shape, shape.cells(pair), growth.smoothing),
+        shape.cells(at.pseudo),
+        growth.smoothing,
     )
 
 

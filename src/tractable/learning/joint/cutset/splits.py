@@ -42,36 +42,41 @@ class Splitting:
 
 
 def choose_column(
-    data: CountedRows, block: Block, columns: Ints, leaves: float, how: Splitting, rng: np.random.Generator
+    data: CountedRows,
+    block: Block,
+    columns: Ints,
+    leaves: float,
+    settings: Splitting,
+    rng: np.random.Generator,
 ) -> int:
     """The column with the best score among the candidates; -1 where the node becomes a leaf.
 
     `leaves` is the number of leaves that the node may have.
     """
-    eligible = _eligible(data, block, columns, how)
+    eligible = _eligible(data, block, columns, settings)
     eligible = eligible[data.places[eligible, 1] <= leaves]
-    if how.candidates is not None and eligible.size > how.candidates:
-        eligible = np.sort(rng.choice(eligible, how.candidates, replace=False))
+    if settings.candidates is not None and eligible.size > settings.candidates:
+        eligible = np.sort(rng.choice(eligible, settings.candidates, replace=False))
     if not eligible.size:
         return -1
-    if how.score == "information":
+    if settings.score == "information":
         return int(eligible[information_gains(data, block.counts, columns, eligible).argmax()])
     if eligible.size > FINALISTS:
         gain = information_gains(data, block.counts, columns, eligible)
         eligible = eligible[np.sort(np.argsort(-gain, kind="stable")[:FINALISTS])]
-    gain = bayesian_gains(data, block, columns, eligible, how.equivalent_rows)
-    return int(eligible[gain.argmax()]) if gain.max() > how.split_cost else -1
+    gain = bayesian_gains(data, block, columns, eligible, settings.equivalent_rows)
+    return int(eligible[gain.argmax()]) if gain.max() > settings.split_cost else -1
 
 
-def _eligible(data: CountedRows, block: Block, columns: Ints, how: Splitting) -> Ints:
+def _eligible(data: CountedRows, block: Block, columns: Ints, settings: Splitting) -> Ints:
     """The columns whose branches have rows enough, on average and in the second most frequent state."""
-    if block.weight < how.min_rows or columns.size < 2:
+    if block.weight < settings.min_rows or columns.size < 2:
         return columns[:0]
     states, width = data.state_counts(block.counts)[columns], data.places[columns, 1]
     if states.shape[1] < 2:
         return columns[:0]
     second = np.partition(states, -2, axis=1)[:, -2]
-    fits = (second > 0) & (second >= how.min_branch) & (width * how.min_rows <= 2 * block.weight)
+    fits = (second > 0) & (second >= settings.min_branch) & (width * settings.min_rows <= 2 * block.weight)
     return columns[fits]
 
 

@@ -53,8 +53,8 @@ def fit_yeo_johnson(values: Floats, weights: Floats) -> Floats:
         slopes = counts @ YEO_JOHNSON.log_slope(params, values)
         return float(0.5 * total * np.log(variance) - slopes + 0.5 * (lam - 1) ** 2)
 
-    found = minimize_scalar(cost, bounds=LAMBDAS, method="bounded", options={"xatol": 1e-3})
-    return np.array([centre, scale, float(found.x)])
+    optimum = minimize_scalar(cost, bounds=LAMBDAS, method="bounded", options={"xatol": 1e-3})
+    return np.array([centre, scale, float(optimum.x)])
 
 
 YEO_JOHNSON = YeoJohnsonMap()

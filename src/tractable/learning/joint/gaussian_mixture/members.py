@@ -70,13 +70,18 @@ def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
 
 
 def fit_member(
-    view: View, data: EMRows, share: Floats, candidate: Candidate, how: EMSettings, watch: Watch | None = None
+    view: View,
+    data: EMRows,
+    share: Floats,
+    candidate: Candidate,
+    settings: EMSettings,
+    watch: Watch | None = None,
 ) -> MixtureFit:
     """The mixture that EM finds from given shares of rows."""
     prior = Prior(
         strength=candidate.strength,
         floor=candidate.floor,
-        smoothing=how.smoothing,
+        smoothing=settings.smoothing,
         unit_floor=view.unit_floor,
     )
     fit = start_from(data, share, prior)
@@ -84,12 +89,12 @@ def fit_member(
         data,
         fit,
         prior,
-        background=how.background,
-        steps=how.steps,
-        tolerance=how.tolerance,
+        background=settings.background,
+        steps=settings.steps,
+        tolerance=settings.tolerance,
         watch=watch,
     )
-    return widen_counts(data, fit, how.smoothing, how.background)
+    return widen_counts(data, fit, settings.smoothing, settings.background)
 
 
 def refit_member(
@@ -98,9 +103,9 @@ def refit_member(
     rows: MixedRows,
     background: Background,
     candidate: Candidate,
-    how: EMSettings,
+    settings: EMSettings,
     watch: Watch | None = None,
 ) -> Member:
     """A member in a view of other rows, by EM from the shares that it gives these rows."""
-    share, _ = responsibilities(viewed(member.view, rows, background), member.fit, how.background)
-    return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, how, watch))
+    share, _ = responsibilities(viewed(member.view, rows, background), member.fit, settings.background)
+    return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, settings, watch))

@@ -98,12 +98,12 @@ class ExtensionSearch:
 
     def __init__(
         self,
-        how: ExtensionSettings,
+        settings: ExtensionSettings,
         leaf_learner: Callable[[float], Learner],
         table: Table,
         valid: Table | None,
     ) -> None:
-        self._how = how
+        self._how = settings
         self._leaf_learner = leaf_learner  # of a leaf with a given share of the table's cells
         self._table = encode(table).table  # its distinct rows
         self._valid = valid

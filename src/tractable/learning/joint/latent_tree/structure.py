@@ -30,7 +30,7 @@ class StructureSearch:
     merge_distance: float = 0.01  # a hidden node nearer than this to another node is merged with it
 
 
-def latent_tree(distance: Floats, how: StructureSearch, watch: Watch | None = None) -> Tree:
+def latent_tree(distance: Floats, settings: StructureSearch, watch: Watch | None = None) -> Tree:
     """The tree, or a forest with a tree for each group of columns that finite distances connect."""
     watch = watch or Watch()
     known = np.isfinite(distance)
@@ -38,18 +38,18 @@ def latent_tree(distance: Floats, how: StructureSearch, watch: Watch | None = No
     capped = np.where(known, distance, reach)
 
     def solve(part: Floats) -> Tree:
-        return merge_close_nodes(_solve_part(part, reach, how, watch), how.merge_distance)
+        return merge_close_nodes(_solve_part(part, reach, settings, watch), settings.merge_distance)
 
-    if how.method in ("clrg", "clnj"):
+    if settings.method in ("clrg", "clnj"):
         return refine_chow_liu_tree(capped, reach, solve, watch)
     count, label = csgraph.connected_components(known, directed=False)
     groups = [np.flatnonzero(label == group) for group in range(count)]
     return join_trees(len(distance), [(group, solve(capped[np.ix_(group, group)])) for group in groups])
 
 
-def _solve_part(distance: Floats, reach: float, how: StructureSearch, watch: Watch) -> Tree:
-    if how.method.endswith("rg"):
-        return recursive_grouping(distance, reach, how.relaxation, watch)
+def _solve_part(distance: Floats, reach: float, settings: StructureSearch, watch: Watch) -> Tree:
+    if settings.method.endswith("rg"):
+        return recursive_grouping(distance, reach, settings.relaxation, watch)
     return neighbour_joining(distance, watch)
 
 

@@ -98,21 +98,21 @@ class LearnSPNLearner(PoolingLearner):
             for threshold, own in zip(several, rng.spawn(len(several)), strict=True)
         )
         with threadpool_limits(1, user_api="blas"):  # the same sums in the same order, whatever else runs
-            found: list[tuple[float, Graph]] = Parallel(prefer="threads")(work)
-        return Learned(max(found, key=lambda scored: scored[0])[1])
+            circuits: list[tuple[float, Graph]] = Parallel(prefer="threads")(work)
+        return Learned(max(circuits, key=lambda scored: scored[0])[1])
 
     def _best_size(
         self,
         encoding: Encoding,
         rng: np.random.Generator,
-        how: Partitioning,
+        settings: Partitioning,
         valid: Table | None,
         watch: Watch,
     ) -> tuple[float, Graph]:
         """The circuit that does best on the validation rows, and how well."""
-        regions = partition_table(encoding, rng, how, watch)
+        regions = partition_table(encoding, rng, settings, watch)
         best, best_score = None, -np.inf
-        for size in how.sizes:
+        for size in settings.sizes:
             graph = region_circuit(encoding.schema, regions, size)
             score = 0.0 if valid is None else mean_log_prob(graph, valid)
             if best is None or score > best_score:

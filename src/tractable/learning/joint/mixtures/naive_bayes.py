@@ -88,10 +88,10 @@ class NaiveBayesLearner(PoolingLearner):
 
 
 def _fit(
-    encoding: Encoding, size: int, rng: np.random.Generator, how: ProductEM, watch: Watch
+    encoding: Encoding, size: int, rng: np.random.Generator, settings: ProductEM, watch: Watch
 ) -> tuple[Graph, Mixture]:
-    mixture = fit_mixture(encoding, size, rng, how, watch)
+    mixture = fit_mixture(encoding, size, rng, settings, watch)
     builder = Builder(encoding.schema)
-    graph = builder.freeze(mixture_node(builder, encoding, mixture, how.smoothing))
+    graph = builder.freeze(mixture_node(builder, encoding, mixture, settings.smoothing))
     may_differ = columns_that_need_rows(encoding.schema)  # groups may prefer leaves of different families
     return graph if may_differ else declare_shape(graph), mixture

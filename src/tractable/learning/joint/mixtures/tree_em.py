@@ -96,7 +96,7 @@ TREE_COURSE = Key(__name__, "course", TreeCourse)
 
 
 def iterate_tree_em(
-    encoding: Encoding, share: Floats, how: TreeEM, watch: Watch, last: TreeMixture | None = None
+    encoding: Encoding, share: Floats, settings: TreeEM, watch: Watch, last: TreeMixture | None = None
 ) -> Iterator[tuple[TreeMixture, float]]:
     """The mixture of trees after each iteration of EM, without end, with the rows' mean log-likelihood.
 
@@ -109,7 +109,7 @@ def iterate_tree_em(
     if last is not None:
         share = _shares(last.joint_logs(encoding.table))[0]
     while True:
-        mixture = _fit(encoding, share, how, watch)
+        mixture = _fit(encoding, share, settings, watch)
         watch.break_off()
         share, logs = _shares(mixture.joint_logs(encoding.table))
         yield mixture, float(encoding.weights @ logs) / encoding.rows
@@ -121,12 +121,14 @@ def _shares(joint: Floats) -> tuple[Floats, Floats]:
     return np.exp(joint - logs[:, None]), logs
 
 
-def _fit(encoding: Encoding, share: Floats, how: TreeEM, watch: Watch) -> TreeMixture:
+def _fit(encoding: Encoding, share: Floats, settings: TreeEM, watch: Watch) -> TreeMixture:
     """The maximisation step: the best tree for each column of `share`."""
-    common = _common(encoding, how.sharing if share.shape[1] > 1 else 0.0)
+    common = _common(encoding, settings.sharing if share.shape[1] > 1 else 0.0)
     weighed = (encoding.weights * line + common for line in share.T)
-    trees = Parallel(prefer="threads")(delayed(_tree)(encoding, weights, how, watch) for weights in weighed)
-    weight = encoding.weights @ share + max(how.smoothing, LEAST_SMOOTHING)
+    trees = Parallel(prefer="threads")(
+        delayed(_tree)(encoding, weights, settings, watch) for weights in weighed
+    )
+    weight = encoding.weights @ share + max(settings.smoothing, LEAST_SMOOTHING)
     return TreeMixture(list(trees), np.log(weight / weight.sum()))
 
 
@@ -139,10 +141,10 @@ def _common(encoding: Encoding, weight: float) -> Floats:
     return answer * (weight / (answer.sum() or 1.0))
 
 
-def _tree(encoding: Encoding, weights: Floats, how: TreeEM, watch: Watch) -> FittedTree:
+def _tree(encoding: Encoding, weights: Floats, settings: TreeEM, watch: Watch) -> FittedTree:
     """The Chow-Liu tree of weighted rows."""
     watch.break_off()
     counted = np.flatnonzero(weights > NEGLIGIBLE * encoding.weights)
     rows = encoding.with_weights(weights).part(counted, np.arange(len(encoding.schema)))
-    forest = chow_liu_forest(rows, how.smoothing, how.link_cost, watch)
-    return FittedTree(forest, forest_tables(rows, forest, how.smoothing))
+    forest = chow_liu_forest(rows, settings.smoothing, settings.link_cost, watch)
+    return FittedTree(forest, forest_tables(rows, forest, settings.smoothing))

@@ -28,7 +28,7 @@ class BlockLeaves(NamedTuple):
     smoothing: float
 
 
-def block_circuit(encoding: Encoding, blocks: Sequence[Block], how: BlockLeaves, watch: Watch) -> Graph:
+def block_circuit(encoding: Encoding, blocks: Sequence[Block], settings: BlockLeaves, watch: Watch) -> Graph:
     """The circuit of the blocks of a table.
 
     Columns of instances and of blocks of little weight are independent, unless they form Chow-Liu trees. Sums
@@ -38,23 +38,23 @@ def block_circuit(encoding: Encoding, blocks: Sequence[Block], how: BlockLeaves,
         Stopped: if the watch must stop before the circuit is there.
     """
     builder = Builder(encoding.schema)
-    maker = LeafMaker(builder, encoding.table, how.smoothing)
+    maker = LeafMaker(builder, encoding.table, settings.smoothing)
     node: dict[int, int] = {}
-    for number in _needed_blocks(blocks, how.min_rows)[::-1]:
+    for number in _needed_blocks(blocks, settings.min_rows)[::-1]:
         if watch.must_stop():
             raise Stopped
         block = blocks[number]
-        if block.kind == "sum" and block.weight >= how.min_rows:
-            terms = _terms(blocks, number, how.min_rows)
+        if block.kind == "sum" and block.weight >= settings.min_rows:
+            terms = _terms(blocks, number, settings.min_rows)
             weights = np.array([blocks[term].weight for term in terms])
             node[number] = builder.sum([node[term] for term in terms], np.log(weights / weights.sum()))
-        elif block.kind == "product" and block.weight >= how.min_rows:
+        elif block.kind == "product" and block.weight >= settings.min_rows:
             node[number] = builder.product([node[child] for child in block.children])
         elif block.kind == "independent":
             node[number] = maker.independent(block.rows, block.columns)
-        elif how.leaf == "chow-liu" and block.weight >= FEW_ROWS:
-            node[number] = tree_node(builder, encoding, block.rows, block.columns, how.smoothing, watch)
-        elif block.kind == "instances" and block.weight >= how.min_rows:
+        elif settings.leaf == "chow-liu" and block.weight >= FEW_ROWS:
+            node[number] = tree_node(builder, encoding, block.rows, block.columns, settings.smoothing, watch)
+        elif block.kind == "instances" and block.weight >= settings.min_rows:
             node[number] = maker.instances(block.rows, block.columns)
         else:
             node[number] = maker.independent(block.rows, block.columns)
@@ -70,14 +70,14 @@ def independent_circuit(encoding: Encoding, smoothing: float) -> Graph:
 
 def _terms(blocks: Sequence[Block], number: int, min_rows: float) -> list[int]:
     """The blocks below a sum and below the sums below it."""
-    found, waiting = [], list(blocks[number].children)
+    terms, waiting = [], list(blocks[number].children)
     while waiting:
         child = waiting.pop()
         if blocks[child].kind == "sum" and blocks[child].weight >= min_rows:
             waiting.extend(blocks[child].children)
         else:
-            found.append(child)
-    return found
+            terms.append(child)
+    return terms
 
 
 def _needed_blocks(blocks: Sequence[Block], min_rows: float) -> list[int]:

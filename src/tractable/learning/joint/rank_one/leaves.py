@@ -176,8 +176,8 @@ def _has_gaussian(variable: Variable) -> bool:
 
 def _distinct(table: Table) -> tuple[Ints, Floats]:
     """The first place of each distinct row, and the weight of all rows equal to it."""
-    found, inverse = collapse(table)
-    return np.unique(inverse, return_index=True)[1], found.row_weights
+    instances, inverse = collapse(table)
+    return np.unique(inverse, return_index=True)[1], instances.row_weights
 
 
 def _variance(x: Floats, weight: Floats) -> float:

@@ -71,9 +71,9 @@ class RegionCircuit:
 
     def _sums(self, region: Region) -> list[int]:
         """The sums of a region."""
-        found = [self._products(region, partition) for partition in self._graph.partitions[region]]
-        children = [node for nodes, _ in found for node in nodes]
-        counts = np.concatenate([count for _, count in found], axis=1)
+        products = [self._products(region, partition) for partition in self._graph.partitions[region]]
+        children = [node for nodes, _ in products for node in nodes]
+        counts = np.concatenate([count for _, count in products], axis=1)
         counts = counts + SPREAD / counts.shape[1]
         weights = np.log(counts / counts.sum(axis=1, keepdims=True))
         return [self._builder.sum(children, line) for line in weights]

@@ -134,10 +134,10 @@ class Candidates:
         """Let a node wait with its best change in its place, and its children to be scored."""
         for child in self.tree.inner_children(node):
             self._enter(child)
-        found, needed = self.best_of(node, price)
-        self._waiting[place] = _Waiting(node, found)
-        if found is not None:
-            heappush(self._queue, (-found.score, place))
+        best, needed = self.best_of(node, price)
+        self._waiting[place] = _Waiting(node, best)
+        if best is not None:
+            heappush(self._queue, (-best.score, place))
         self._needed.pop(node, None)
         if needed < np.inf:
             self._needed[node] = needed

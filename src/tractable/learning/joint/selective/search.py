@@ -57,10 +57,10 @@ class Climb:
 
     def run(self) -> bool:
         """Make the best change until none gains; False if the search should end altogether."""
-        while (found := self._candidates.best()) is not None:
+        while (best := self._candidates.best()) is not None:
             if self._watch.should_stop():
                 return False
-            self._candidates.make(found)
+            self._candidates.make(best)
             self.changes += 1
             self._record()
             if self.is_validated and self._should_give_up():

@@ -69,7 +69,7 @@ def maximise(
         return cost - value, np.concatenate([l1 * unit + away, l1 * unit - away])
 
     try:
-        found = minimize(
+        optimum = minimize(
             loss,
             np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)]) / np.tile(unit, 2),
             jac=True,
@@ -79,7 +79,7 @@ def maximise(
         )
     except Stopped:
         return best
-    answer: Floats = unit * (found.x[:size] - found.x[size:])
+    answer: Floats = unit * (optimum.x[:size] - optimum.x[size:])
     return answer
 
 
