@@ -37,6 +37,6 @@ def check(model: options.Model, as_json: options.AsJson = False, quiet: options.
 
 
 def _words(culprits: dict[str, str | None], fault: str | None, what: str) -> str:
-    told = [f"yes  {name}" if c is None else f"no   {name}: {c}" for name, c in culprits.items()]
+    report = [f"yes  {name}" if c is None else f"no   {name}: {c}" for name, c in culprits.items()]
     verdict = f"a {what}" if fault is None else f"not a {what}: {fault}"
-    return "\n".join([*told, f"The circuit is {verdict}."])
+    return "\n".join([*report, f"The circuit is {verdict}."])

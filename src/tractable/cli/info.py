@@ -31,13 +31,13 @@ def info(
 
     circuit = load(model)
     facts = {"model": model, **model_summary(circuit)}
-    told = [_sizes(facts), _columns(list(circuit.schema))]
+    sections = [_sizes(facts), _columns(list(circuit.schema))]
     if tried := circuit.about.get("tried"):
-        told.append(tried_table(tried))
+        sections.append(tried_table(tried))
     if features:
         facts["features"] = feature_list(circuit.graph)
-        told.append("\n".join(f"{f['log_weight']:+.6g}  {f['conditions']}" for f in facts["features"]))
-    answer(facts, "\n\n".join(told), as_json)
+        sections.append("\n".join(f"{f['log_weight']:+.6g}  {f['conditions']}" for f in facts["features"]))
+    answer(facts, "\n\n".join(sections), as_json)
 
 
 def _sizes(facts: dict[str, Any]) -> str:

@@ -45,9 +45,9 @@ def learners(
 
     if name is None:
         circuits, conditional, networks = learner_list(), conditional_learner_list(), network_learner_list()
-        told = [_list(circuits), CONDITIONAL, _list(conditional), NETWORKS, _list(networks)]
+        sections = [_list(circuits), CONDITIONAL, _list(conditional), NETWORKS, _list(networks)]
         facts = {"learners": circuits, "conditional_learners": conditional, "network_learners": networks}
-        answer(facts, "\n\n".join(told), as_json)
+        answer(facts, "\n\n".join(sections), as_json)
     else:
         settings = learner_settings(name)
         answer({"learner": name, "settings": settings}, "\n\n".join(map(_setting_words, settings)), as_json)
@@ -57,15 +57,17 @@ def _list(learners: list[dict[str, Any]]) -> str:
     """One line per learner: its name, its estimator and its summary."""
     rows = [(one["name"], _estimator(one), one["summary"]) for one in learners]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
-    return "\n".join(f"{name:<{widths[0]}}  {made:<{widths[1]}}  {text}" for name, made, text in rows)
+    return "\n".join(
+        f"{name:<{widths[0]}}  {estimator:<{widths[1]}}  {text}" for name, estimator, text in rows
+    )
 
 
 def _estimator(learner: dict[str, Any]) -> str:
     """The Python expression that creates the estimator of a learner."""
     if "estimator" not in learner:
         return "--targets A,B"
-    made = f"tr.{learner['estimator']}"
-    return f'{made}("{learner["name"]}")' if "answers" in learner else made
+    expression = f"tr.{learner['estimator']}"
+    return f'{expression}("{learner["name"]}")' if "answers" in learner else expression
 
 
 def _setting_words(setting: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     from tractable.model import load
 
     chosen = [] if targets is None else [f"targets={targets}"]
-    how = METHODS.make(method, [*(settings or []), *chosen])
+    fitting = METHODS.make(method, [*(settings or []), *chosen])
     seconds = None if budget is None else options.duration(budget)
     place = output or model
     check_model_place(place)
@@ -69,15 +69,15 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     started = time.perf_counter()
     with training.cores(jobs), progress_bar(quiet) as tell:
         watch = Watch(tell, seconds=seconds)
-        circuit, fitted = refit(before, table, held_out, how, seed, watch)
+        circuit, fitted = refit(before, table, held_out, fitting, seed, watch)
     took = time.perf_counter() - started
     if watch.interrupted:
         note(INTERRUPTED, quiet)
     save_or_rescue(circuit.save, place)
     note(f"model written to {place}", quiet)
     if plot is not None:
-        save_curve(fitted, how.title, plot)
+        save_curve(fitted, fitting.title, plot)
     run = {"steps": len(fitted.train), "seconds": took, "model": place, "plot": plot}
     with summary_watch(None, interrupted=watch.interrupted) as rest:
-        facts = fitting_summary(circuit, how, table, held_out, rest) | run
+        facts = fitting_summary(circuit, fitting, table, held_out, rest) | run
     answer(facts, lines([(name.replace("_", " "), x) for name, x in facts.items() if x is not None]), as_json)

@@ -54,8 +54,8 @@ def marginals(  # noqa: PLR0913, PLR0917
         from tractable.queries.gibbs import Sampling
 
         estimates = _estimates(model, given, Sampling(samples=samples, seed=seed), names)
-        told = lines([(name, _estimate_words(one)) for name, one in estimates.items()])
-        answer({"given": given, "marginals": estimates, "exact": False}, f"{told}\n{SAMPLED}", as_json)
+        report = lines([(name, _estimate_words(one)) for name, one in estimates.items()])
+        answer({"given": given, "marginals": estimates, "exact": False}, f"{report}\n{SAMPLED}", as_json)
         return
     from tractable.model import load
 
@@ -70,9 +70,9 @@ def marginals(  # noqa: PLR0913, PLR0917
         return
     posteriors = circuit.marginals(given, columns=names)
     asked = [circuit.schema[circuit.schema.column(name)] for name in posteriors]
-    told = lines([(v.name, _words(v, posteriors[v.name])) for v in asked])
+    report = lines([(v.name, _words(v, posteriors[v.name])) for v in asked])
     plain = {v.name: _plain(v, posteriors[v.name]) for v in asked}
-    answer({"given": given, "marginals": plain, "exact": True}, told, as_json)
+    answer({"given": given, "marginals": plain, "exact": True}, report, as_json)
 
 
 def _posterior_table(circuit: "Circuit", table: "Table", names: list[str] | None) -> Any:

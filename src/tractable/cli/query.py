@@ -39,12 +39,12 @@ def query(
         from tractable.queries.gibbs import Sampling
 
         answers = estimated_answers(model, questions, Sampling(samples=samples, seed=seed))
-        told = [f"{a['question']} ≈ {a['probability']:.6g} ± {a['std_error']:.2g}" for a in answers]
-        answer({"answers": answers}, "\n".join([*told, SAMPLED]), as_json)
+        report = [f"{a['question']} ≈ {a['probability']:.6g} ± {a['std_error']:.2g}" for a in answers]
+        answer({"answers": answers}, "\n".join([*report, SAMPLED]), as_json)
         return
     answers = exact_answers(model, questions)
-    told = [f"{_asked(a)} = {amount(a['log_' + a['kind']], a['kind'])}" for a in answers]
-    answer({"answers": answers}, "\n".join(told), as_json)
+    report = [f"{_asked(a)} = {amount(a['log_' + a['kind']], a['kind'])}" for a in answers]
+    answer({"answers": answers}, "\n".join(report), as_json)
 
 
 def _asked(answer: dict[str, Any]) -> str:

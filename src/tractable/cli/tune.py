@@ -123,11 +123,11 @@ def tune(  # noqa: PLR0913, PLR0917 - a command's parameters are its options
 def _words(tuned: "Tuned", facts: dict[str, Any]) -> str:
     from tractable.base.settings import setting_text
 
-    told = [
+    report = [
         (name.replace("_ll", " log-likelihood"), shown_score(facts, name))
         for name in ("train_ll", "valid_ll")
     ]
     chosen = " ".join(f"--set {name}={setting_text(value)}" for name, value in tuned.best.settings.items())
-    told.append(("log-likelihood of", likelihood_of(facts)))
-    best = [("best trial", tuned.best.number), ("settings", chosen), *told]
+    report.append(("log-likelihood of", likelihood_of(facts)))
+    best = [("best trial", tuned.best.number), ("settings", chosen), *report]
     return f"{tuned}\n\n{lines([*best, ('seconds', round(facts['seconds'], 2))])}"

@@ -47,9 +47,9 @@ def warm_up(
         "seconds": summary.seconds,
         "cache": None if summary.cache is None else str(summary.cache),
     }
-    told = f"compiled {count(summary.functions, 'function')} in {summary.seconds:.0f} s"
+    report = f"compiled {count(summary.functions, 'function')} in {summary.seconds:.0f} s"
     answer(
         facts,
-        f"{told}\n{NO_CACHE if summary.cache is None else f'the cache is below {summary.cache}'}",
+        f"{report}\n{NO_CACHE if summary.cache is None else f'the cache is below {summary.cache}'}",
         as_json,
     )

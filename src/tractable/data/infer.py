@@ -44,11 +44,11 @@ def schema_of(frame: Frame, kinds: Mapping[Hashable, Kind] | None = None) -> Sch
     if not frame.columns:
         raise ValueError("the table has no columns")
     if not chosen and all(map(_is_binary, frame.columns.values())):
-        made = [Variable(name, "categorical", (0, 1)) for name in frame.columns]
+        variables = [Variable(name, "categorical", (0, 1)) for name in frame.columns]
     else:
-        made = [_variable(name, column, chosen.get(name)) for name, column in frame.columns.items()]
-        _warn(made, frame, chosen)
-    return Schema(tuple(_labelled(variable, frame) for variable in made))
+        variables = [_variable(name, column, chosen.get(name)) for name, column in frame.columns.items()]
+        _warn(variables, frame, chosen)
+    return Schema(tuple(_labelled(variable, frame) for variable in variables))
 
 
 def check_kinds(kinds: Mapping[Hashable, Kind] | None, frame: Frame) -> dict[str, Kind]:
@@ -74,8 +74,8 @@ def _labelled(variable: Variable, frame: Frame) -> Variable:
     return Variable(variable.name, variable.kind, variable.states, variable.role, label)
 
 
-def _warn(made: list[Variable], frame: Frame, chosen: Mapping[str, Kind]) -> None:
-    for variable in made:
+def _warn(variables: list[Variable], frame: Frame, chosen: Mapping[str, Kind]) -> None:
+    for variable in variables:
         column = frame.columns[variable.name]
         warning = mixed_types(variable, column)
         if warning is None and variable.name not in chosen:

@@ -68,12 +68,12 @@ def date_parts(data: Any, column: Any, parts: Sequence[str] = ("year", "month", 
     if times is None:
         raise ValueError(f"column '{column}' does not hold dates")
     seconds = times.values * (86_400.0 if times.time == "date" else 1.0)
-    made = [_part(f"{column}_{part}", part, seconds) for part in parts]
+    new_columns = [_part(f"{column}_{part}", part, seconds) for part in parts]
     if isinstance(data, Table):
-        values = np.column_stack([data.values, *(codes for _, codes in made)])
-        return Table(Schema((*data.schema, *(v for v, _ in made))), values, data.weights)
+        values = np.column_stack([data.values, *(codes for _, codes in new_columns)])
+        return Table(Schema((*data.schema, *(v for v, _ in new_columns))), values, data.weights)
     return _with_columns(
-        data, Table(Schema(tuple(v for v, _ in made)), np.column_stack([c for _, c in made]))
+        data, Table(Schema(tuple(v for v, _ in new_columns)), np.column_stack([c for _, c in new_columns]))
     )
 
 

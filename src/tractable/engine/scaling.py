@@ -2,7 +2,7 @@
 
 A number is `value * 2**(256 * exponent)`. A value that is checked lies within 2**-320 and 2**320; one that
 does not comes to lie within 2**-128 and 2**128 by a change of its exponent. Operations above it need no check
-as long as their values provably stay within 2**-480 and 2**480, so that deep chains are checked every so many
+as long as their values provably stay within 2**-480 and 2**480, so that deep chains are checked only at some
 levels. Two such values, or one and a weight, can mostly be multiplied without leaving the range of doubles.
 Exponents are held as doubles so that they fill the same vector lanes.
 """

@@ -88,8 +88,8 @@ def estimators_of(
         ValueError: if there is no such learner, or it is not an estimator of this package.
     """
     if isinstance(learner, TableEstimator):
-        made = clone(learner)
-        return [made.set_params(random_state=seed) if made.random_state is None else made]
+        estimator = clone(learner)
+        return [estimator.set_params(random_state=seed) if estimator.random_state is None else estimator]
     if not isinstance(learner, str):
         raise ValueError(
             "learner must be 'fast', the name of a learner or an estimator such as tr.LearnSPN(), not"

@@ -188,10 +188,10 @@ class TractableClassifier(ClassifierMixin, CircuitFace):  # type: ignore[misc]
     def _candidates(self, target: int, seed: int) -> list[Candidate]:
         if self.by_class not in (True, False, "auto"):
             raise ValueError(f"by_class must be True, False or 'auto', not {self.by_class!r}")
-        made = estimators_of(self.learner, seed, CLASS_FAST)
+        estimators = estimators_of(self.learner, seed, CLASS_FAST)
         return [
             _candidate(one, target, by_class)
-            for one in made
+            for one in estimators
             for by_class in (True, False)
             if self.by_class in ("auto", by_class) and not (self._is_open and _pools(one) and by_class)
         ]

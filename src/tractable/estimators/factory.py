@@ -29,15 +29,15 @@ WIDTH = 100  # characters of a line of a docstring
 @cache
 def estimator_class(name: str, learner: type[Learner]) -> type[TableEstimator]:
     """The scikit-learn estimator of a joint learner; repeated calls return one class."""
-    made: type[TableEstimator] = _make_class(name, learner, TableEstimator)
-    return made
+    estimator: type[TableEstimator] = _make_class(name, learner, TableEstimator)
+    return estimator
 
 
 @cache
 def conditional_estimator_class(name: str, learner: type[ConditionalLearner]) -> type[ConditionalEstimator]:
     """The scikit-learn estimator of a conditional learner; repeated calls return one class."""
-    made: type[ConditionalEstimator] = _make_class(name, learner, ConditionalEstimator)
-    return made
+    estimator: type[ConditionalEstimator] = _make_class(name, learner, ConditionalEstimator)
+    return estimator
 
 
 def _make_class(name: str, learner: type[CircuitLearner], base: type) -> Any:

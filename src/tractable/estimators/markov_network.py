@@ -186,8 +186,8 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         each other; their distribution is that of the network as far as the chains have converged.
         """
         check_is_fitted(self)
-        how, evidence = self._sampling(random_state), as_evidence(given, self.schema_)
-        rows = draw_rows(self.network_, n_samples, evidence, how)
+        sampling, evidence = self._sampling(random_state), as_evidence(given, self.schema_)
+        rows = draw_rows(self.network_, n_samples, evidence, sampling)
         return to_frame(rows, self.schema_, like=self.about_.get("frame", ANY_KIND))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -214,8 +214,8 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
             ValueError: naming the file and what is wrong with it.
         """
         document = read_network_document(path)
-        made = {key: document.about[key] for key in ("learner", "settings") if key in document.about}
-        model = cls(**made, burn_in=burn_in, samples=samples, chains=chains, random_state=random_state)
+        parameters = {key: document.about[key] for key in ("learner", "settings") if key in document.about}
+        model = cls(**parameters, burn_in=burn_in, samples=samples, chains=chains, random_state=random_state)
         model._store(document)
         model._remember_columns(document.network.schema, named=True)
         return model

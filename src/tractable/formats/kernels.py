@@ -6,7 +6,7 @@ from tractable.base.compiled import njit
 
 @njit(cache=True, nogil=True)
 def spread_owners(start: Ints, child: Ints, owner: Ints) -> bool:
-    """Give all inner nodes below an owned node its owner (-1 is none); returns whether two owners meet."""
+    """Give all inner nodes below an owned node its owner (-1: none); returns whether two owners meet."""
     met = False
     for node in range(owner.size - 1, -1, -1):
         if owner[node] < 0:

@@ -29,14 +29,14 @@ def _save_elsewhere(save: Callable[[Path], None], name: str) -> Path | None:
     """The file in the first folder that could be written; None if there is no such folder."""
     for folder in (Path.cwd(), Path(tempfile.gettempdir())):
         try:
-            made = Path(tempfile.mkdtemp(prefix="tractable-", dir=folder))
+            refuge_folder = Path(tempfile.mkdtemp(prefix="tractable-", dir=folder))
         except OSError:
             continue
         try:
-            save(made / name)
+            save(refuge_folder / name)
         except OSError:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(refuge_folder, ignore_errors=True)
         else:
-            os.chmod(made, 0o755)  # `mkdtemp` lets nobody else in
-            return made / name
+            os.chmod(refuge_folder, 0o755)  # `mkdtemp` lets nobody else in
+            return refuge_folder / name
     return None

@@ -43,7 +43,7 @@ class SharedWatch:
     saved: Saved | None = field(default=None, repr=False)  # of that part; None without checkpoints
 
     def part_only(self, name: str) -> "SharedWatch":
-        """The same with no more than what was saved of one part, as there is no need to send the rest."""
+        """A copy that holds only what was saved of one part, because the rest need not be sent."""
         if self.saved is None:
             return self
         return replace(self, saved=self.saved.below(join_path(self.path, name)))

@@ -129,7 +129,7 @@ def _shares(name: str, mass: Floats) -> Floats:
         raise ValueError(f"a sum over column '{name}' is too large for a number in row {row}")
     mass = mass / np.where(largest > 0, largest, 1.0)[:, None]
     if (mass < -1e-12 * np.abs(mass).sum(axis=1, keepdims=True)).any():
-        raise ValueError(f"a sum over column '{name}' is negative: the circuit is no distribution")
+        raise ValueError(f"a sum over column '{name}' is negative: the circuit is not a distribution")
     mass = np.maximum(mass, 0.0)
     return mass / _positive(mass.sum(axis=1))[:, None]
 

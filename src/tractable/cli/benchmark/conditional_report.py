@@ -88,9 +88,9 @@ def _likelihoods(axes: "Axes", comparison: Comparison, dataset: str, percent: in
         measured = comparison.measured(dataset, learner)
         if measured is not None and measured.test_ll is not None and isfinite(measured.test_ll):
             axes.plot(measured.test_ll, place, "o", color=MEASURED)
-        told = published.given_inputs().get((dataset, learner, percent))
-        if told is not None:
-            axes.plot(told, place, "o", mfc="none", ms=9, color=PUBLISHED)
+        figures = published.given_inputs().get((dataset, learner, percent))
+        if figures is not None:
+            axes.plot(figures, place, "o", mfc="none", ms=9, color=PUBLISHED)
     title = published.titles().get(dataset, dataset)
     axes.set_title(f"{title}, {percent} % inputs", fontsize="medium")
     axes.set_yticks(range(len(comparison.learners)), comparison.learners, fontsize="small")

@@ -11,16 +11,16 @@ from tractable.cli.benchmark.significance import LEVEL
 
 def given_inputs_grid(comparison: Comparison, percent: int) -> Grid:
     """Mean log P(targets | inputs) of test rows, measured and published."""
-    told = published.given_inputs()
+    figures = published.given_inputs()
     shown = [
         name
-        for name in dict.fromkeys(learner for _, learner, _ in told)
-        if any((dataset, name, percent) in told for dataset in comparison.datasets)
+        for name in dict.fromkeys(learner for _, learner, _ in figures)
+        if any((dataset, name, percent) in figures for dataset in comparison.datasets)
     ]
     lines = []
     for dataset in comparison.datasets:
         ours = [_measured_cell(comparison, dataset, learner) for learner in comparison.learners]
-        theirs = [told.get((dataset, name, percent)) for name in shown]
+        theirs = [figures.get((dataset, name, percent)) for name in shown]
         lines.append((dataset, *ours, *("" if mean is None else f"{mean:.3f}" for mean in theirs)))
     if lines:
         counts = (_counts(comparison, learner) for learner in comparison.learners)

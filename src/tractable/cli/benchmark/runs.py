@@ -39,9 +39,9 @@ class Job:
     @classmethod
     def from_json(cls, text: str) -> "Job":
         """The job that a line tells of."""
-        told = json.loads(text)
-        dataset = DataSet(told["dataset"]["name"], tuple(map(Path, told["dataset"]["files"])))
-        return cls(**(told | {"dataset": dataset, "settings": tuple(told["settings"])}))
+        fields = json.loads(text)
+        dataset = DataSet(fields["dataset"]["name"], tuple(map(Path, fields["dataset"]["files"])))
+        return cls(**(fields | {"dataset": dataset, "settings": tuple(fields["settings"])}))
 
     def result(self, measured: "Measured | None", reason: str | None = None) -> "Run":
         """The line to keep: what was measured, or why there is nothing."""
@@ -129,16 +129,16 @@ class Run:
 
     def to_json(self) -> str:
         """The run on one line; the logarithm of zero is null."""
-        told = asdict(self)
+        fields = asdict(self)
         if self.measured is not None:
             for name in ("valid_ll", "valid_pll", "new_test_ll"):
                 value = getattr(self.measured, name)
-                told["measured"][name] = None if value is None else _round_logs([value])[0]
-            told["measured"]["log_prob"] = _round_logs(self.measured.log_prob)
-            told["measured"]["answers"] = [
+                fields["measured"][name] = None if value is None else _round_logs([value])[0]
+            fields["measured"]["log_prob"] = _round_logs(self.measured.log_prob)
+            fields["measured"]["answers"] = [
                 asdict(one) | {"log_prob": _round_logs(one.log_prob)} for one in self.measured.answers
             ]
-        return json.dumps(told, allow_nan=False)
+        return json.dumps(fields, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Run":

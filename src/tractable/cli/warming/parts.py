@@ -105,13 +105,13 @@ def _write_and_read(suffix: str) -> None:
 
 
 def _sample_network(name: str) -> None:
-    table, how = tables.categorical(), Sampling(samples=20, seed=0)
+    table, sampling = tables.categorical(), Sampling(samples=20, seed=0)
     network = NETWORK_LEARNERS.make(name).learn(table, np.random.default_rng(0), valid=table)
     log_prob_of_rows(network, table.values)
     asked, given = parse_question("P(smoker=yes | age!='over 60')", network.schema)
-    estimate_probability(network, asked, given, how)
-    estimate_marginals(network, no_evidence(table), how)
-    draw_rows(network, 3, no_evidence(table), how)
+    estimate_probability(network, asked, given, sampling)
+    estimate_marginals(network, no_evidence(table), sampling)
+    draw_rows(network, 3, no_evidence(table), sampling)
 
 
 def _read_data() -> None:

@@ -30,12 +30,12 @@ def mixed() -> Table:
 
 
 def wide() -> Table:
-    """So many columns that the values of a circuit need exponents of their own."""
+    """A table with enough columns that the values of a circuit need separate exponents."""
     values = np.random.default_rng(0).integers(2, size=(8, WIDE)).astype(np.float64)
     return Table(discrete_schema([2] * WIDE), values)
 
 
 def large() -> Table:
-    """So many cells that equal rows are found by compiled code."""
+    """A table with enough cells that equal rows are found by compiled code."""
     values = np.random.default_rng(0).integers(2, size=(60_000, 2)).astype(np.float64)
     return Table(discrete_schema([2, 2]), values)

@@ -99,8 +99,8 @@ class CACMNLearner(ConditionalLearner):
             fitted = fit_network(graph, (table, held_out), priors, watch.part("network"))
         if fitted is not None:
             return fitted
-        how = Discriminative(l1=self.l1, deviation=self.deviation, iterations=self.iterations)
-        return fit(graph, table, how, rng, valid=held_out, watch=watch.part("weights")).graph
+        method = Discriminative(l1=self.l1, deviation=self.deviation, iterations=self.iterations)
+        return fit(graph, table, method, rng, valid=held_out, watch=watch.part("weights")).graph
 
 
 EFFORT = FitEffort(100, 1e-7)

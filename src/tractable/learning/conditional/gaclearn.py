@@ -160,9 +160,9 @@ class GACLearnLearner(ConditionalLearner):
         effort = Effort(
             self.learning_rate, self.weight_decay, self.batch_size, self.epochs, self.network_patience
         )
-        how = Training(scale_inputs(table), states, effort, self._priors)
+        training = Training(scale_inputs(table), states, effort, self._priors)
         held, seed = hold_out_rows(table, self.members, rng), int(rng.integers(2**31))
-        tried = [NetworkCommittee(table, held, make, how, seed) for make in kinds]
+        tried = [NetworkCommittee(table, held, make, training, seed) for make in kinds]
         if len(tried) > 1:
             for number, one in enumerate(tried):
                 one.pretrain(watch.part(f"kind {number}"), only=0)

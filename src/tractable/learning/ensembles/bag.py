@@ -37,17 +37,17 @@ def bag(
     Raises:
         ValueError: if there is no such learner, it does not learn joint circuits, or a table is invalid.
     """
-    how = bagged(_joint_learner(learner), members, resampled=resampled)
+    bagging = bagged(_joint_learner(learner), members, resampled=resampled)
     rows = as_table(table, drop=drop)
     held_out = None if valid is None else as_table(valid, rows.schema, drop=drop, unseen="missing")
-    about = provenance(how, rows, held_out, seed=random_state, frame=frame_kind(table))
-    return train(how, rows, held_out, about, watch).circuit
+    about = provenance(bagging, rows, held_out, seed=random_state, frame=frame_kind(table))
+    return train(bagging, rows, held_out, about, watch).circuit
 
 
 def _joint_learner(learner: "str | Learner | HasLearner") -> Learner:
     if isinstance(learner, str):
         return LEARNERS.make(learner)
-    made = learner._make_learner() if isinstance(learner, HasLearner) else learner
-    if not isinstance(made, Learner):
+    joint = learner._make_learner() if isinstance(learner, HasLearner) else learner
+    if not isinstance(joint, Learner):
         raise ValueError(f"bagging mixes joint models, which {type(learner).__name__} does not learn")
-    return made
+    return joint

@@ -55,9 +55,9 @@ def best_forest(gain: Floats, categorical: Bools) -> Forest:
             parent[columns[column]] = columns[above] if above >= 0 else -1
     numbers = np.flatnonzero(~categorical)
     if columns.size and numbers.size:
-        told = gain[np.ix_(columns, numbers)]
-        best = told.argmax(axis=0)
-        parent[numbers] = np.where(told.max(axis=0) > 0, columns[best], -1)
+        gains = gain[np.ix_(columns, numbers)]
+        best = gains.argmax(axis=0)
+        parent[numbers] = np.where(gains.max(axis=0) > 0, columns[best], -1)
     return Forest(parent, np.array([*order, *numbers.tolist()], dtype=np.int64))
 
 

@@ -67,7 +67,7 @@ def fit_weights(
     """The weights of a mixture by EM, from the log-likelihoods (rows, members) of rows.
 
     The pseudo-count is spread evenly over all members, unless there is one for each. EM begins with the
-    weights of `start`, which are positive, or with even ones, and takes so many `steps` at most. The
+    weights of `start`, which are positive, or with even ones, and takes at most this number of `steps`. The
     weight of the last member is at least `last`.
     """
     members = logs.shape[1]
@@ -77,8 +77,8 @@ def fit_weights(
     scaled = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
     for _ in range(steps):
         total = scaled @ share
-        told = (row_weights / np.where(total > 0, total, 1.0)) @ scaled * share + pseudo_counts
-        before, share = share, _at_least(last, told / told.sum())
+        counts = (row_weights / np.where(total > 0, total, 1.0)) @ scaled * share + pseudo_counts
+        before, share = share, _at_least(last, counts / counts.sum())
         if np.abs(share - before).max() < settled:
             break
     with np.errstate(divide="ignore"):

@@ -26,11 +26,11 @@ def fit_parameters(
     Raises:
         ValueError: if there is no such method or setting, or the tables do not fit the circuit.
     """
-    how = METHODS.make_with(method, settings)
+    chosen_method = METHODS.make_with(method, settings)
     train = rows_for(circuit, table)
     held_out = None if valid is None else rows_for(circuit, valid)
     seed = int(np.random.default_rng().integers(2**31)) if random_state is None else random_state
-    return refit(circuit, train, held_out, how, seed, watch or Watch())[0]
+    return refit(circuit, train, held_out, chosen_method, seed, watch or Watch())[0]
 
 
 def rows_for(circuit: Circuit, rows: Any) -> Table:
@@ -52,5 +52,5 @@ def refit(
 
 
 def _record(method: Method, seed: int, table: Table, watch: Watch) -> dict[str, Any]:
-    made = {"method": method.name, "settings": plain_settings(method), "seed": seed, "rows": len(table)}
-    return {"parameters": made, "finished": not watch.should_stop()}
+    record = {"method": method.name, "settings": plain_settings(method), "seed": seed, "rows": len(table)}
+    return {"parameters": record, "finished": not watch.should_stop()}

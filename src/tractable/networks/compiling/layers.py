@@ -41,8 +41,8 @@ class CircuitLayers:
             pairs = np.stack([left.node[both], right.node[both]], axis=1)
             pairs.sort(axis=1)
             first, number = group_lines(pairs)
-            made = self._add(PRODUCT, np.full(first.size, 2, dtype=np.int32), pairs[first].ravel(), None)
-            node[both] = made[number]
+            products = self._add(PRODUCT, np.full(first.size, 2, dtype=np.int32), pairs[first].ravel(), None)
+            node[both] = products[number]
         return Terms(node, log_number)
 
     def sum_terms(self, lines: Int32s, terms: Terms) -> Terms:

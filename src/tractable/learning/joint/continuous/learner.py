@@ -169,8 +169,8 @@ class ContinuousMixtureLearner(PoolingLearner):
         """A way to train networks, but for their strength."""
         points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
         steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
-        how = Schedule(patience=self._patience(data), steps=steps)
-        return Trainer(data, STRENGTHS["medium"], how, points, self.batch)
+        schedule = Schedule(patience=self._patience(data), steps=steps)
+        return Trainer(data, STRENGTHS["medium"], schedule, points, self.batch)
 
     def _patience(self, data: TrainingData) -> int:
         """Passes without a better score before the step size falls."""

@@ -104,19 +104,19 @@ class GaussianMixtureLearner(PoolingLearner):
             smoothing=self.smoothing,
             background=self.background,
         )
-        how = StackSettings(
+        settings = StackSettings(
             maps=maps, sizes=tuple(sorted(set(self.components))), strengths=self.shrinkage,
             floors=self.floor, held_out=self.held_out, em=em,
         )  # fmt: skip
         with threadpool_limits(1, user_api="blas"):  # so that sums do not depend on the number of threads
             extreme = extreme_columns(table)
             if not extreme.size:
-                return Learned(stack_circuit(learn_stack(table, valid, how, rng, watch), table.schema))
+                return Learned(stack_circuit(learn_stack(table, valid, settings, rng, watch), table.schema))
             rest = np.setdiff1d(np.arange(len(table.schema)), extreme)
             if not rest.size:
                 return Learned(add_columns(None, table, rest, extreme))
             part = table.select(rest)
-            stack = learn_stack(part, None if valid is None else valid.select(rest), how, rng, watch)
+            stack = learn_stack(part, None if valid is None else valid.select(rest), settings, rng, watch)
         return Learned(add_columns(stack_circuit(stack, part.schema), table, rest, extreme))
 
 

@@ -1,11 +1,11 @@
 """How far apart columns are: a measure that adds up along the paths of a latent tree.
 
-Two columns with joint probabilities J and own probabilities p and q have the normalised joint
-J[a, b] / sqrt(p[a] q[b]). Its greatest singular value is one; the others tell how dependent the columns are,
-and the distance is less the sum of their logarithms. Where all columns and hidden nodes have equally many
-states, this is -log(|det J| / sqrt(det diag p det diag q)); for two states it is -log |correlation|. Columns
-with more states than the hidden nodes between them have a joint of that lower rank: only so many singular
-values, `rank`, are taken, and as many as the smaller column has. Distances then add up where every column on
+Two columns with joint probabilities J and own probabilities p and q have the normalised joint J[a, b] /
+sqrt(p[a] q[b]). Its greatest singular value is one; the others tell how dependent the columns are, and the
+distance is less the sum of their logarithms. Where all columns and hidden nodes have equally many states,
+this is -log(|det J| / sqrt(det diag p det diag q)); for two states it is -log |correlation|. Columns with
+more states than the hidden nodes between them have a joint of that lower rank: only the `rank` largest
+singular values are used, or all if the smaller column has fewer. Distances then add up where every column on
 the path has at least `rank` states and every hidden node exactly as many.
 
 A column is infinitely far from those that it hardly depends on: where the singular values are no greater than

@@ -65,12 +65,12 @@ class NaiveBayesLearner(PoolingLearner):
 
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         encoding = encode(table)
-        how = ProductEM(
+        em = ProductEM(
             smoothing=self.smoothing, restarts=self.restarts, steps=self.steps, tolerance=self.tolerance
         )
 
         def score_size(size: int, watch: Watch) -> tuple[Graph, float]:
-            graph, mixture = _fit(encoding, size, rng, how, watch)
+            graph, mixture = _fit(encoding, size, rng, em, watch)
             if valid is not None:
                 return graph, mean_log_prob(graph, valid)
             return graph, self._score(graph, mixture, encoding)

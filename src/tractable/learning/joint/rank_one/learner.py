@@ -97,9 +97,9 @@ class SPNSVDLearner(PoolingLearner):
         matrix = number_matrix(encoding.table, self.states)
         for gamma in self.gamma if several else self.gamma[:1]:
             blocks = divide_table(matrix, self._divisions(matrix, gamma, watch))
-            for how in self._leaves(several):
+            for leaves in self._leaves(several):
                 try:
-                    yield block_circuit(encoding, blocks, how, watch)
+                    yield block_circuit(encoding, blocks, leaves, watch)
                 except Stopped:
                     return
             if watch.should_stop():

@@ -85,8 +85,8 @@ class LeafMaker:
             missing = self._block_params(rows, column)
             params = self._instance_params(column, values[first, place], weights, width, missing)
             distinct, inverse = np.unique(params, axis=0, return_inverse=True)
-            made = np.array([self._leaf(column, line) for line in distinct])
-            nodes[:, place] = made[inverse.reshape(-1)]
+            leaves = np.array([self._leaf(column, line) for line in distinct])
+            nodes[:, place] = leaves[inverse.reshape(-1)]
         below = [self._builder.product(line) for line in nodes.tolist()]
         return self._builder.sum(below, np.log(weights / weights.sum()))
 

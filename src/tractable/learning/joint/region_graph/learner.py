@@ -59,9 +59,11 @@ class RegionLearner(PoolingLearner):
         graph = watch.remember(STRUCTURE, build, rng, graph_forms(table.schema))
         if watch.should_stop() or not table.total_weight or not self.iterations:
             return Learned(graph)
-        how = CCCP(iterations=self.iterations, leaf_smoothing=self.smoothing, smoothing=self.weight_smoothing)
+        method = CCCP(
+            iterations=self.iterations, leaf_smoothing=self.smoothing, smoothing=self.weight_smoothing
+        )
         held_out = valid if valid is not None and valid.total_weight else None
-        return Learned(fit(graph, table, how, rng, valid=held_out, watch=watch.part("weights")).graph)
+        return Learned(fit(graph, table, method, rng, valid=held_out, watch=watch.part("weights")).graph)
 
     def _structure(self, table: Table, rng: np.random.Generator, watch: Watch) -> Graph:
         """The circuit before its weights are fitted; with one sum per region if time is short."""
