@@ -39,6 +39,7 @@ SLOW_TESTS = {
         "test_a_machine_without_a_cache_is_told_so",
     ],
     "engine/test_engine_compilation.py": [
+        "test_every_kernel_is_compiled_once",
         "test_no_question_compiles_more_than_it_needs",
     ],
     "estimators/test_faces.py": [
