@@ -1,18 +1,22 @@
-"""The comparison of targets given inputs as tables and as a page: a comparison for each share of inputs."""
+"""The comparison of targets given inputs as tables and as a page: a comparison for each share of inputs.
 
-from collections.abc import Mapping
+This is table 4.2 of Rooshenas 2017, measured again: how probable targets are given a share of the columns.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from io import BytesIO
 from math import ceil, isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tractable import __version__
 from tractable.cli.benchmark import published
 from tractable.cli.benchmark.comparison import Comparison
-from tractable.cli.benchmark.conditional_tables import given_inputs_costs, given_inputs_grid, prediction_grid
-from tractable.cli.benchmark.grid import Grid
+from tractable.cli.benchmark.grid import MARKS, Grid, log_likelihood
 from tractable.cli.benchmark.picture import COLUMNS, MEASURED, PUBLISHED
+from tractable.cli.benchmark.significance import LEVEL
 from tractable.cli.benchmark.tables import runs_grid, wins_grid
 from tractable.formats.atomic import write_bytes, write_text
 
@@ -95,3 +99,124 @@ def _likelihoods(axes: "Axes", comparison: Comparison, dataset: str, percent: in
     axes.set_title(f"{title}, {percent} % inputs", fontsize="medium")
     axes.set_yticks(range(len(comparison.learners)), comparison.learners, fontsize="small")
     axes.set_ylim(max(len(comparison.learners), 1) - 0.5, -0.5)
+
+
+def given_inputs_grid(comparison: Comparison, percent: int) -> Grid:
+    """Mean log P(targets | inputs) of test rows, measured and published."""
+    told = published.given_inputs()
+    shown = [
+        name
+        for name in dict.fromkeys(learner for _, learner, _ in told)
+        if any((dataset, name, percent) in told for dataset in comparison.datasets)
+    ]
+    lines = []
+    for dataset in comparison.datasets:
+        ours = [_measured_cell(comparison, dataset, learner) for learner in comparison.learners]
+        theirs = [told.get((dataset, name, percent)) for name in shown]
+        lines.append((dataset, *ours, *("" if mean is None else f"{mean:.3f}" for mean in theirs)))
+    if lines:
+        counts = (_counts(comparison, learner) for learner in comparison.learners)
+        lines.append(("wins / ties / losses", *counts, *("" for _ in shown)))
+    return Grid(
+        f"Targets given {percent} % of the columns",
+        ("data set", *comparison.learners, *(f"{name}*" for name in shown)),
+        tuple(lines),
+        f"Mean test log P(targets | inputs), nats a row. {_marks(comparison)} The inputs are the same for all"
+        " learners: the first columns of a permutation with seed 0. * published (Rooshenas 2017, tables 4.2"
+        " and 5.1) with another random choice of inputs, which is not known: they compare in kind only.",
+    )
+
+
+def _marks(comparison: Comparison) -> str:
+    if comparison.against not in comparison.learners:
+        return f"No run of {comparison.against} to compare with."
+    return (
+        f"• significantly better than {comparison.against}, ◦ significantly worse (paired t-test over test"
+        f" rows, p = {LEVEL:g}); the last line counts them."
+    )
+
+
+def _measured_cell(comparison: Comparison, dataset: str, learner: str) -> str:
+    measured = comparison.measured(dataset, learner)
+    if measured is None:
+        return "failed" if (dataset, learner) in comparison.failed else ""
+    return MARKS[comparison.verdict(dataset, learner)] + log_likelihood(measured.test_ll, 3)
+
+
+def _counts(comparison: Comparison, learner: str) -> str:
+    """On how many data sets a learner is better than `against`, not told apart from it, and worse."""
+    against = comparison.against
+    both = [
+        dataset
+        for dataset in comparison.datasets
+        if comparison.measured(dataset, learner) and comparison.measured(dataset, against)
+    ]
+    if learner == against or not both:
+        return ""
+    found = [comparison.verdict(dataset, learner) for dataset in both]
+    return " / ".join(str(found.count(verdict)) for verdict in ("better", "", "worse"))
+
+
+def given_inputs_costs(comparison: Comparison, percent: int) -> Grid:
+    """The size of each circuit, and how long learning and answers take, on average over the data sets."""
+    lines = []
+    for learner in comparison.learners:
+        found = [comparison.measured(dataset, learner) for dataset in comparison.datasets]
+        there = [one for one in found if one is not None]
+        if not there:
+            continue
+        times = [one.times for one in there if one.times is not None]
+        asked = [
+            [t.alone_ms for t in times], [t.batch_ms for t in times],
+            [t.marginals_alone_ms for t in times], [t.marginals_batch_ms for t in times],
+        ]  # fmt: skip
+        cells = ("" if not some else f"{fmean(some):.3g} / {max(some):.3g}" for some in asked)
+        seconds = [one.cpu_seconds for one in there]
+        sizes = (_sizes(one.edges for one in there), _sizes(one.parameters for one in there))
+        lines.append(
+            (learner, str(len(there)), *sizes, f"{fmean(seconds):,.1f} / {max(seconds):,.1f}", *cells)
+        )
+    return Grid(
+        f"Size and time given {percent} % of the columns",
+        (
+            "learner", "data sets", "edges", "parameters", "CPU s", "ms alone", "ms a row at once",
+            "marginals: ms alone", "marginals: ms a row at once",
+        ),
+        tuple(lines),
+        "Mean / largest over the data sets, on one core. CPU seconds of learning; a joint model is learned"
+        " once and asked with all choices of inputs. Parameters count weights of regressions, which are no"
+        " edges. Milliseconds for log P(targets | inputs) of a row, and for the marginals of all targets.",
+    )  # fmt: skip
+
+
+def _sizes(found: Iterable[int | None]) -> str:
+    """The mean and the largest of some numbers."""
+    known = [size for size in found if size is not None]
+    return f"{fmean(known):,.0f} / {max(known):,}" if known else ""
+
+
+METRICS = {
+    "hamming_loss": "Hamming loss %",
+    "exact_match": "exact match %",
+    "f1": "F1 %",
+    "jaccard": "Jaccard %",
+}
+
+
+def prediction_grid(comparison: Comparison, percent: int) -> Grid:
+    """How well each learner predicts the targets of single rows."""
+    lines = []
+    for dataset in comparison.datasets:
+        for learner in comparison.learners:
+            measured = comparison.measured(dataset, learner)
+            if measured is not None and measured.metrics is not None:
+                found = (measured.metrics.get(name) for name in METRICS)
+                lines.append((dataset, learner, *("" if x is None else f"{100 * x:.2f}" for x in found)))
+    return Grid(
+        f"Predictions given {percent} % of the columns",
+        ("data set", "learner", *METRICS.values()),
+        tuple(lines),
+        "Each target is predicted by its most probable state given the inputs, for as many of the first test"
+        " rows as there are questions. F1 and the Jaccard index compare the sets of targets that are present"
+        " (the second of two states), and are means over rows.",
+    )
