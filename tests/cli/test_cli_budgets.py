@@ -13,6 +13,7 @@ import pytest
 import tractable as tr
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
+from tractable.base.progress.wish import StopWish
 from tractable.cli import run
 from tractable.cli.reports import estimate_mean
 from tractable.data import Schema, Table, Variable, clinic, to_frame
@@ -164,7 +165,7 @@ def test_a_checkpoint_goes_away_with_the_last_model(
         if left[0] == 0 and ends_by == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
         if left[0] == 0 and ends_by == "budget":
-            monkeypatch.setattr(Watch, "out_of_time", lambda self: True)
+            monkeypatch.setattr(StopWish, "out_of_time", lambda self: True)
         return advance(search)
 
     monkeypatch.setattr(SplitSearch, "advance", stopping)

@@ -13,6 +13,7 @@ import tractable as tr
 from fuzz.cases import Case
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
+from tractable.base.progress.wish import StopWish
 from tractable.base.threads import use_threads
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.learning.conditional import CONDITIONAL
@@ -33,12 +34,13 @@ class AskedWatch(Watch):
     """A watch that knows the longest time in which nobody asked whether to stop, and who asked then."""
 
     def __init__(self, seconds: float | None = None) -> None:
-        super().__init__(seconds=seconds)
+        super().__init__()
+        self.wish = StopWish(seconds, listen=self._listen)
         self._asked_at = time.process_time()
         self.longest, self.where = 0.0, ""
 
-    def is_interrupted_elsewhere(self) -> bool:
-        """Nobody is; but this is asked whenever the work asks whether to stop."""
+    def _listen(self) -> bool:
+        """Nobody is interrupted; but this is asked whenever the work asks whether to stop."""
         self.note()
         return False
 
@@ -52,7 +54,7 @@ class AskedWatch(Watch):
 
 def _caller() -> str:
     """The innermost line that belongs to no watch."""
-    frames = [f for f in traceback.extract_stack()[:-2] if "progress" not in Path(f.filename).parts]
+    frames = [f for f in traceback.extract_stack()[:-3] if "progress" not in Path(f.filename).parts]
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
 
 
