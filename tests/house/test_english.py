@@ -42,7 +42,7 @@ def messages() -> Iterator[tuple[str, str]]:
             call = node.exc if isinstance(node, ast.Raise) else node
             if isinstance(call, ast.Call) and (call is not node or ast.unparse(call.func) == "caution"):
                 words = [c.value for a in call.args for c in ast.walk(a) if isinstance(c, ast.Constant)]
-                yield f"{file}: {node.lineno}", " ".join(w for w in words if isinstance(w, str))
+                yield f"{file}: {call.lineno}", " ".join(w for w in words if isinstance(w, str))
 
 
 def bound_names() -> Counter[str]:
