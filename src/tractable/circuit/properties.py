@@ -153,7 +153,7 @@ def is_deterministic(graph: Graph) -> bool:
 
 @remembered
 def explain_deterministic(graph: Graph) -> str | None:
-    """A sum with two children that may both be above zero, in words; None when there is none."""
+    """A sum with two children that may both be non-zero, in words, or None."""
     return _meeting_words(first_meeting(graph))
 
 

@@ -174,7 +174,7 @@ def root_weights(graph: Graph) -> Floats:
 
 @remembered
 def members_of(graph: Graph) -> tuple[Graph, ...]:
-    """The circuits that a mixture is declared to be of; none if it is no mixture of circuits."""
+    """The circuits of a declared mixture, or nothing."""
     if not isinstance(graph.mixture, Members):
         return ()
     ends = graph.mixture.end.tolist()

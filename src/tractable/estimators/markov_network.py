@@ -138,7 +138,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         return estimate_probability(self.network_, asked, known, self._sampling())
 
     def marginals(self, given: Any = None, rows: Any = None) -> dict[str, Any]:
-        """The approximate posteriors of all columns by Gibbs sampling: `{column: {state: probability}}`.
+        """Approximate posteriors of all columns by Gibbs sampling: `{column: {state: probability}}`.
 
         With rows, the posteriors of their missing cells: one array per column, of shape (rows, states).
         """
@@ -180,7 +180,7 @@ class MarkovNetwork(TableInputMixin, DensityMixin, BaseEstimator):  # type: igno
         return mean_score(self.score_samples(X), X, sample_weight)
 
     def sample(self, n_samples: int = 1, *, given: Given = None, random_state: RandomState = None) -> Any:
-        """Samples that are approximate, as a frame of the type that was fitted.
+        """Approximate samples, as a frame of the type that was fitted.
 
         Each row is the state of a separate Gibbs chain after `burn_in` sweeps, so rows are independent of
         each other; their distribution is that of the network as far as the chains have converged.

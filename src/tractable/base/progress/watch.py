@@ -146,7 +146,7 @@ class Watch:
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody has interrupted the work; may be set."""
+        """Whether the work has been interrupted; may be set."""
         return self.wish.interrupted
 
     @interrupted.setter

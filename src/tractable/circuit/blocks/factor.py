@@ -15,7 +15,7 @@ from tractable.data.schema import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FactorBlock(ColumnBlock):
-    """All factors of one kind, each of one cell. They are no distributions, and data do not change them."""
+    """Factors of one kind over one cell each, which are not distributions and have nothing to fit."""
 
     family: Factor
     node: Ints  # (leaves,) the node that each leaf is, ascending

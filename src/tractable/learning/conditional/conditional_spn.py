@@ -47,19 +47,19 @@ def grow(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: W
     """The part that a tree becomes: a gated sum or a product of such parts, or the tree itself."""
     if watch.should_stop() or not settings.depth or (sample.rows.states[leaf.targets] > 1).sum() < 2:
         return leaf
-    found: GatedSum | None = None
+    gated: GatedSum | None = None
     if sample.rows.total >= settings.min_rows:
-        found = watch.remember(SUM, lambda part: _divided(leaf, sample, settings, part))
-    if found is None:
+        gated = watch.remember(SUM, lambda part: _divided(leaf, sample, settings, part))
+    if gated is None:
         return _factors(leaf, sample, settings, watch)
-    shares = [found.responsibilities(some) for some in sample.tables]
+    shares = [gated.responsibilities(some) for some in sample.tables]
     deeper = replace(settings, depth=settings.depth - 1)
     parts = tuple(
         grow(below, _belonging(sample, [share[:, k] for share in shares]), deeper, watch.part(f"part {k}"))
-        for k, below in enumerate(found.parts)
+        for k, below in enumerate(gated.parts)
         if isinstance(below, Leaf)
     )
-    return replace(found, parts=parts)
+    return replace(gated, parts=parts)
 
 
 def _factors(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> Part:
@@ -169,9 +169,9 @@ class ConditionalSPNLearner(CompleteTargetsLearner):
         (0.03, 0.1, 0.3),
         "Shares to try of the coefficients of a generative model, in which the inputs are independent given"
         " the target. The first regression of each target is shrunk towards this share of them instead of"
-        " zero if that improves the score on the validation rows. This blend of generative and discriminative"
-        " learning is tried only with fewer than 50 rows per input feature. An empty list gives purely"
-        " discriminative regressions.",
+        " zero if that improves the score on the validation rows. This blend of generative and"
+        " discriminative learning is tried only with fewer than 50 rows per input feature. An empty list"
+        " gives purely discriminative regressions.",
         at_least=0,
         optional=True,
     )

@@ -72,7 +72,7 @@ def is_bagged(kind: type[Learner]) -> bool:
 
 def _learn_members(
     learner: Learner,
-    how: Any,
+    settings: Any,
     table: Table,
     rng: np.random.Generator,
     rest: tuple[Table | None, Watch],
@@ -80,14 +80,16 @@ def _learn_members(
     """The mixture of all models that time allows; the remaining time is divided evenly."""
     valid, watch = rest
     graphs: list[Graph] = []
-    for member, seed in enumerate(rng.integers(2**63, size=how.members).tolist()):
+    for member, seed in enumerate(rng.integers(2**63, size=settings.members).tolist()):
         if graphs and watch.should_stop():
             break
-        left = None if watch.left is None else watch.left / (how.members - member)
-        work = partial(_learn_member, learner, table, seed, valid, how.resampled and how.members > 1)
+        left = None if watch.left is None else watch.left / (settings.members - member)
+        work = partial(
+            _learn_member, learner, table, seed, valid, settings.resampled and settings.members > 1
+        )
         inner = InnerWatch(watch, seconds=left)
         graphs.append(inner.remember(MEMBER.at(member + 1), work, forms=graph_forms(table.schema)))
-        watch.report("members", member + 1, how.members)
+        watch.report("members", member + 1, settings.members)
     return graphs[0] if len(graphs) == 1 else mixture(graphs)
 
 

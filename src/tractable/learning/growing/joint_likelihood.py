@@ -204,7 +204,7 @@ class FeatureFrequencies:
         self._bits.extend(self._rows.literals[states] & bits)
 
     def truncate(self, features: int) -> None:
-        """Forget all but the first so many features."""
+        """Drop all features after a number of them."""
         del self._bits[features:]
         self._shares = {feature: shares for feature, shares in self._shares.items() if feature < features}
         self.values = self.values[:features]

@@ -40,8 +40,8 @@ FITTED = Key(__name__, "fitted", Graph)
 class HiddenChowLiuLearner(PoolingLearner):
     """A tree of hidden variables with the structure of a Chow-Liu tree, fitted by EM.
 
-    Online EM is followed by EM on all rows. Numeric columns are discretised to find the Chow-Liu tree; their
-    leaves are distributions over the numbers themselves.
+    Online EM is followed by EM on all rows. Online EM is followed by EM on all rows. Numeric columns are
+    discretised to find the Chow-Liu tree; their leaves are distributions over the numbers themselves.
     """
 
     name: ClassVar[str] = "hidden-chow-liu"
@@ -69,8 +69,8 @@ class HiddenChowLiuLearner(PoolingLearner):
     )
     initial_persistence: float = setting(
         0.9,
-        "Initial probability that a hidden variable is in the same state as its parent. With large values EM"
-        " starts close to a mixture in which all hidden variables agree.",
+        "Initial probability that a hidden variable is in the same state as its parent. With large values"
+        " EM starts close to a mixture in which all hidden variables agree.",
         at_least=0,
         at_most=1,
     )
@@ -141,11 +141,11 @@ class HiddenChowLiuLearner(PoolingLearner):
             return graph  # there are no rows to fit to
         smoothing = self._smoothing(table.schema)
         graph = choose_leaves(graph, encoding.table, smoothing, is_replaced)
-        for how in (self._online(encoding.total, table.schema), self._whole(encoding.total, table.schema)):
-            if how.name == "cccp" and (not self.steps or watch.should_stop()):
+        for method in (self._online(encoding.total, table.schema), self._whole(encoding.total, table.schema)):
+            if method.name == "cccp" and (not self.steps or watch.should_stop()):
                 break
-            work = partial(_fit, graph, sample, how, rng, valid)
-            graph = watch.remember(FITTED.at(how.name), work, rng, graph_forms(table.schema))
+            work = partial(_fit, graph, sample, method, rng, valid)
+            graph = watch.remember(FITTED.at(method.name), work, rng, graph_forms(table.schema))
         return choose_leaves(graph, encoding.table, smoothing)
 
     def _smoothing(self, schema: Schema) -> float:

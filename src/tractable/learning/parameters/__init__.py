@@ -36,7 +36,7 @@ METHODS: Registry[Method] = Registry(
 def fit(
     graph: Graph,
     table: Table,
-    how: Method,
+    method: Method,
     rng: np.random.Generator,
     *,
     valid: Table | None = None,
@@ -52,19 +52,19 @@ def fit(
             raise ValueError(f"the schema of the {name} table differs from that of the circuit")
     valid = useful_validation(valid)
     rows, held_out = weighted_rows(table), None if valid is None else weighted_rows(valid)
-    start = how.prepare(graph, table)
+    start = method.prepare(graph, table)
     with watch or Watch() as watching:
-        course = _follow(start, rows, held_out, how, rng, watching)
-    found = how.finish(start if course.best is None else course.best)
-    check_graph(found)  # the steps before it were not checked
-    return Fitted(found, course.train, course.valid)
+        course = _follow(start, rows, held_out, method, rng, watching)
+    fitted = method.finish(start if course.best is None else course.best)
+    check_graph(fitted)  # the steps before it were not checked
+    return Fitted(fitted, course.train, course.valid)
 
 
 def _follow(
     start: Graph,
     rows: WeightedRows,
     held_out: WeightedRows | None,
-    how: Method,
+    method: Method,
     rng: np.random.Generator,
     watch: Watch,
 ) -> Course:
@@ -73,11 +73,11 @@ def _follow(
     course = watch.checkpoint(COURSE, forms=forms) or Course()
     last = course.last
     with suppress(Stopped):
-        for step in islice(how.steps(start, rows, rng, watch, last), 0 if last is None else 1, None):
-            score = None if held_out is None else how.score(step.graph, held_out)
+        for step in islice(method.steps(start, rows, rng, watch, last), 0 if last is None else 1, None):
+            score = None if held_out is None else method.score(step.graph, held_out)
             course.record(step, score)
-            watch.report(how.title, course.done, how.iterations, step.train if score is None else score)
-            if course.done >= how.iterations or is_over(course, how, watch):
+            watch.report(method.title, course.done, method.iterations, step.train if score is None else score)
+            if course.done >= method.iterations or is_over(course, method, watch):
                 break
             watch.save_checkpoint(COURSE, lambda: course, forms=forms)
     return course

@@ -141,9 +141,9 @@ class Course:
 COURSE = Key(__name__, "course", Course)
 
 
-def is_over(course: Course, how: Method, watch: Watch) -> bool:
+def is_over(course: Course, method: Method, watch: Watch) -> bool:
     """Whether to stop: on request, by early stopping, or because the training score has converged."""
-    if watch.should_stop() or course.since_best >= how.patience:
+    if watch.should_stop() or course.since_best >= method.patience:
         return True
     scores = course.train
-    return len(scores) > 1 and abs(scores[-1] - scores[-2]) < how.tolerance
+    return len(scores) > 1 and abs(scores[-1] - scores[-2]) < method.tolerance

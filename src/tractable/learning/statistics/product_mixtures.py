@@ -66,7 +66,11 @@ REACHED, START = Key(__name__, "reached", Reached), Key(__name__, "start", Mixtu
 
 
 def fit_mixture(
-    encoding: Encoding, components: int, rng: np.random.Generator, how: ProductEM, watch: Watch | None = None
+    encoding: Encoding,
+    components: int,
+    rng: np.random.Generator,
+    settings: ProductEM,
+    watch: Watch | None = None,
 ) -> Mixture:
     """The best of several mixtures fitted from random rows; distinct rows limit the components."""
     watch = watch or Watch()
@@ -74,16 +78,16 @@ def fit_mixture(
     saved = watch.checkpoint(REACHED, rng)
     if saved is not None:
         done, best = saved
-        return _converge(encoding, best, rng, how, watch, done)
-    best = _best_start(encoding, size, rng, how, watch)
-    return best if size == 1 else _converge(encoding, best, rng, how, watch)
+        return _converge(encoding, best, rng, settings, watch, done)
+    best = _best_start(encoding, size, rng, settings, watch)
+    return best if size == 1 else _converge(encoding, best, rng, settings, watch)
 
 
 def _converge(
     encoding: Encoding,
     best: Mixture,
     rng: np.random.Generator,
-    how: ProductEM,
+    settings: ProductEM,
     watch: Watch,
     done: int = 0,
 ) -> Mixture:
@@ -92,43 +96,43 @@ def _converge(
     It uses no random numbers; `rng` is only recorded in its checkpoints.
     """
     size = best.sums.shape[1]
-    steps = islice(iterate_em(encoding, best.sums, how, watch), 1, how.steps - done + 1)
+    steps = islice(iterate_em(encoding, best.sums, settings, watch), 1, settings.steps - done + 1)
     with suppress(Stopped):
         for step, mixture in enumerate(steps, start=done + 1):
             gained = mixture.objective - best.objective
             best = mixture
-            watch.report(f"{size} components", step, how.steps, best.log_likelihood / encoding.rows)
-            if gained < how.tolerance * encoding.total or watch.should_stop():
+            watch.report(f"{size} components", step, settings.steps, best.log_likelihood / encoding.rows)
+            if gained < settings.tolerance * encoding.total or watch.should_stop():
                 break
             watch.save_checkpoint(REACHED, partial(Reached, step, mixture), rng)
     return best
 
 
 def _best_start(
-    encoding: Encoding, size: int, rng: np.random.Generator, how: ProductEM, watch: Watch
+    encoding: Encoding, size: int, rng: np.random.Generator, settings: ProductEM, watch: Watch
 ) -> Mixture:
     """The best mixture after a few iterations from each of several random starting points."""
-    steps = max(1, how.trial_steps) if size > 1 else 1  # one iteration fits a single component
+    steps = max(1, settings.trial_steps) if size > 1 else 1  # one iteration fits a single component
     begun: list[Mixture] = []
-    for number in range(max(1, how.restarts) if size > 1 else 1):
-        work = partial(_start, encoding, initial_sums(encoding, size, rng), how, steps)
+    for number in range(max(1, settings.restarts) if size > 1 else 1):
+        work = partial(_start, encoding, initial_sums(encoding, size, rng), settings, steps)
         begun.append(watch.remember(START.at(number), work))
         if watch.should_stop():
             break
     return max(begun, key=lambda mixture: mixture.objective)
 
 
-def _start(encoding: Encoding, sums: Floats, how: ProductEM, steps: int, watch: Watch) -> Mixture:
+def _start(encoding: Encoding, sums: Floats, settings: ProductEM, steps: int, watch: Watch) -> Mixture:
     """The mixture after some iterations, or fewer if there is no time for them."""
     reached = Mixture(sums, -np.inf, -np.inf)
     with suppress(Stopped):
-        for mixture in islice(iterate_em(encoding, sums, how, watch), steps + 1):
+        for mixture in islice(iterate_em(encoding, sums, settings, watch), steps + 1):
             reached = mixture
     return reached
 
 
 def iterate_em(
-    encoding: Encoding, sums: Floats, how: ProductEM, watch: Watch | None = None
+    encoding: Encoding, sums: Floats, settings: ProductEM, watch: Watch | None = None
 ) -> Iterator[Mixture]:
     """The mixture of the given statistics, and after each further iteration of EM, without end.
 
@@ -136,7 +140,7 @@ def iterate_em(
         Stopped: if the watch says so.
     """
     watch = watch or Watch()
-    smoothing = max(how.smoothing, LEAST_SMOOTHING)
+    smoothing = max(settings.smoothing, LEAST_SMOOTHING)
     parts = _parts(encoding, sums.shape[1])
     added = pseudo_counts(encoding, sums, smoothing)
     while True:

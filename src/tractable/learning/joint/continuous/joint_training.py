@@ -70,43 +70,43 @@ class ComponentTrainer:
         """The score after a few steps."""
         return self._train(start, Schedule(patience=PATIENCE, steps=TRIAL_STEPS), seed, watch).score
 
-    def _best_pace(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
+    def _best_pace(self, start: Components, schedule: Schedule, seed: int, watch: Watch) -> Found:
         """The components of the best score of as many paces as are of use."""
         best: Found | None = None
         for pace in PACES:
-            work = partial(replace(self, pace=pace)._train, start, how, seed)
-            found = watch.remember(AT_PACE.at(pace), work)
-            gained = best is None or found.score > best.score
-            best = found if best is None or gained else best._replace(hurried=found.hurried)
-            if not (gained and found.too_fast) or watch.should_stop():
+            work = partial(replace(self, pace=pace)._train, start, schedule, seed)
+            trained = watch.remember(AT_PACE.at(pace), work)
+            gained = best is None or trained.score > best.score
+            best = trained if best is None or gained else best._replace(hurried=trained.hurried)
+            if not (gained and trained.too_fast) or watch.should_stop():
                 break
         assert best is not None
         return best
 
-    def _train(self, start: Components, how: Schedule, seed: int, watch: Watch) -> Found:
+    def _train(self, start: Components, schedule: Schedule, seed: int, watch: Watch) -> Found:
         rng = np.random.default_rng(seed)
         course = Course.begin(start.arrays())
         course = watch.checkpoint(COURSE, rng) or course
         with suppress(Stopped):
-            self._climb(course, how, rng, watch)
+            self._climb(course, schedule, rng, watch)
         if course.hurried:
             watch.wish.note_hurry()
-        found = Components.from_arrays(course.best)
-        return Found(found, course.best_score, course.hurried, course.too_fast)
+        components = Components.from_arrays(course.best)
+        return Found(components, course.best_score, course.hurried, course.too_fast)
 
-    def _climb(self, course: Course, how: Schedule, rng: np.random.Generator, watch: Watch) -> None:
+    def _climb(self, course: Course, schedule: Schedule, rng: np.random.Generator, watch: Watch) -> None:
         speed = Speed(course.step)
         if course.step == 0:
             watch.break_off()
-            course.record(self._score(course), how)
-        while not course.is_over(how):
+            course.record(self._score(course), schedule)
+        while not course.is_over(schedule):
             for part, times in mini_batches(self.data.rows.weights, self.batch, rng):
                 watch.break_off()
                 self._step(course, self.data.rows.take(part), times, rng)
                 if course.step % SCORE_STEPS == 0:
-                    course.record(self._score(course), how)
+                    course.record(self._score(course), schedule)
                     course.hurry(speed.steps_left(course.step, watch.left))
-                if course.is_over(how):
+                if course.is_over(schedule):
                     break
             watch.report("components", course.step, None, course.best_score)
             if not course.hurried:

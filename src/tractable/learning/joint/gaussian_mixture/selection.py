@@ -42,17 +42,17 @@ class Fold:
     seed: int
     shares: dict[int, Floats] = field(default_factory=dict)  # by size, from which the next fit starts
 
-    def member(self, candidate: Candidate, how: EMSettings, watch: Watch) -> Member:
+    def member(self, candidate: Candidate, settings: EMSettings, watch: Watch) -> Member:
         """The member fitted with these choices."""
 
         def work(part: Watch) -> MixtureFit:
             if candidate.size not in self.shares:
                 rng = np.random.default_rng([self.seed, candidate.size])
                 self.shares[candidate.size] = first_shares(self.fit, candidate.size, rng)
-            return fit_member(self.view, self.fit, self.shares[candidate.size], candidate, how, part)
+            return fit_member(self.view, self.fit, self.shares[candidate.size], candidate, settings, part)
 
         fit = watch.remember(FIT.at(self.seed, *candidate), work)
-        self.shares[candidate.size] = responsibilities(self.fit, fit, how.background)[0]
+        self.shares[candidate.size] = responsibilities(self.fit, fit, settings.background)[0]
         return Member(self.view, fit)
 
 
@@ -76,10 +76,10 @@ def make_fold(
 
 
 def fit_and_score(
-    folds: Sequence[Fold], candidate: Candidate, how: EMSettings, watch: Watch | None = None
+    folds: Sequence[Fold], candidate: Candidate, settings: EMSettings, watch: Watch | None = None
 ) -> Chosen:
     """A candidate fitted in all folds."""
-    members = [fold.member(candidate, how, watch or Watch()) for fold in folds]
+    members = [fold.member(candidate, settings, watch or Watch()) for fold in folds]
     logs = []
     for fold, member in zip(folds, members, strict=True):
         _, slope = fold.view.images(fold.held.rows)
@@ -87,7 +87,7 @@ def fit_and_score(
     held_out = np.concatenate(logs)
     outside = np.concatenate([fold.outside for fold in folds])
     weight = np.concatenate([fold.held.rows.weights for fold in folds])
-    mixed = add_background(held_out, outside, how.background)
+    mixed = add_background(held_out, outside, settings.background)
     return Chosen(candidate, members[0], held_out, float(weight @ mixed / max(weight.sum(), 1e-300)))
 
 
@@ -96,15 +96,15 @@ def choose(
     sizes: Sequence[int],
     strengths: Sequence[float],
     floors: Sequence[float],
-    how: EMSettings,
+    settings: EMSettings,
     watch: Watch,
 ) -> Chosen:
     """The best size and strength with the first floor, then the best floor."""
     best: Chosen | None = None
     worse = 0
     for done, size in enumerate(sizes):
-        found = [fit_and_score(folds, Candidate(size, s, floors[0]), how, watch) for s in strengths]
-        top = max(found, key=_score)
+        candidates = [fit_and_score(folds, Candidate(size, s, floors[0]), settings, watch) for s in strengths]
+        top = max(candidates, key=_score)
         worse = 0 if best is None or top.score > best.score else worse + 1
         best = top if best is None or top.score > best.score else best
         watch.report(f"{folds[0].view.name} columns", done + 1, len(sizes), best.score)
@@ -113,7 +113,7 @@ def choose(
     assert best is not None
     for floor in floors[1:]:
         if not watch.should_stop():
-            other = fit_and_score(folds, best.candidate._replace(floor=floor), how, watch)
+            other = fit_and_score(folds, best.candidate._replace(floor=floor), settings, watch)
             best = max(best, other, key=_score)
     return best
 

@@ -69,7 +69,7 @@ def distinct_rows(table: Table) -> MixedRows:
 
 
 def learn_stack(
-    table: Table, valid: Table | None, how: StackSettings, rng: np.random.Generator, watch: Watch
+    table: Table, valid: Table | None, settings: StackSettings, rng: np.random.Generator, watch: Watch
 ) -> Stack:
     """The stack of the best mixture in each view."""
     rows = distinct_rows(table)
@@ -77,24 +77,28 @@ def learn_stack(
     is_whole = np.array([float(v.is_whole) for v in numeric])
     background = fit_background(rows)
     seed = int(rng.integers(2**32))
-    parts = _parts(rows, None if valid is None else distinct_rows(valid), how, rng)
-    sizes = how.sizes or _sizes(float(parts[0][0].weights.sum()))
+    parts = _parts(rows, None if valid is None else distinct_rows(valid), settings, rng)
+    sizes = settings.sizes or _sizes(float(parts[0][0].weights.sum()))
     chosen: list[Chosen] = []
-    for name in how.maps if numeric else how.maps[:1]:
+    for name in settings.maps if numeric else settings.maps[:1]:
         if chosen and watch.should_stop():
             break
         folds = [
             make_fold(name, fit, held, background, is_whole, seed + i) for i, (fit, held) in enumerate(parts)
         ]
-        work = partial(choose, folds, sizes, how.strengths, how.floors, how.em)
+        work = partial(choose, folds, sizes, settings.strengths, settings.floors, settings.em)
         chosen.append(watch.remember(CHOSEN.at(name), work))
     held_rows = [held for _, held in parts]
-    weight = _weights(chosen, held_rows, background, how)
+    weight = _weights(chosen, held_rows, background, settings)
     kept = [i for i in range(len(chosen)) if weight[i] >= NEGLIGIBLE] or [int(weight[:-1].argmax())]
     members = []
     for i in kept:
-        view = fit_view(how.maps[i], rows, is_whole)
-        em = replace(how.em, steps=min(how.em.steps, LAST_STEPS)) if watch.should_stop() else how.em
+        view = fit_view(settings.maps[i], rows, is_whole)
+        em = (
+            replace(settings.em, steps=min(settings.em.steps, LAST_STEPS))
+            if watch.should_stop()
+            else settings.em
+        )
         again = (chosen[i].member, view, rows, background, chosen[i].candidate, em)
         members.append(watch.remember(REFITTED.at(view.name), partial(refit_member, *again)))
         watch.report("fit to all rows", len(members), len(kept))
@@ -109,23 +113,23 @@ def _sizes(rows: float) -> tuple[int, ...]:
 
 
 def _parts(
-    rows: MixedRows, valid: MixedRows | None, how: StackSettings, rng: np.random.Generator
+    rows: MixedRows, valid: MixedRows | None, settings: StackSettings, rng: np.random.Generator
 ) -> list[tuple[MixedRows, MixedRows]]:
     """Rows to fit and rows to compare by, for each fold."""
     if valid is not None or not len(rows):
         return [(rows, rows if valid is None else valid)]
-    held = max(1.0, float(rows.weights.sum()) * how.held_out)
-    folds = int(np.clip(np.ceil(ENOUGH / held), 1, min(MOST_FOLDS, 1 / how.held_out)))
-    return split_rows(rows, how.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
+    held = max(1.0, float(rows.weights.sum()) * settings.held_out)
+    folds = int(np.clip(np.ceil(ENOUGH / held), 1, min(MOST_FOLDS, 1 / settings.held_out)))
+    return split_rows(rows, settings.held_out, folds, (MOST_FITTED, MOST_HELD), rng)
 
 
 def _weights(
-    chosen: Sequence[Chosen], held: Sequence[MixedRows], background: Background, how: StackSettings
+    chosen: Sequence[Chosen], held: Sequence[MixedRows], background: Background, settings: StackSettings
 ) -> Floats:
     """The weight of each member and of the background. Shape (members + 1,)."""
     outside = np.concatenate([background.log_density(rows) for rows in held])
     logs = np.stack([*(c.held_out for c in chosen), outside], axis=1)
     pseudo_row = np.append(np.full(len(chosen), 1 / len(chosen)), 0.0)  # none of it for the background
     row_weights = np.concatenate([rows.weights for rows in held])
-    share = how.em.background
+    share = settings.em.background
     return fit_weights(logs, row_weights, pseudo_row, steps=EM_STEPS, last=share, settled=0.0).weights

@@ -78,15 +78,15 @@ class IDSPNLearner(PoolingLearner):
     )
     parent_rows: float = setting(
         30.0,
-        "Shrinkage towards the parent, in rows: weight of a sample of the parent's rows that is added to the"
-        " rows of a leaf.",
+        "Shrinkage towards the parent, in rows: weight of a sample of the parent's rows that is added to"
+        " the rows of a leaf.",
         at_least=0,
         search=Between(1, 100, log=True),
     )
     l1: float = setting(
         2.0,
-        "Strength of the L1 penalty of the feature weights in a leaf that covers the whole table. In smaller"
-        " leaves it is scaled by their share of the table's cells.",
+        "Strength of the L1 penalty of the feature weights in a leaf that covers the whole table. In"
+        " smaller leaves it is scaled by their share of the table's cells.",
         at_least=0,
     )
     min_l1: float = setting(
@@ -200,19 +200,19 @@ def _refit_sums(graph: Graph, table: Table, rng: np.random.Generator, valid: Tab
     for anchor in ANCHORS:
         if watch.should_stop():
             break
-        how = CCCP(iterations=10, patience=1, smoothing=0.0, anchor=anchor)
-        work = partial(_fit, graph, table, how, rng, valid)
-        found = watch.remember(REFITTED.at(anchor), work, rng, graph_forms(table.schema))
-        score = mean_log_prob(found, valid)
+        method = CCCP(iterations=10, patience=1, smoothing=0.0, anchor=anchor)
+        work = partial(_fit, graph, table, method, rng, valid)
+        refitted = watch.remember(REFITTED.at(anchor), work, rng, graph_forms(table.schema))
+        score = mean_log_prob(refitted, valid)
         if score > best_score:
-            best, best_score = found, score
+            best, best_score = refitted, score
     return best
 
 
 def _fit(
-    graph: Graph, table: Table, how: CCCP, rng: np.random.Generator, valid: Table, watch: Watch
+    graph: Graph, table: Table, method: CCCP, rng: np.random.Generator, valid: Table, watch: Watch
 ) -> Graph:
-    return fit(graph, table, how, rng, valid=valid, watch=watch).graph
+    return fit(graph, table, method, rng, valid=valid, watch=watch).graph
 
 
 def _reorder_columns(graph: Graph, table: Table) -> Graph:

@@ -132,10 +132,10 @@ class LatentTreeLearner(PoolingLearner):
         """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
         seen: set[int] = set()
         for factor in COARSER if self.regularised else (1.0,):
-            how = StructureSearch(
+            search = StructureSearch(
                 method=self.method, relaxation=self.relaxation, merge_distance=factor * self.merge_distance
             )
-            work = partial(latent_tree, facts.distance, how)
+            work = partial(latent_tree, facts.distance, search)
             tree = watch.remember(TREE.at(factor), work)
             if tree.hidden not in seen:
                 seen.add(tree.hidden)
@@ -149,13 +149,13 @@ class LatentTreeLearner(PoolingLearner):
         graph = tree_circuit(down, initial_tables(down, facts.encoding, facts.pairs, self.smoothing, rng))
         if not facts.encoding.total:
             return graph, 0.0
-        how = CCCP(
+        method = CCCP(
             iterations=self.steps,
             tolerance=TOLERANCE,
             smoothing=self.smoothing,
             leaf_smoothing=self.smoothing,
         )
-        fitted = fit(graph, facts.table, how, rng, valid=facts.valid, watch=watch)
+        fitted = fit(graph, facts.table, method, rng, valid=facts.valid, watch=watch)
         return fitted.graph, fitted.train[-1] if fitted.train else -np.inf
 
 

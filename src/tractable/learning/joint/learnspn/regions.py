@@ -134,7 +134,7 @@ RECORDS = Key(__name__, "records", list[_Record])
 
 
 def partition_table(
-    encoding: Encoding, rng: np.random.Generator, how: Partitioning, watch: Watch
+    encoding: Encoding, rng: np.random.Generator, settings: Partitioning, watch: Watch
 ) -> list[TableRegion]:
     """The regions of a table; the first is the whole table.
 
@@ -152,7 +152,7 @@ def partition_table(
         block, region = blocks.pop(number), regions[number]
         is_new = done == len(records)
         if is_new:
-            records.append(_examine(block, region, how, watch))
+            records.append(_examine(block, region, settings, watch))
         partition, region.leaf = records[done]
         done += 1
         if partition is not None:
@@ -168,52 +168,54 @@ def partition_table(
     return regions
 
 
-def _examine(block: _Block, region: TableRegion, how: Partitioning, watch: Watch) -> _Record:
+def _examine(block: _Block, region: TableRegion, settings: Partitioning, watch: Watch) -> _Record:
     """How a region is partitioned, and its leaf if it is one in any circuit."""
     partition = None
     with suppress(Stopped):
-        partition = _partition(block, region, how, watch)
-    is_leaf = partition is None or region.weight < max(how.sizes)
-    return _Record(partition, _fit_leaf(block, how, watch) if is_leaf else None)
+        partition = _partition(block, region, settings, watch)
+    is_leaf = partition is None or region.weight < max(settings.sizes)
+    return _Record(partition, _fit_leaf(block, settings, watch) if is_leaf else None)
 
 
-def _partition(block: _Block, region: TableRegion, how: Partitioning, watch: Watch) -> _Partition | None:
+def _partition(block: _Block, region: TableRegion, settings: Partitioning, watch: Watch) -> _Partition | None:
     """The partition of a region by columns if they are independent, else by rows; None where it is a leaf."""
     watch.break_off()
-    if region.weight < min(how.sizes) or region.columns.size == 1:
+    if region.weight < min(settings.sizes) or region.columns.size == 1:
         return None
-    gain = block.find_gain(how.smoothing, watch)
+    gain = block.find_gain(settings.smoothing, watch)
     if not block.connected:
-        groups = dependent_groups(block.encoding, gain, how.threshold)
+        groups = dependent_groups(block.encoding, gain, settings.threshold)
         if len(groups) > 1:
             label = np.zeros(region.columns.size, dtype=np.int64)
             for number, group in enumerate(groups):
                 label[group] = number
             return _Partition("product", label)
-    label = cluster_rows(block.encoding, block.rng, how.clustering, watch.break_off)
+    label = cluster_rows(block.encoding, block.rng, settings.clustering, watch.break_off)
     return _Partition("sum", label) if label.any() else None
 
 
-def _fit_leaf(block: _Block, how: Partitioning, watch: Watch) -> RegionLeaf:
+def _fit_leaf(block: _Block, settings: Partitioning, watch: Watch) -> RegionLeaf:
     """A forest over the columns, or over those that are not numbers and a Gaussian over those that are.
 
     The forest has no links where none are wanted or no time is left to find them.
     """
     encoding = block.encoding
     has_time = block.columns.size > 1 and not watch.should_stop()
-    if how.leaf == "chow-liu" and (has_time or block.knows_gain()):
-        gain = block.find_gain(how.smoothing, watch) - how.link_cost * link_parameters(encoding.schema)
+    if settings.leaf == "chow-liu" and (has_time or block.knows_gain()):
+        gain = block.find_gain(settings.smoothing, watch) - settings.link_cost * link_parameters(
+            encoding.schema
+        )
     else:
         gain = np.zeros((block.columns.size, block.columns.size))
     forest = best_forest(gain, categorical_mask(encoding.schema))
-    numbers = gaussian_block(encoding) if how.leaf != "univariate" else None
+    numbers = gaussian_block(encoding) if settings.leaf != "univariate" else None
     if numbers is not None and numbers.gain > _numeric_gain(encoding, forest, gain):
         rest = np.setdiff1d(np.arange(block.columns.size), numbers.columns)
         part = encoding.part(slice(None), rest)
         forest = best_forest(gain[np.ix_(rest, rest)], categorical_mask(part.schema))
-        return RegionLeaf(rest, forest, forest_tables(part, forest, how.smoothing), numbers)
+        return RegionLeaf(rest, forest, forest_tables(part, forest, settings.smoothing), numbers)
     every = np.arange(block.columns.size)
-    return RegionLeaf(every, forest, forest_tables(encoding, forest, how.smoothing), None)
+    return RegionLeaf(every, forest, forest_tables(encoding, forest, settings.smoothing), None)
 
 
 def _numeric_gain(encoding: Encoding, forest: Forest, gain: Floats) -> float:

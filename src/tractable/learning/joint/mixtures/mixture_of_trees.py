@@ -65,8 +65,8 @@ class MixtureOfTreesLearner(PoolingLearner):
     )
     link_cost: float = setting(
         0.0,
-        "Minimum gain in log-likelihood, in nats over the rows of a tree, for each parameter that an edge of"
-        " the tree adds.",
+        "Minimum gain in log-likelihood, in nats over the rows of a tree, for each parameter that an edge"
+        " of the tree adds.",
         at_least=0,
         search=Between(0, 5),
     )
@@ -92,8 +92,8 @@ class MixtureOfTreesLearner(PoolingLearner):
     def _learn(self, table: Table, rng: np.random.Generator, valid: Table | None, watch: Watch) -> Learned:
         def learn(part: Table, held_out: Table | None) -> Graph:
             # A stray row widens a group of numbers a lot, and each tree of the mixture has its own.
-            how = self if part.schema == table.schema else replace(self, smoothing=self.smoothing * 2 / 3)
-            return how._learn_states(part, rng, held_out, watch)
+            learner = self if part.schema == table.schema else replace(self, smoothing=self.smoothing * 2 / 3)
+            return learner._learn_states(part, rng, held_out, watch)
 
         return Learned(learn_through_pieces(table, valid, learn))
 
@@ -121,10 +121,10 @@ class MixtureOfTreesLearner(PoolingLearner):
         begin = ProductEM(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
         work = partial(fit_mixture, encoding, size, rng, begin)
         share = memberships(encoding, watch.remember(PRODUCTS, work, rng))
-        how = TreeEM(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
+        em = TreeEM(smoothing=self.smoothing, sharing=self.sharing, link_cost=self.link_cost)
         course = watch.checkpoint(TREE_COURSE) or TreeCourse()
         with suppress(Stopped):
-            for mixture, train in iterate_tree_em(encoding, share, how, watch, course.last):
+            for mixture, train in iterate_tree_em(encoding, share, em, watch, course.last):
                 score = train if valid is None else mixture.mean_log_prob(valid)
                 gained = course.record(mixture, train, score)
                 watch.report(f"{share.shape[1]} trees", course.steps, self.steps, course.best_score)
@@ -134,5 +134,5 @@ class MixtureOfTreesLearner(PoolingLearner):
                     break
                 watch.save_checkpoint(TREE_COURSE, lambda: course)
         if course.best is None:  # there was no time for a single iteration
-            return next(iterate_tree_em(encoding, np.ones((len(encoding.weights), 1)), how, Watch()))
+            return next(iterate_tree_em(encoding, np.ones((len(encoding.weights), 1)), em, Watch()))
         return course.best, course.best_score

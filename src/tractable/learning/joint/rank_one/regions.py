@@ -79,15 +79,15 @@ def find_divisions(matrix: NumberMatrix, gamma: float, watch: Watch) -> list[Div
     Divisions that an earlier run has found are repeated.
     """
     tree = BlockTree(matrix)
-    found = watch.checkpoint(DIVISIONS) or []
-    for division in found:
+    divisions = watch.checkpoint(DIVISIONS) or []
+    for division in divisions:
         tree.apply(division)
     while (block := tree.next_block()) is not None and not watch.should_stop():
-        found.append(_divide(matrix, block, gamma))
-        tree.apply(found[-1])
+        divisions.append(_divide(matrix, block, gamma))
+        tree.apply(divisions[-1])
         watch.report("extracting blocks of rank one", tree.finished, len(tree.blocks))
-        watch.save_checkpoint(DIVISIONS, lambda: found)
-    return found
+        watch.save_checkpoint(DIVISIONS, lambda: divisions)
+    return divisions
 
 
 def divide_table(matrix: NumberMatrix, divisions: Sequence[Division | None]) -> list[Block]:
@@ -107,8 +107,8 @@ def _divide(matrix: NumberMatrix, block: Block, gamma: float) -> Division | None
     """The part of rank one; None for a base case: one column, one row, or nothing to separate."""
     if block.columns.size <= 1 or block.rows.size <= 1:
         return None
-    found = extract_block(matrix.part(block.rows, block.columns), gamma)
-    return None if found.is_everything else Division(found.rows, found.columns)
+    block_rows = extract_block(matrix.part(block.rows, block.columns), gamma)
+    return None if block_rows.is_everything else Division(block_rows.rows, block_rows.columns)
 
 
 def _add_parts(matrix: NumberMatrix, blocks: list[Block], block: Block, division: Division) -> list[int]:

@@ -43,21 +43,21 @@ class RegionGraph:
 
     def divide(self, region: Region, first: Region) -> None:
         """Add a partition of a region, unless it has it already."""
-        found = self.partitions.setdefault(region, [])
+        partitions = self.partitions.setdefault(region, [])
         partition = Partition(first, region - first)
-        if partition not in found and Partition(region - first, first) not in found:
-            found.append(partition)
+        if partition not in partitions and Partition(region - first, first) not in partitions:
+            partitions.append(partition)
 
     def reached(self) -> list[Region]:
         """All regions below the root, smaller ones first, in an order that is always the same."""
-        found, waiting = {self.root}, [self.root]
+        reached, waiting = {self.root}, [self.root]
         while waiting:
             for partition in self.partitions.get(waiting.pop(), []):
                 for part in partition:
-                    if part not in found:
-                        found.add(part)
+                    if part not in reached:
+                        reached.add(part)
                         waiting.append(part)
-        return sorted(found, key=lambda region: (len(region), sorted(region)))
+        return sorted(reached, key=lambda region: (len(region), sorted(region)))
 
 
 RESTARTS = 2

@@ -51,8 +51,8 @@ class SelectiveLearner(PoolingLearner):
 
     tuning: Literal["falling", "grid"] = setting(
         "falling",
-        "How the penalty is chosen: one search that halves the penalty whenever no change improves the score"
-        " or the validation score stops improving (falling), or a separate search for each of several"
+        "How the penalty is chosen: one search that halves the penalty whenever no change improves the"
+        " score or the validation score stops improving (falling), or a separate search for each of several"
         " penalties (grid).",
     )
     penalty: float = setting(
@@ -83,8 +83,8 @@ class SelectiveLearner(PoolingLearner):
     )
     starts: int = setting(
         3,
-        "Number of searches, which differ in the order in which equally good changes are made. The tree with"
-        " the best score on the validation rows is kept.",
+        "Number of searches, which differ in the order in which equally good changes are made. The tree"
+        " with the best score on the validation rows is kept.",
         at_least=1,
     )
     max_edges: int = setting(
@@ -131,8 +131,8 @@ class SelectiveLearner(PoolingLearner):
         best: tuple[Graph, float] | None = None
         for number, how in enumerate(product((self.penalty,) if falls else self.penalties, rules)):
             search = partial(_climb, rows, limits, *how, falls)
-            found = watch.remember(FOUND.at(number), search, forms=graph_forms(schema))
-            best = found if best is None or found[1] > best[1] else best
+            scored = watch.remember(FOUND.at(number), search, forms=graph_forms(schema))
+            best = scored if best is None or scored[1] > best[1] else best
             if watch.should_stop():
                 break
         assert best is not None
@@ -166,8 +166,8 @@ def _climb(
 ) -> tuple[Graph, float]:
     """The circuit of one search, and the log-likelihood of its validation rows."""
     tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
-    found = finish_climb(Climb(tree, penalty, limits, watch, ties), falls=falls)
-    return freeze(tree, rows.every, found.way), found.score
+    best = finish_climb(Climb(tree, penalty, limits, watch, ties), falls=falls)
+    return freeze(tree, rows.every, best.way), best.score
 
 
 def _joined(one: Table, other: Table) -> Table:
