@@ -1,4 +1,4 @@
-"""From a table to a circuit.
+"""Learners of joint distributions.
 
 To add a learner: a file with a class that declares its settings, and a line in the table below. Its
 estimator, its command-line settings, the tuner's search space, its entry of the reference page and the

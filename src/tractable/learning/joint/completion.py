@@ -1,4 +1,4 @@
-"""Complete rows for learners that count: missing cells are drawn."""
+"""Imputation of missing cells for learners that need complete rows."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ DRAWS = 4  # completions of each row with missing cells, which share its weight
 
 
 def complete(table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table | None]:
-    """Both tables with fractional rows in place of incomplete ones.
+    """Both tables with fractional complete rows in place of incomplete ones.
 
-    Missing cells are drawn given the other cells of their row, from a Chow-Liu tree of the table. A row
-    without any cell is left out.
+    Missing cells are sampled given the other cells of their row from a Chow-Liu tree of the table. Empty rows
+    are left out.
     """
     distinct = distinct_rows(table)
     seed = int(rng.integers(2**31))
@@ -26,7 +26,7 @@ def complete(table: Table, valid: Table | None, rng: np.random.Generator) -> tup
 
 
 def distinct_rows(table: Table) -> Table:
-    """The distinct rows that have a weight and a known cell."""
+    """The distinct rows with a positive weight and a known cell."""
     return collapse(table.useful_rows())[0]
 
 

@@ -1,4 +1,4 @@
-"""A Chow-Liu tree of hidden variables, one for each column, which is its only child outside the tree.
+"""A tree of hidden variables with the structure of a Chow-Liu tree, one for each column.
 
 Dang, Khosravi, Liang, Vergari and Van den Broeck, «Juice», 2021; Liu and Van den Broeck, «Tractable
 Regularization of Probabilistic Circuits», NeurIPS 2021.
@@ -117,7 +117,7 @@ class HiddenChowLiuLearner(PoolingLearner):
         return Learned(grown[0] if len(grown) == 1 else mixture(grown))
 
     def _best_states(self, table: Table, seed: int, valid: Table | None, watch: Watch) -> tuple[int, Graph]:
-        """The number of states whose tree scores best on the validation rows, and that tree."""
+        """The number of states whose tree has the best score on the validation rows, and that tree."""
         best: tuple[float, int, Graph] | None = None
         for states in self.states if valid is not None else self.states[:1]:
             work = partial(self._tree, table, states, seed, valid)
@@ -149,15 +149,15 @@ class HiddenChowLiuLearner(PoolingLearner):
         return choose_leaves(graph, encoding.table, smoothing)
 
     def _smoothing(self, schema: Schema) -> float:
-        """The pseudo-counts; few with numbers, for a stray row of a group of numbers widens it a lot."""
+        """The pseudo-count, which is smaller with numeric columns."""
         return self.smoothing / 3 if has_numbers(schema) else self.smoothing
 
     def _entropy(self, schema: Schema) -> float:
-        """The weight of entropy regularisation, in rows; the entropy of numbers has no upper limit."""
+        """The weight of entropy regularisation, in rows, which is smaller with numeric columns."""
         return self.entropy / 4 if has_numbers(schema) else self.entropy
 
     def _online(self, rows: float, schema: Schema) -> OnlineEM:
-        """How the parameters are fitted to mini-batches."""
+        """The method for fitting parameters to mini-batches."""
         return OnlineEM(
             iterations=self.epochs,
             batch=self.batch,
@@ -169,7 +169,7 @@ class HiddenChowLiuLearner(PoolingLearner):
         )
 
     def _whole(self, rows: float, schema: Schema) -> CCCP:
-        """How the parameters are fitted to all rows afterwards."""
+        """The method for fitting parameters to all rows afterwards."""
         return CCCP(
             iterations=self.steps,
             smoothing=self._smoothing(schema),
@@ -196,9 +196,9 @@ def hidden_tree(
 ) -> Graph:
     """The circuit with random parameters.
 
-    A column's hidden variable has a product for each of its states, of the column's leaf and a sum for each
-    child; and a sum over these products for each state of its parent. Nodes of one kind and column are
-    numbered consecutively, so that the sums form dense blocks.
+    A hidden variable has for each of its states a product of the column's leaf and a sum for each child, and
+    for each state of its parent a sum over these products. Nodes of one kind and column are numbered
+    consecutively, so the sums form dense blocks.
     """
     size = forest.parent.size
     params = leaf_params(encoding, estimates(encoding, initial_sums(encoding, states, rng)))
@@ -237,6 +237,6 @@ def _edges(parent: Ints, child: Ints, log_weight: Floats) -> Edges:
 
 
 def _random_log_weights(states: int, persistence: float, rng: np.random.Generator) -> Floats:
-    """Random weights, a share of which stays in the parent's state. Shape (parent's states, states)."""
+    """Random log-weights that favour the parent's state. Shape (parent's states, states)."""
     even = rng.dirichlet(np.ones(states), size=states)
     return np.log(persistence * np.eye(states) + (1 - persistence) * even + 1e-9)

@@ -1,4 +1,4 @@
-"""All columns independent: the baseline of every other learner."""
+"""Independent columns, the baseline of all learners."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final

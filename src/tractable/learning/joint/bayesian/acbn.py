@@ -64,11 +64,10 @@ class ACBNLearner(PoolingLearner):
 
 @final
 class TreeStructure(Structure):
-    """The trees of a Bayesian network and their circuit. An item is a leaf of a tree, with the same number.
+    """The trees of a Bayesian network and their circuit; an item is a leaf of a tree.
 
-    A leaf has one feature for each state of the column that its tree predicts. A split puts new leaves in its
-    place. Undoing splits concerns the circuit: the trees keep all their leaves, and cannot be split
-    afterwards.
+    A leaf has one feature for each state of the child of its tree, and a split replaces it by new leaves.
+    Undoing splits affects the circuit: the trees keep all leaves and cannot be split afterwards.
     """
 
     replaces: ClassVar[bool] = True
@@ -80,7 +79,7 @@ class TreeStructure(Structure):
         self.trees = trees
 
     def is_allowed(self, item: int, column: int) -> bool:
-        """Whether the leaf is open, and the parents of columns would form no cycle."""
+        """Whether the leaf is open and the split would not close a cycle."""
         return self.trees.is_valid(item, column)
 
     def split(self, item: int, column: int) -> range:
@@ -89,17 +88,17 @@ class TreeStructure(Structure):
         return super().split(item, column)
 
     def repeat(self, item: int, column: int) -> None:
-        """Make a split that an earlier run has made."""
+        """Repeat a split of an earlier run."""
         self.trees.repeat_split(item, column)
         super().split(item, column)
 
 
 @final
 class TreeLikelihood(Objective):
-    """The likelihood of trees. Weights are known in closed form, and no split changes what others gain.
+    """The likelihood of trees, with weights in closed form and gains that splits do not change.
 
-    The gains of the trees already have the cost of a split taken off. The score is the log-likelihood of all
-    validation rows that the splits have gained.
+    The cost of a split is already subtracted from the gains of the trees. The score is the gain of all splits
+    on the validation rows.
     """
 
     structure: TreeStructure
@@ -115,12 +114,12 @@ class TreeLikelihood(Objective):
 
     @property
     def weights(self) -> Floats:
-        """The logarithms of the probabilities in all leaves that were ever made."""
+        """The log-probabilities in all leaves, including those that were split."""
         return self._weights
 
     @property
     def score(self) -> float:
-        """What the validation rows have gained by all splits, in nats."""
+        """The gain of all splits on the validation rows, in nats."""
         return self._score
 
     @property
@@ -129,11 +128,11 @@ class TreeLikelihood(Objective):
         return
 
     def improves_on(self, best: Snapshot) -> bool:
-        """Whether the score is not lower: a split that concerns no validation row is kept."""
+        """Whether the score is not lower: a split that affects no validation row is kept."""
         return not self._is_validated or self.score >= best.score
 
     def gains(self, items: Ints, least: float) -> Floats:
-        """What splitting each leaf on each column gains; zero for a leaf that was split."""
+        """The gain of splitting each leaf on each column; zero for leaves that were split."""
         gain = np.zeros((items.size, len(self._trees.schema)))
         for line, leaf in enumerate(items.tolist()):
             if leaf not in self._closed:
@@ -142,7 +141,7 @@ class TreeLikelihood(Objective):
         return gain
 
     def add_split(self, item: int, column: int) -> None:
-        """Follow a split with the probabilities of the new leaves, and with what the validation rows gain."""
+        """Add the probabilities of the new leaves of a split and its gain on the validation rows."""
         split = self._trees.splits[-1]
         states = range(self.structure.states[column])
         new = np.stack([self._trees.leaf(split.first + state).log_prob for state in states], axis=1)
@@ -151,19 +150,19 @@ class TreeLikelihood(Objective):
         self._score += split.held_out
 
     def fit(self) -> None:
-        """Nothing to do, as the weights of new leaves are known."""
+        """Do nothing, because the weights of new leaves are known."""
 
     def restore(self, weights: Floats) -> None:
-        """Keep the weights and the score of the splits that the structure has."""
+        """Restore the weights and the score of the splits in the structure."""
         self._weights, self._score = weights, 0.0
         for split in self._trees.splits[: self.structure.splits]:
             self._score += split.held_out
 
     def memory(self) -> State:
-        """What the trees know about splits; nothing once splits were undone, as none is made then."""
+        """The gains of splits for a checkpoint; empty after splits were undone."""
         return self._trees.memory() if len(self._trees.splits) == self.structure.splits else None
 
     def recall(self, memory: State) -> None:
-        """Let the trees know about splits."""
+        """Restore the gains of splits from a checkpoint."""
         if memory is not None:
             self._trees.recall(memory)

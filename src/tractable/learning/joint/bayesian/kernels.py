@@ -1,4 +1,4 @@
-"""Compiled loops of the search for tree distributions: no objects and no choices of policy."""
+"""Compiled loops of the search for tree-structured conditional distributions."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -12,7 +12,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 
 
 class Entries(NamedTuple):
-    """The cells of each row that do not hold the usual state of their column."""
+    """The cells of each row other than the most frequent state of their column."""
 
     start: Ints  # (rows + 1,) row r's cells are start[r]:start[r + 1]
     slot: Codes  # (cells,) which column and state each is
@@ -29,7 +29,7 @@ class PseudoCounts(NamedTuple):
 
 @kernel
 def partition_rows(rows: Codes, codes: Codes, fill: Ints, order: Codes) -> None:
-    """Write the rows to `order`, those of each code to where `fill` says that they begin; `fill` moves on."""
+    """Write the rows to `order`, grouped by code; `fill` is the next position of each code."""
     for i in range(rows.size):
         r = rows[i]
         order[fill[codes[r]]] = r
@@ -38,7 +38,7 @@ def partition_rows(rows: Codes, codes: Codes, fill: Ints, order: Codes) -> None:
 
 @kernel
 def tally(rows: Codes, number: Ints, weight: Floats, entries: Entries, table: Floats) -> None:
-    """Add the weight of rows by unusual cell and state of the child to `table`, (slots, states)."""
+    """Add the weights of rows by cell and state of the child to `table`, (slots, states)."""
     for i in range(rows.size):
         r, x = rows[i], number[i]
         for e in range(entries.start[r], entries.start[r + 1]):
@@ -50,7 +50,7 @@ def fill_gains(
     entries: Entries, table: Floats, total: Floats, own: PseudoCounts, new: PseudoCounts, rest: Floats,
     gain: Floats,
 ) -> None:  # fmt: skip
-    """Fill in what each column gains; `rest`, (states,), is memory."""
+    """Fill in the gain of each column; `rest`, (states,), is scratch memory."""
     whole = _log_likelihood(total, own)
     for column in range(gain.size):
         first, missing = entries.slots[column], entries.slots[column + 1] - 1
@@ -69,7 +69,7 @@ def fill_gains(
 
 @inner
 def _log_likelihood(counts: Floats, pseudo: PseudoCounts) -> float:
-    """Of counts, under the distribution that follows them and pseudo-counts."""
+    """The log-likelihood of counts under their smoothed distribution."""
     answer, total = 0.0, 0.0
     for x in range(counts.size):
         if counts[x] > 0:

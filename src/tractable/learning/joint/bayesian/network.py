@@ -1,4 +1,4 @@
-"""A Bayesian network whose conditional distributions are decision trees, as far as it can be compiled."""
+"""A Bayesian network of decision trees, compiled to a circuit of limited size."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ class BayesianNetworkLearner(PoolingLearner):
         return best
 
     def _within_limit(self, search: TreeSearch, splits: int, watch: Watch) -> Graph | None:
-        """The circuit of the first splits; None if it is too large, or takes long and the time is over."""
+        """The circuit of the first splits, or None if it is too large or the time is over."""
         late = watch.should_stop()
         limit = min(self.limit, LATE_LIMIT) if late else self.limit
         try:

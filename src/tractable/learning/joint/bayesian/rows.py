@@ -1,7 +1,7 @@
-"""Rows of categorical columns in a sparse form, in which the search for decision trees counts.
+"""Rows of categorical columns in a sparse form, for counting in the search for decision trees.
 
-Most cells of most tables hold the most frequent state of their column. Only the other cells are listed, row
-by row: counting costs time in proportion to these, and the count of the frequent state is the remainder.
+Only cells other than the most frequent state of their column are listed, row by row. Counting takes time in
+proportion to these, and the count of the most frequent state is the remainder.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class CodedRows:
         return np.flatnonzero(self.codes[column] < self.schema[column].cardinality).astype(np.int32)
 
     def parts(self, rows: Codes, column: int) -> list[Codes]:
-        """The rows that have each state of a column."""
+        """The rows with each state of a column."""
         codes, states = self.codes[column], self.schema[column].cardinality
         start = np.concatenate([[0], np.cumsum(np.bincount(codes[rows], minlength=states + 1))])
         order = np.empty_like(rows)
@@ -42,11 +42,11 @@ class CodedRows:
         return [order[start[k] : start[k + 1]] for k in range(states)]
 
     def split_gains(self, rows: Codes, child: int, before: Floats, after: Floats) -> Floats:
-        """What the log-likelihood of a leaf's child gains when each of the columns splits the leaf.
+        """The gain in log-likelihood of a leaf's child when the leaf is split on each column.
 
-        `rows` end in the leaf. `before` and `after` are the pseudo-counts of the child's states in the leaf,
-        and in each of the leaves that a split makes. Rows in which the column of a split is missing count
-        neither before nor after it. Shape (columns,).
+        `rows` are those of the leaf. `before` and `after` are the pseudo-counts of the child's states in the
+        leaf and in each new leaf. Rows in which the column of the split is missing are ignored. Shape
+        (columns,).
         """
         state = self.codes[child][rows]
         total = np.bincount(state, self.weights[rows], before.size).astype(np.float64)
@@ -61,7 +61,7 @@ class CodedRows:
         return gain
 
     def counts(self, rows: Codes, column: int) -> Floats:
-        """The weight of the rows that have each state of a column that none of them misses."""
+        """The total weight of rows with each state of a column, which is not missing in these rows."""
         states = self.schema[column].cardinality
         counted = np.bincount(self.codes[column][rows], self.weights[rows], states)
         return counted.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Greedy search for a Bayesian network whose conditional distributions are decision trees.
+"""Greedy search for a Bayesian network with decision trees as conditional distributions.
 
 Chickering, Heckerman and Meek, «A Bayesian Approach to Learning Bayesian Networks with Local Structure»,
 1997.
@@ -24,7 +24,7 @@ ROUNDING = 1e-9  # nats a row below which a gain may be rounding error
 
 
 class Candidates(NamedTuple):
-    """Splits that could be made next; the arrays have an entry for each."""
+    """Possible next splits; the arrays have one entry for each."""
 
     leaf: Ints
     column: Ints
@@ -32,15 +32,15 @@ class Candidates(NamedTuple):
 
 
 class TreeSearch:
-    """A tree for each column, grown one split at a time; each starts as a single leaf.
+    """A decision tree for each column, grown by one split at a time from a single leaf.
 
-    A split of a leaf on a column puts a leaf for each of the column's states in its place. Its gain is the
-    exact change of the training log-likelihood under smoothed probabilities, over the rows in which the
-    child and the column are both observed, less the penalty; it never changes, as no other split touches the
-    leaf. What changes is which splits are valid: parents must not form a cycle. Rows whose cell in the column
-    is missing are in none of the new leaves.
+    A split replaces a leaf by one leaf for each state of a column. Its gain is the exact change of the
+    training log-likelihood under smoothed probabilities, over the rows in which the child and the column are
+    both observed, minus the penalty. The gain is constant, because other splits do not affect the leaf, but
+    the split may become invalid, because parents must not form a cycle. Rows in which the column is missing
+    are in none of the new leaves.
 
-    Leaves are numbered in the order in which they are made: at first, leaf c is all of column c's tree.
+    Leaves are numbered in order of creation: leaf c is initially the whole tree of column c.
 
         search = TreeSearch(table, smoothing=1.0, split_penalty=0.1)
         while (best := search.best()) is not None:
@@ -49,8 +49,8 @@ class TreeSearch:
                 ... search.leaf(new).log_prob, search.candidates_of(new) ...
         network = search.network()
 
-    A driver with costs of its own takes `candidates()` at first and `candidates_of(leaf)` for each new leaf,
-    asks `is_valid` before it uses one, since validity may be lost but never comes back, and calls `split`.
+    A search with additional costs starts with `candidates()`, adds `candidates_of(leaf)` for each new leaf,
+    checks `is_valid` before it uses one (an invalid split never becomes valid again), and calls `split`.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class TreeSearch:
             self._add_leaf(column, (), (), members, self._worthwhile)
 
     def __len__(self) -> int:
-        """How many leaves were ever made."""
+        """The number of leaves, including those that were split."""
         return len(self._leaves)
 
     def leaf(self, number: int) -> Leaf:
-        """A leaf, or what it was before it was split."""
+        """A leaf, possibly one that was split."""
         return self._leaves[number]
 
     def open_leaves(self) -> list[int]:
@@ -95,7 +95,7 @@ class TreeSearch:
         return list(self._members)
 
     def candidates(self) -> Candidates:
-        """All valid splits that gain something."""
+        """All valid splits with a positive gain."""
         candidates = [self.candidates_of(leaf) for leaf in self._members]
         leaf = np.repeat(list(self._members), [columns.size for columns, _ in candidates])
         return Candidates(
@@ -103,13 +103,13 @@ class TreeSearch:
         )
 
     def candidates_of(self, leaf: int) -> tuple[Ints, Floats]:
-        """The columns that an open leaf may be split on and gain something, best first, and the gains."""
+        """The columns with a positive gain for an open leaf, best first, and the gains."""
         columns, gains = self._candidates[leaf]
         valid = ~self._leads_to[self._leaves[leaf].child, columns]
         return columns[valid], gains[valid]
 
     def gain(self, leaf: int, column: int) -> float:
-        """What splitting an open leaf on a column would gain, possibly less than zero."""
+        """The gain of splitting an open leaf on a column, which may be negative."""
         columns, gains = self._candidates[leaf]
         at = np.flatnonzero(columns == column)
         return float(gains[at[0]] if at.size else self._gains(leaf)[column])
@@ -125,7 +125,7 @@ class TreeSearch:
         return free and not self._leads_to[here.child, column] and self.schema[column].cardinality > 1
 
     def best(self) -> tuple[int, int, float] | None:
-        """The leaf, column and gain of the best valid split; None when nothing gains."""
+        """The leaf, column and gain of the best valid split, or None if no split has a positive gain."""
         while self._queue:
             _, leaf, number = self._queue[0]
             if leaf in self._members:
@@ -137,7 +137,7 @@ class TreeSearch:
         return None
 
     def split(self, leaf: int, column: int) -> range:
-        """Split a leaf; the new leaves come back, one for each state of the column.
+        """Split a leaf; returns the new leaves, one for each state of the column.
 
         Raises:
             ValueError: if the split is not valid.
@@ -147,7 +147,7 @@ class TreeSearch:
         return self._divide(leaf, column, self.gain(leaf, column), self._worthwhile)
 
     def repeat_split(self, leaf: int, column: int) -> None:
-        """Make a split that an earlier run has made, without the gains of any; `recall` restores these."""
+        """Repeat a split of an earlier run without its gains, which `recall` restores."""
         self._divide(leaf, column, 0.0, _no_candidates)
 
     def memory(self) -> State:
@@ -158,7 +158,7 @@ class TreeSearch:
         return [[split.gain for split in self.splits], [c.size for c, _ in candidates], columns, gains]
 
     def recall(self, memory: State) -> None:
-        """Know the gains of all splits that were repeated, and the candidates of open leaves."""
+        """Restore the gains of repeated splits and the candidates of open leaves."""
         made, sizes, columns, gains = memory
         self.splits = [split._replace(gain=gain) for split, gain in zip(self.splits, made, strict=True)]
         ends = np.cumsum(sizes)[:-1]
@@ -171,7 +171,7 @@ class TreeSearch:
     def _divide(
         self, leaf: int, column: int, gain: float, candidates: Callable[[int], tuple[Ints, Floats]]
     ) -> range:
-        """Split a leaf; `candidates` finds those of new leaves."""
+        """Split a leaf; `candidates` computes those of the new leaves."""
         here = self._leaves[leaf]
         if not self._leads_to[column, here.child]:
             self._leads_to |= np.outer(self._leads_to[:, column], self._leads_to[here.child])
@@ -214,7 +214,7 @@ class TreeSearch:
             heappush(self._queue, (-float(self._candidates[leaf][1][number]), leaf, number))
 
     def _worthwhile(self, leaf: int) -> tuple[Ints, Floats]:
-        """The columns and gains of the valid splits of a leaf that gain something, best first."""
+        """The columns and gains of the valid splits of a leaf with positive gains, best first."""
         here = self._leaves[leaf]
         least = ROUNDING * here.counts.sum()
         # No split can make more of the rows than certain: small and clear leaves need no counting.
@@ -228,7 +228,7 @@ class TreeSearch:
         return columns, gains[columns]
 
     def _gains(self, leaf: int) -> Floats:
-        """What splitting an open leaf on each column would gain. Shape (columns,)."""
+        """The gain of splitting an open leaf on each column. Shape (columns,)."""
         child = self._leaves[leaf].child
         rows, (members, _) = self._rows, self._members[leaf]
         pseudo = self._pseudo_counts(child)
@@ -251,7 +251,7 @@ class TreeSearch:
         return self.smoothing * pseudo_counts(counts[None, :], far, ordered=True, ordered_parent=False)[0]
 
     def _held_out_gain(self, leaf: int, new: range) -> float:
-        """What the held-out rows gain by a split."""
+        """The gain of a split on the held-out rows."""
         here = self._leaves[leaf]
         return sum(
             float(

@@ -1,4 +1,4 @@
-"""The trees of a Bayesian network: leaves that are split into one for each state of a column."""
+"""The trees of a Bayesian network, whose leaves are split into one leaf for each state of a column."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tractable.networks import TreeFactor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """The end of a path in the tree of a column, its child: a distribution of the child's states."""
+    """The end of a path in the tree of a column: a distribution of its states."""
 
     child: int
     columns: tuple[int, ...]  # the conditions of the path, from the root down: this column ...
@@ -23,7 +23,7 @@ class Leaf:
 
 
 class Split(NamedTuple):
-    """A leaf that became several."""
+    """A leaf that was replaced by several leaves."""
 
     leaf: int
     column: int

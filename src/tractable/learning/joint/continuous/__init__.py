@@ -1,1 +1,1 @@
-"""Continuous mixtures of trees: a network maps a latent point to the parameters of one tree."""
+"""Continuous mixtures of trees: a network maps a latent point to the parameters of a tree."""

@@ -1,7 +1,7 @@
-"""A finished mixture of trees of one shape as a circuit.
+"""Conversion of a mixture of trees of one structure to a circuit.
 
-All nodes that stand for the same part of the shape have consecutive numbers, one for each tree. Indicators
-are shared by all trees.
+The nodes of all trees that correspond to each other have consecutive numbers. Indicators are shared by all
+trees.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from tractable.learning.statistics.leaf_choice import statistics_family
 
 
 def mixture_circuit(trees: Trees, log_weight: Floats, encoding: Encoding) -> Graph:
-    """The circuit of trees with the given logarithms of weights."""
+    """The circuit of trees with the given log-weights."""
     growth = _Growth(trees, encoding)
     forest = trees.shape.forest
     children = forest.children()
@@ -59,7 +59,7 @@ class _Growth:
         return groups
 
     def inner(self, column: int, below: list[list[Ints]]) -> list[Ints]:
-        """A group of sums for each state of the parent, over a group of products for each own state."""
+        """Groups of sums for the states of the parent, over groups of products for those of the column."""
         states = self.encoding.schema[column].cardinality
         indicator = self._new(LEAF, states)
         codes = np.arange(states, dtype=np.float64)[:, None]
@@ -71,7 +71,7 @@ class _Growth:
         return [self._sum(products, self._log_probs(column, cell)) for cell in self._cells(column)]
 
     def product(self, children: list[Ints]) -> Ints:
-        """A group of products of groups; one group alone stands for itself."""
+        """The products of groups; a single group is returned unchanged."""
         if len(children) == 1:
             return children[0]
         group = self._new(PRODUCT, self.size)
@@ -79,7 +79,7 @@ class _Growth:
         return group
 
     def freeze(self, roots: Ints, log_weight: Floats) -> Graph:
-        """The circuit: one sum over all trees, or the only one."""
+        """The circuit: one sum over all trees, or a single tree."""
         top = self._new(SUM, 1)
         self._link(top, roots[None, :], log_weight[None, :])
         kinds, edges = np.concatenate(self.kinds), concatenate_edges(self.edges)

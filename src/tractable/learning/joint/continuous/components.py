@@ -1,4 +1,4 @@
-"""The components of a mixture that come from one decoder: points of its latent space, and their weights."""
+"""Mixture components of one decoder: points of its latent space, and their weights."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from tractable.learning.joint.continuous.trees import Trees
 
 
 class Components(NamedTuple):
-    """A decoder, points (latent, points), and the log-weights of the trees that it has there."""
+    """A decoder, points (latent, points), and the log-weights of their trees."""
 
     decoder: Decoder
     points: AnyArray
@@ -21,19 +21,19 @@ class Components(NamedTuple):
 
     @classmethod
     def begin(cls, decoder: Decoder, count: int) -> "Components":
-        """Points that are spread evenly."""
+        """Initial points that are evenly distributed."""
         dtype = decoder.weight1.dtype
         points = latent_points(count, decoder.latent).astype(dtype)
         return cls(decoder, points, np.full(count, -np.log(count), dtype=dtype))
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[AnyArray]) -> "Components":
-        """Components that look at arrays in the order of `arrays`."""
+        """Components that share memory with arrays in the order of `arrays`."""
         *decoder, points, log_weight = arrays
         return cls(Decoder(*decoder), points, log_weight)
 
     def arrays(self) -> list[AnyArray]:
-        """All parameters: those of the decoder, the points, and the log-weights."""
+        """All parameters: those of the decoder, the points and the log-weights."""
         return [*self.decoder, self.points, self.log_weight]
 
     def trees(self, shape: TreeShape) -> Trees:
@@ -47,7 +47,7 @@ class Components(NamedTuple):
 
     @property
     def log_shares(self) -> AnyArray:
-        """The log-weights, normalised."""
+        """The normalised log-weights."""
         return np.asarray(self.log_weight - np.logaddexp.reduce(self.log_weight))
 
 

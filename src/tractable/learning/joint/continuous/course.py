@@ -1,7 +1,7 @@
-"""The course of training by stochastic gradients: step sizes, running averages, and early stopping.
+"""Training by stochastic gradients: step sizes, running averages and early stopping.
 
-The step size stays the same until the held-out rows have not become more likely for some scores, then it
-falls to zero. A running average of the parameters is what is scored and kept.
+The step size is constant until the score on the held-out rows has stopped improving, and then decreases to
+zero. A running average of the parameters is scored and kept.
 """
 
 import time
@@ -26,7 +26,7 @@ LEAST_ROOT = 1e-8  # added to the root of the mean square
 
 @dataclass
 class Adam:
-    """Running means of the gradients and of their squares, for some arrays of parameters.
+    """Running means of the gradients and of their squares for arrays of parameters.
 
     Steps have sizes that adapt to each parameter (Kingma and Ba, 2015).
     """
@@ -43,7 +43,7 @@ class Adam:
     def climb(
         self, parameters: Sequence[AnyArray], gradient: Sequence[AnyArray], sizes: Sequence[float]
     ) -> None:
-        """Move the parameters, in place, steps of about the given sizes upwards."""
+        """Update the parameters in place by gradient ascent with the given step sizes."""
         self.steps += 1
         root = float(np.sqrt(1 - SQUARE_DECAY**self.steps))
         move_average(self.mean, gradient, MEAN_DECAY)
@@ -57,7 +57,7 @@ class Adam:
 
 
 def move_average(average: Sequence[AnyArray], values: Sequence[AnyArray], stays: float) -> None:
-    """Move running averages, in place, towards new values; `stays` is the share of the old that stays."""
+    """Update running averages in place; `stays` is the weight of the old values."""
     for old, new in zip(average, values, strict=True):
         np.multiply(old, stays, out=old)
         np.add(old, (1 - stays) * new, out=old)
@@ -65,7 +65,7 @@ def move_average(average: Sequence[AnyArray], values: Sequence[AnyArray], stays:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """When the step size begins to fall."""
+    """The schedule of the step size."""
 
     patience: int  # scores without a better one
     steps: int  # steps after which it falls in any case
@@ -73,7 +73,7 @@ class Schedule:
 
 @dataclass
 class Course:
-    """Training of some arrays of parameters so far."""
+    """The state of training of some arrays of parameters."""
 
     values: list[AnyArray]
     average: list[AnyArray]
@@ -90,29 +90,29 @@ class Course:
 
     @classmethod
     def begin(cls, values: Sequence[AnyArray]) -> "Course":
-        """Training that begins with some arrays, which stay as they are."""
+        """The initial state of training; the given arrays are not modified."""
         return cls(copies(values), copies(values), copies(values), Adam.begin(values))
 
     @property
     def pace(self) -> float:
-        """The size of the next step, as a share of the full size."""
+        """The size of the next step as a fraction of the full size."""
         pace = min(1.0, (self.step + 1) / WARM_UP)
         if self.fall_begin >= 0:
             pace *= max(0.0, 1 - (self.step - self.fall_begin) / self.fall_steps)
         return pace
 
     def climb(self, gradient: Sequence[AnyArray], sizes: Sequence[float]) -> None:
-        """Move the values, in place, along a gradient; `sizes` are full step sizes."""
+        """Update the values in place along a gradient; `sizes` are full step sizes."""
         pace = self.pace
         self.adam.climb(self.values, gradient, [size * pace for size in sizes])
 
     def end_step(self) -> None:
-        """Let the running average follow the values."""
+        """Update the running average."""
         self.step += 1
         move_average(self.average, self.values, min(AVERAGE, (1 + self.step) / (10 + self.step)))
 
     def record(self, score: float, schedule: Schedule) -> None:
-        """Take in the score of the average, and begin to lower the step size if it is time for that."""
+        """Record the score of the average, and start to reduce the step size if it is time."""
         self.since = 0 if score > self.best_score + LEAST_GAIN else self.since + 1
         if score > self.best_score:
             self.best, self.best_score, self.best_step = copies(self.average), score, self.step
@@ -121,7 +121,7 @@ class Course:
             self._begin_fall(max(WARM_UP, int(FALL * self.best_step)))
 
     def hurry(self, steps_left: float) -> None:
-        """Begin to lower the step size if there is only time for so few steps."""
+        """Start to reduce the step size if only a few steps remain."""
         if self.fall_begin < 0 and steps_left < FALL * self.step:
             self._begin_fall(max(1, int(steps_left)))
             self.hurried = True
@@ -130,7 +130,7 @@ class Course:
         self.fall_begin, self.fall_steps, self.since = self.step, steps, 0
 
     def is_over(self, schedule: Schedule) -> bool:
-        """Whether training has come to its end."""
+        """Whether training has finished."""
         if self.fall_begin < 0:
             return False
         return self.step >= self.fall_begin + self.fall_steps or self.since >= 3 * schedule.patience
@@ -140,14 +140,14 @@ COURSE = Key(__name__, "course", Course)
 
 
 class Speed:
-    """How fast training goes."""
+    """The speed of training."""
 
     def __init__(self, step: int) -> None:
         self._first = step
         self._begin = time.monotonic()
 
     def steps_left(self, step: int, seconds: float | None) -> float:
-        """The steps for which there will be time, but for some to spare."""
+        """The number of steps for which there will be time, with a reserve."""
         if seconds is None:
             return inf
         done = max(1, step - self._first)
@@ -155,5 +155,5 @@ class Speed:
 
 
 def copies(arrays: Sequence[AnyArray]) -> list[AnyArray]:
-    """Arrays with the same numbers."""
+    """Copies of arrays."""
     return [each.copy() for each in arrays]

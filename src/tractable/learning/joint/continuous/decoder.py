@@ -1,4 +1,4 @@
-"""The network that maps latent points to the outputs of `trees.py`, and its derivatives, written out."""
+"""The network that maps latent points to the outputs of `trees.py`, with explicit derivatives."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ INITIAL_LINK = 0.1  # ... and of those of the changes that links make
 
 
 class Decoder(NamedTuple):
-    """Weights and biases of the layers; all points of a call are columns."""
+    """Weights and biases of the layers; the points of a call are columns."""
 
     weight1: AnyArray  # (hidden 1, latent)
     bias1: AnyArray  # (hidden 1, 1)
@@ -30,11 +30,11 @@ class Decoder(NamedTuple):
         return int(self.weight1.shape[1])
 
     def outputs(self, points: AnyArray) -> AnyArray:
-        """The outputs at some points (latent, points). Shape (outputs, points)."""
+        """The outputs at points (latent, points). Shape (outputs, points)."""
         return self.trace(points).output
 
     def trace(self, points: AnyArray, kept: AnyArray | None = None) -> "Trace":
-        """The outputs with all that their derivatives need; `kept` are factors of the last hidden layer."""
+        """The outputs with the intermediate values; `kept` are dropout factors of the last hidden layer."""
         first = self.weight1 @ points + self.bias1
         hidden1 = _activate(first)
         second = self.weight2 @ hidden1 + self.bias2
@@ -47,7 +47,7 @@ class Decoder(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """One pass through a decoder."""
+    """A forward pass of a decoder."""
 
     decoder: Decoder
     points: AnyArray
@@ -59,7 +59,7 @@ class Trace(NamedTuple):
     output: AnyArray
 
     def gradient(self, slope: AnyArray) -> tuple[Decoder, AnyArray]:
-        """The derivatives by the decoder's arrays and by the points, from those by the outputs."""
+        """The gradients with respect to the decoder's arrays and the points, given those of the outputs."""
         back2 = self.decoder.weight3.T @ slope
         if self.kept is not None:
             back2 *= self.kept
@@ -76,7 +76,7 @@ class Trace(NamedTuple):
 def unit_factors(
     points: int, dropout: float, rng: np.random.Generator, dtype: "np.dtype[Any]"
 ) -> AnyArray | None:
-    """Which units of the last hidden layer take part, times what makes up for the others; None if all do."""
+    """Dropout factors of the units of the last hidden layer, or None without dropout."""
     if not dropout:
         return None
     kept = rng.random((HIDDEN[-1], points), dtype=np.float32) >= dropout
@@ -93,7 +93,7 @@ def _activation_slope(slope: AnyArray, x: AnyArray) -> AnyArray:
 
 
 def initial_decoder(shape: TreeShape, output: Floats, latent: int, rng: np.random.Generator) -> Decoder:
-    """A decoder whose outputs are near `output` (outputs,) everywhere."""
+    """A decoder whose outputs are close to `output` (outputs,) everywhere."""
     sizes = [latent, *HIDDEN]
     layers = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairwise(sizes)]
     scale = np.full((output.size, 1), INITIAL_OUTPUT)

@@ -1,4 +1,4 @@
-"""The cells of many trees at once: from a network's outputs to coefficients and log-partitions, and back.
+"""The cells of many trees: from network outputs to coefficients and log-partitions, and gradients.
 
 All arrays have a column for each tree. The outputs of a cell are the log-odds of the states of a categorical
 column against its first state, the mean and the log-deviation of a standardised real column, or the logarithm
@@ -19,7 +19,7 @@ LOG_TAU = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellValues:
-    """What the outputs of one half of the cells mean."""
+    """The parameters given by the outputs of one half of the cells."""
 
     half: Half
     theta: AnyArray  # (statistics, trees) natural parameters
@@ -31,7 +31,7 @@ class CellValues:
     rate: AnyArray  # (counts, trees)
 
     def gradient(self, sums: AnyArray, rows: AnyArray) -> AnyArray:
-        """The derivative by the outputs of `sums` theta - `rows` log_partition, summed. (statistics, trees).
+        """The derivative of `sums` theta - `rows` log_partition with respect to the outputs.
 
         `sums` are the statistics (statistics, trees) of the rows, whose weights in each cell are `rows`.
         """
@@ -51,7 +51,7 @@ class CellValues:
 
 
 def cell_values(half: Half, output: AnyArray) -> CellValues:
-    """The meaning of the outputs of one half, (statistics, trees)."""
+    """The parameters given by the outputs of one half, (statistics, trees)."""
     states = half.owner.size
     log_partition = np.zeros((half.column.size, output.shape[1]), dtype=output.dtype)
     share, log_partition[half.filled] = _softmax(half, output[:states])

@@ -1,8 +1,8 @@
-"""Training of components: a fixed number of points, their weights and the decoder, all together.
+"""Joint training of components: a fixed number of points, their weights and the decoder.
 
-Points that are spread evenly serve many models badly: most of them lie where hardly a row is. Trained
-together with the decoder, each point finds its rows. Where rows are few that may be too fast: the held-out
-rows soon become no more likely. Then training begins anew with smaller steps.
+Evenly distributed points are inefficient, because most of them explain hardly any rows. They are therefore
+trained together with the decoder. With few rows the score on the held-out rows may soon stop improving; then
+training starts again with smaller steps.
 
 Components of several networks are trained apart. Trained together, networks would divide the rows among them,
 and each would know its own rows only: where rows are few, unseen ones become less likely. Trained apart, they
@@ -62,7 +62,7 @@ class ComponentTrainer:
     pace: float = 1.0  # by which all step sizes are multiplied
 
     def run(self, start: Components, seed: int, watch: Watch) -> Found:
-        """The components of the best score. More time goes on where the step size had not begun to fall."""
+        """The components with the best score. Training continues if the step size had not been reduced."""
         steps = min(MOST_STEPS, LEAST_STEPS + len(self.data.rows))
         return self._best_pace(start, Schedule(patience=PATIENCE, steps=steps), seed, watch)
 
@@ -71,7 +71,7 @@ class ComponentTrainer:
         return self._train(start, Schedule(patience=PATIENCE, steps=TRIAL_STEPS), seed, watch).score
 
     def _best_pace(self, start: Components, schedule: Schedule, seed: int, watch: Watch) -> Found:
-        """The components of the best score of as many paces as are of use."""
+        """The components with the best score among several step sizes."""
         best: Found | None = None
         for pace in PACES:
             work = partial(replace(self, pace=pace)._train, start, schedule, seed)
@@ -128,7 +128,7 @@ class ComponentTrainer:
     def gradient(
         self, now: Components, rows: TreeRows, times: Floats, rng: np.random.Generator
     ) -> list[AnyArray]:
-        """The derivatives of the mean log-likelihood of rows that count several times, by all parameters."""
+        """The gradient of the mean log-likelihood of weighted rows with respect to all parameters."""
         kept = unit_factors(now.points.shape[1], self.strength.dropout, rng, now.points.dtype)
         trace = now.decoder.trace(now.points, kept)
         trees = Trees.from_outputs(self.data.shape, trace.output)

@@ -1,9 +1,9 @@
-"""Compiled loops over missing cells: what they add to log-likelihoods and to the statistics of trees.
+"""Compiled loops over missing cells: their terms in log-likelihoods and in the statistics of trees.
 
-A matrix product has taken each missing cell for its filled-in value: a first state, or the number zero. These
-loops take that back and sum over all values instead. A missing cell without an observed cell below it in the
-forest sums to one. Every other one sends a message to its parent: a number for each state of the parent, and
-for each tree. Arrays have a column for each tree; `value` holds the cells of one row, NaN where missing.
+In the matrix product, missing cells have a default value: the first state, or zero. These loops correct for
+this and sum over all values instead. A missing cell without observed descendants sums to one. Any other
+missing cell sends a message to its parent, with one entry for each state of the parent and each tree. Arrays
+have a column for each tree; `value` holds the cells of one row, NaN if missing.
 """
 
 from math import exp, isnan, log
@@ -59,7 +59,7 @@ def _add_logs(
     table: CellTable, params: CellTables, column: int, state: int, x: float, sign: float, out: Floats,
     line: int,
 ) -> None:  # fmt: skip
-    """Add the log-likelihood of an observed cell given a state of its parent to a line of `out`."""
+    """Add the log-likelihood of an observed cell given a state of its parent to a row of `out`."""
     cell = _cell(table, column, state)
     row, square = table.row[cell, 0], table.row[cell, 1]
     trees = out.shape[1]
@@ -79,7 +79,7 @@ def _add_logs(
 
 @inner
 def _mass(table: CellTable, params: CellTables, scratch: Scratch, column: int, state: int, k: int) -> float:
-    """The likelihood of all below a missing cell given a state of its parent, on the scale of `below`."""
+    """The likelihood of the subtree of a missing cell given its parent's state, scaled like `below`."""
     cell, first = _cell(table, column, state), scratch.start[column, 0]
     row = table.row[cell, 0] - 1
     total = params.first[cell, k] * scratch.below[first, k]
@@ -92,7 +92,7 @@ def _mass(table: CellTable, params: CellTables, scratch: Scratch, column: int, s
 def _add_log_sum(
     table: CellTable, params: CellTables, scratch: Scratch, column: int, state: int, out: Floats, line: int
 ) -> None:
-    """Add the log-likelihood of all below a missing cell, given a state of its parent, to a line of `out`."""
+    """Add the log-likelihood of the subtree of a missing cell, given a state of its parent, to `out`."""
     for k in range(out.shape[1]):
         mass = _mass(table, params, scratch, column, state, k)
         out[line, k] += scratch.top[column, k] + log(mass)
@@ -100,7 +100,7 @@ def _add_log_sum(
 
 @inner
 def _fill_below(value: Floats, table: CellTable, params: CellTables, scratch: Scratch, column: int) -> None:
-    """Fill the likelihoods of all below a missing cell, for each of its states."""
+    """Fill in the likelihoods of the subtree of a missing cell for each of its states."""
     first, trees = scratch.start[column, 0], scratch.below.shape[1]
     scratch.below[first : first + table.states[column]] = 0.0
     for e in range(table.child_start[column], table.child_start[column + 1]):
@@ -125,7 +125,7 @@ def _fill_below(value: Floats, table: CellTable, params: CellTables, scratch: Sc
 
 @inner
 def _send_messages(value: Floats, table: CellTable, params: CellTables, scratch: Scratch) -> None:
-    """Fill what missing cells tell, children before parents."""
+    """Fill in the messages of missing cells, children before parents."""
     scratch.alive[:] = False
     for i in range(table.order.size - 1, -1, -1):
         column = table.order[i]
@@ -147,7 +147,7 @@ def _send_messages(value: Floats, table: CellTable, params: CellTables, scratch:
 def add_missing_logs(
     values: Floats, table: CellTable, params: CellTables, scratch: Scratch, out: Floats
 ) -> None:
-    """Add to the log-likelihoods (rows, trees) of rows what the matrix product has got wrong."""
+    """Correct the log-likelihoods (rows, trees) of the matrix product for missing cells."""
     for r in range(values.shape[0]):
         value = values[r]
         _send_messages(value, table, params, scratch)
@@ -206,7 +206,7 @@ def _add_sums(  # noqa: PLR0913, PLR0917 - its arguments are arrays and places i
     table: CellTable, column: int, state: int, x: float, weights: Floats, line: int, sign: float,
     sums: Floats, cells: Floats,
 ) -> None:  # fmt: skip
-    """Add the statistics of an observed cell given a state of its parent, weighted by a line of `weights`."""
+    """Add the statistics of an observed cell given a state of its parent, weighted by a row of `weights`."""
     cell = _cell(table, column, state)
     row, square = table.row[cell, 0], table.row[cell, 1]
     for k in range(sums.shape[1]):
@@ -230,7 +230,7 @@ def add_missing_sums(
 ) -> None:  # fmt: skip
     """Add the expected statistics (statistics, trees) and weights (cells, trees) of missing cells.
 
-    `weights` (rows, trees) are those of rows in trees. What the filled-in values have added is taken away.
+    `weights` (rows, trees) are those of rows in trees. The terms of the default values are subtracted.
     """
     for r in range(values.shape[0]):
         value = values[r]

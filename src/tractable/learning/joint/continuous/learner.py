@@ -147,7 +147,7 @@ class ContinuousMixtureLearner(PoolingLearner):
         return choose_leaves(graph, encoding.table.take(some), self.smoothing, is_replaced)
 
     def _parts(self, table: Table, valid: Table | None, rng: np.random.Generator) -> tuple[Table, Table]:
-        """The rows for the gradients, and those by which models are compared."""
+        """The rows for training, and the held-out rows."""
         held_out = table if len(table) < FEW_ROWS else None
         if valid is not None and len(useful := valid.useful_rows()):
             held_out = collapse(useful)[0]
@@ -166,13 +166,13 @@ class ContinuousMixtureLearner(PoolingLearner):
         return training.choose(names, seeds, count // networks)
 
     def _trainer(self, data: TrainingData) -> Trainer:
-        """A way to train networks, but for their strength."""
+        """A trainer of networks without a strength."""
         points = min(self.points, LEAST_POINTS + len(data.rows) // ROWS_A_POINT)
         steps = min(MOST_STEPS, LEAST_STEPS + len(data.rows))
         schedule = Schedule(patience=self._patience(data), steps=steps)
         return Trainer(data, STRENGTHS["medium"], schedule, points, self.batch)
 
     def _patience(self, data: TrainingData) -> int:
-        """Passes without a better score before the step size falls."""
+        """The number of passes without improvement before the step size is reduced."""
         steps = min(PATIENT_STEPS, STEPS_A_COLUMN * len(data.shape.schema))
         return max(self.patience, ceil(steps / steps_a_score(data.rows, self.batch)))

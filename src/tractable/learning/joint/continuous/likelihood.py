@@ -1,4 +1,4 @@
-"""The log-likelihood of rows under trees with weights, and the share that each tree has in each row."""
+"""The log-likelihood of rows under weighted trees, and the responsibilities of trees."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ CHUNK = 1024  # rows that are scored at a time
 
 
 def shares(logs: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """The posterior of trees given each row, and the rows' log-likelihoods, of joint ones (rows, trees)."""
+    """The responsibilities of trees for rows, and the row log-likelihoods, from joint logs (rows, trees)."""
     top = logs.max(axis=1, keepdims=True)
     share = np.exp(logs - top)
     total = share.sum(axis=1, keepdims=True)
@@ -22,7 +22,7 @@ def shares(logs: AnyArray) -> tuple[AnyArray, AnyArray]:
 
 
 def row_logs(trees: Trees, log_weight: AnyArray, rows: TreeRows) -> Floats:
-    """The log-likelihood of each row under a mixture of trees, with its constant. Shape (rows,)."""
+    """The log-likelihood of each row under a mixture of trees. Shape (rows,)."""
     logs = np.empty(len(rows))
     for first in range(0, len(rows), CHUNK):
         part = rows.take(np.arange(first, min(first + CHUNK, len(rows))))

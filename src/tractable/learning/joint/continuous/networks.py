@@ -1,4 +1,4 @@
-"""Networks of several strengths, as many as there is time for."""
+"""Training of networks with several strengths, as far as time allows."""
 
 import time
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ WIDE = 100  # columns from which on regularisation is strong at first, if rows a
 
 
 class Choice(NamedTuple):
-    """The strength that suits the held-out rows best, and networks of it."""
+    """The strength with the best score on the held-out rows, and its networks."""
 
     strength: str
     networks: list[Trained]
@@ -40,7 +40,7 @@ TRIAL, NETWORK = Key(__name__, "trial", float), Key(__name__, "network", Trained
 
 @dataclass(eq=False)
 class NetworkTraining:
-    """Trains networks side by side, each for a part of the time at most."""
+    """Trains networks in parallel, each within a share of the time."""
 
     data: TrainingData
     trainer: Trainer
@@ -57,11 +57,11 @@ class NetworkTraining:
             self.seconds = left * (NETWORK_PART if left * NETWORK_PART > enough else LONE_PART)
 
     def choose(self, names: Sequence[str], seeds: Sequence[int], count: int) -> Choice:
-        """Networks of the strength that suits the held-out rows best, one for each seed.
+        """Networks with the best strength on the held-out rows, one for each seed.
 
-        Strengths are compared after a few steps of training `count` components: with spread points a small
-        latent space seems better than it is. Where a time budget does not allow for all networks, those of
-        other strengths are left out first, and then all but the first one.
+        Strengths are compared after a few steps of training `count` components, since evenly distributed
+        points favour small latent spaces. If time is short, other strengths are omitted first, and then all
+        networks but the first.
         """
         best = names[0]
         self._run([(best, seed) for seed in seeds[: default_threads()]])
@@ -86,7 +86,7 @@ class NetworkTraining:
             self.longest = max(self.longest, (time.monotonic() - begin) / rounds_of(len(plans)))
 
     def _has_time(self, *groups: Sequence[Plan]) -> bool:
-        """Whether there is time for groups of networks, and for the components afterwards."""
+        """Whether there is time for the networks, and for the components afterwards."""
         if self.watch.should_stop():
             return False
         if self.watch.left is None:
@@ -98,7 +98,7 @@ class NetworkTraining:
         return [plan for plan in plans if plan not in self.trained]
 
     def _trial(self, name: str, seed: int, count: int, watch: Watch) -> float:
-        """The score of components that a network has soon."""
+        """The score of the components of a network after a few steps."""
         trainer = ComponentTrainer(self.data, STRENGTHS[name], self.trainer.batch)
         start = Components.begin(self.trained[name, seed].decoder, count)
         return watch.remember(TRIAL.at(name), partial(trainer.trial, start, 0))
@@ -109,7 +109,7 @@ class NetworkTraining:
 
 
 def strengths_for(data: TrainingData) -> list[str]:
-    """All strengths, the most promising one first: there may be no time for others."""
+    """All strengths in the order of trial."""
     strong = len(data.shape.schema) > WIDE and data.has_few_rows
     first = "strong" if strong else "medium"
     return [first, *(name for name in STRENGTHS if name != first)]

@@ -1,4 +1,4 @@
-"""Rows as the trees see them: a matrix of statistics, and the cells of rows in which some are missing."""
+"""Rows as matrices of statistics, with the cells of rows in which some are missing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ SPARSE = 0.12  # a matrix with a smaller share of non-zeros than this is kept sp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeRows:
-    """The statistics of some rows. A missing cell counts as a first state, or as the number zero."""
+    """The statistics of rows. Missing cells count as the first state, or as zero."""
 
     matrix: Matrix  # (rows, statistics)
     constant: Floats  # (rows,) the part of a row's log-density that depends on no parameter
@@ -29,7 +29,7 @@ class TreeRows:
         return len(self.weights)
 
     def take(self, rows: Ints) -> "TreeRows":
-        """Some of the rows."""
+        """A subset of the rows."""
         cells = self.cells[rows] if len(self.cells) else self.cells
         return TreeRows(
             self.matrix[rows], self.constant[rows], self.weights[rows], self.incomplete[rows], cells
@@ -37,7 +37,7 @@ class TreeRows:
 
 
 def tree_rows(shape: TreeShape, encoding: Encoding, table: Table) -> TreeRows:
-    """The statistics of a table's rows, standardised as the encoding is."""
+    """The statistics of the rows of a table, standardised like the encoding."""
     values, kind = table.values.copy(), shape.table.kind
     real, counted = np.flatnonzero(kind == REAL), np.flatnonzero(kind == COUNT)
     values[:, real] = values[:, real] / encoding.scale[real] - encoding.centre[real] / encoding.scale[real]
@@ -51,7 +51,7 @@ def tree_rows(shape: TreeShape, encoding: Encoding, table: Table) -> TreeRows:
 
 
 def _matrix(shape: TreeShape, values: Floats) -> Matrix:
-    """The statistics of complete rows: each column's own, and those again under its parent's state."""
+    """The statistics of complete rows: marginal ones, and those given the parent's state."""
     dtype: type[np.floating[Any]] = np.float64 if shape.has_real else np.float32
     found: list[tuple[Ints, Ints, Floats]] = []
     for column in range(values.shape[1]):
@@ -71,7 +71,7 @@ def _matrix(shape: TreeShape, values: Floats) -> Matrix:
 def _entries(
     shape: TreeShape, column: int, row: Ints, x: Floats, above: Ints
 ) -> list[tuple[Ints, Ints, Floats]]:
-    """Rows, places and values of the statistics of a column that are not zero, given states of its parent."""
+    """Rows, positions and values of the non-zero statistics of a column given states of its parent."""
     base, linked = shape.table.cell[column].tolist()
     cell = np.where(above > 0, linked + above - 1, base)
     first, second = shape.table.row[cell].T

@@ -1,8 +1,8 @@
-"""The shape that all trees of a continuous mixture have in common, and how their parameters are numbered.
+"""The common structure of all trees of a continuous mixture, and the numbering of their parameters.
 
 A *cell* is the distribution of one column given one state of its parent in the forest; a column without a
-parent has one cell. Every cell is an exponential family: its log-density of x is T(x) theta - A(theta), but
-for a part that depends on x alone. Its statistics T are
+parent has one cell. Every cell is an exponential family: up to a term that depends only on x, its log-density
+is T(x) theta - A(theta). Its statistics T are
 
 - for a categorical column, whether x is in each state but the first;
 - for a real column, x and its square;
@@ -33,7 +33,7 @@ FLOOR = 1e-3  # the least variance of a cell of a standardised real column
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Half:
-    """The base cells or the linked cells, as `families.py` computes with them."""
+    """The base cells or the linked cells, in the form of `families.py`."""
 
     column: Ints  # (cells,)
     state: Ints  # (cells,) of the parent
@@ -52,7 +52,7 @@ class Half:
 
     @property
     def values(self) -> slice:
-        """The statistics that are the values of real columns."""
+        """The statistics that are values of real columns."""
         return slice(self.owner.size, self.owner.size + self.real)
 
     @property
@@ -87,7 +87,7 @@ class Half:
 
 
 class CellTable(NamedTuple):
-    """Where the cells and statistics of each column are, in arrays that a compiled function can use."""
+    """The cells and statistics of each column as arrays for compiled functions."""
 
     kind: Ints  # (columns,) CATEGORICAL, REAL or COUNT
     states: Ints  # (columns,) zero for a number
@@ -101,7 +101,7 @@ class CellTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeShape:
-    """A forest over the columns of a schema with the numbers of its cells and statistics."""
+    """A forest over the columns of a schema, with the numbering of its cells and statistics."""
 
     schema: Schema
     forest: Forest
@@ -132,7 +132,7 @@ class TreeShape:
 
 
 def tree_shape(encoding: Encoding, forest: Forest) -> TreeShape:
-    """The shape of a forest; links that would add very many statistics are cut."""
+    """The structure of a forest without edges that would add very many statistics."""
     schema = encoding.schema
     forest = _without_wide_links(schema, forest)
     kind = np.array([_kind(v.is_categorical, v.kind) for v in schema], dtype=np.int64)
@@ -152,7 +152,7 @@ def _kind(is_categorical: bool, kind: str) -> int:
 
 
 def _without_wide_links(schema: Schema, forest: Forest) -> Forest:
-    """The forest without links between two columns of very many states."""
+    """The forest without edges between two columns of very many states."""
     parent, states = forest.parent.copy(), schema.cardinalities
     added = (states[parent] - 1) * np.maximum(states - 1, 2)
     parent[(parent >= 0) & (added > MOST_LINKED)] = -1
@@ -160,7 +160,7 @@ def _without_wide_links(schema: Schema, forest: Forest) -> Forest:
 
 
 def _half(schema: Schema, kind: Ints, column: Ints, state: Ints, floor: Floats) -> Half:
-    """The cells of some columns, which are ordered by kind, given states of their parents."""
+    """The cells of columns, ordered by kind, given states of their parents."""
     size = np.where(kind[column] == CATEGORICAL, schema.cardinalities[column] - 1, 0)
     categorical = int((kind[column] == CATEGORICAL).sum())
     real = column[kind[column] == REAL]
@@ -173,7 +173,7 @@ def _half(schema: Schema, kind: Ints, column: Ints, state: Ints, floor: Floats) 
 
 
 def _join(schema: Schema, forest: Forest, kind: Ints, base: Half, linked: Half) -> TreeShape:
-    """Both halves with what leads from the second to the first."""
+    """Both halves, and the mapping from the linked to the base cells."""
     base_cell = np.argsort(base.column)
     base_of = base_cell[linked.column]
     first, second = base.rows()
@@ -204,6 +204,6 @@ def _join(schema: Schema, forest: Forest, kind: Ints, base: Half, linked: Half) 
 
 
 def _adder(group: Ints, groups: int) -> "sparse.csr_array":
-    """The matrix (groups, members) of which a product with members gives the sums of groups."""
+    """The matrix (groups, members) that sums the members of groups."""
     ones = np.ones(group.size, dtype=np.int8)
     return sparse.csr_array((ones, (group, np.arange(group.size))), shape=(groups, group.size))

@@ -1,4 +1,4 @@
-"""Where training begins: the outputs that make every tree the Chow-Liu tree of all rows."""
+"""The initial outputs, which make every tree the Chow-Liu tree of all rows."""
 
 import numpy as np
 

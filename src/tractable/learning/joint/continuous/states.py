@@ -1,8 +1,8 @@
-"""States in an order of their own: the most frequent one first.
+"""Reordering of states by frequency.
 
-The first state of a column is the one that all others are compared with, and that makes no entry in a matrix
-of statistics. The most frequent one makes the matrix sparse, and the model does not depend on the order in
-which a schema happens to list the states. States of ordinal columns keep their order.
+The first state of a column is the reference state, which has no entry in a matrix of statistics. With the
+most frequent state first the matrix is sparse, and the model does not depend on the order of states in the
+schema. Ordinal states keep their order.
 """
 
 from dataclasses import dataclass, replace
@@ -16,13 +16,13 @@ from tractable.data import Schema, Table
 
 @dataclass(frozen=True, eq=False)
 class StateOrder:
-    """The states of some columns in another order."""
+    """A reordering of the states of columns."""
 
     schema: Schema  # as users know it
     orders: dict[int, Ints]  # by column, the states in their new order; columns that keep theirs are left out
 
     def code(self, table: Table) -> Table:
-        """The table with states in the new order."""
+        """The table with reordered states."""
         values = table.values.copy()
         for column, order in self.orders.items():
             seen = ~np.isnan(values[:, column])
@@ -30,7 +30,7 @@ class StateOrder:
         return Table(self._coded_schema(), values, table.weights)
 
     def decode(self, graph: Graph) -> Graph:
-        """A circuit over the states in the new order as one over those that users know."""
+        """A circuit over the original order of states."""
         if not self.orders:
             return graph
         blocks = tuple(self._decode_block(block) for block in graph.blocks)

@@ -1,4 +1,4 @@
-"""Training of a decoder: random points of the latent space stand for all of it."""
+"""Training of a decoder on random points of the latent space."""
 
 import time
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ LEAST_LATENT, COLUMNS_A_DIMENSION = 8, 6  # dimensions of the latent space for n
 
 @dataclass(frozen=True, kw_only=True)
 class Strength:
-    """How strongly a decoder is regularised. Decays are shares of a weight that a unit of step size takes."""
+    """The strength of regularisation of a decoder; decays are per unit of step size."""
 
     latent: int  # dimensions, at most
     dropout: float  # of units of the last hidden layer
@@ -65,7 +65,7 @@ STRENGTHS = {
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a mixture is trained for: a shape, the outputs to begin with, rows, and held-out rows."""
+    """The data of training: structure, initial outputs, rows and held-out rows."""
 
     shape: TreeShape
     start: Floats  # (statistics,)
@@ -74,12 +74,12 @@ class TrainingData:
 
     @property
     def has_few_rows(self) -> bool:
-        """Whether there are so few rows that overfitting is the main danger."""
+        """Whether there are so few rows that overfitting is the main risk."""
         return bool(self.rows.weights.sum() < MANY_ROWS)
 
 
 class Trained(NamedTuple):
-    """A decoder, and the mean log-likelihood of the held-out rows."""
+    """A decoder and its score on the held-out rows."""
 
     decoder: Decoder
     score: float
@@ -88,7 +88,7 @@ class Trained(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """A way to train a decoder."""
+    """A trainer of decoders."""
 
     data: TrainingData
     strength: Strength
@@ -97,7 +97,7 @@ class Trainer:
     batch: int  # rows of each step
 
     def run(self, seed: int, watch: Watch) -> Trained:
-        """The decoder after training, or when the watch says stop; checkpoints after passes."""
+        """The decoder after training, or when the watch says to stop."""
         rng = np.random.default_rng(seed)
         course = Course.begin(initial_decoder(self.data.shape, self.data.start, self._latent(), rng))
         course = watch.checkpoint(COURSE, rng) or course
@@ -110,7 +110,7 @@ class Trainer:
         return Trained(Decoder(*course.best), course.best_score, course.hurried)
 
     def seconds_a_step(self) -> float:
-        """How long a step takes once everything is compiled."""
+        """The duration of a step once everything is compiled."""
         rng = np.random.default_rng(0)
         course = Course.begin(initial_decoder(self.data.shape, self.data.start, self._latent(), rng))
         part, times = next(iter(mini_batches(self.data.rows.weights, self.batch, rng)))
@@ -134,16 +134,16 @@ class Trainer:
             watch.save_checkpoint(COURSE, lambda: course, rng)
 
     def _latent(self) -> int:
-        """The dimensions of the latent space: few columns have no use for many."""
+        """The dimension of the latent space, which is smaller for few columns."""
         columns = len(self.data.shape.schema)
         return min(self.strength.latent, max(LEAST_LATENT, columns // COLUMNS_A_DIMENSION))
 
     def _rounds(self) -> int:
-        """How often all rows are gone through between two scores: small tables need few steps for that."""
+        """The number of passes over the rows between two scores, which is larger for small tables."""
         return ceil(LEAST_STEPS / _steps_a_pass(self.data.rows, self.batch))
 
     def _pass(self, course: Course, rng: np.random.Generator, watch: Watch) -> None:
-        """Steps over all rows."""
+        """A pass over all rows."""
         for part, times in mini_batches(self.data.rows.weights, self.batch, rng):
             watch.break_off()
             self._step(course, self.data.rows.take(part), times, rng)

@@ -1,4 +1,4 @@
-"""Many trees of one shape: the log-likelihoods of rows as one matrix product, and their gradient."""
+"""Many trees of one structure: log-likelihoods of rows as a matrix product, and their gradient."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ from tractable.learning.joint.continuous.shape import TreeShape
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trees:
-    """The parameters of trees that a network's outputs stand for.
+    """The parameters of trees given by the outputs of a network.
 
-    The outputs (statistics, trees) of a base cell are its own; those of a linked cell are what is added to
-    those of the base cell of the same column.
+    The outputs (statistics, trees) of a base cell are its parameters; those of a linked cell are the
+    differences from the base cell of its column.
     """
 
     shape: TreeShape
@@ -30,7 +30,7 @@ class Trees:
 
     @classmethod
     def from_outputs(cls, shape: TreeShape, output: AnyArray) -> "Trees":
-        """The trees of some outputs."""
+        """The trees with given outputs."""
         own = output[: shape.base.statistics]
         change = output[shape.base.statistics :]
         return cls(shape, cell_values(shape.base, own), cell_values(shape.linked, own[shape.of] + change))
@@ -46,7 +46,7 @@ class Trees:
         return np.concatenate([self.base.log_partition, self.linked.log_partition])
 
     def coefficients(self) -> tuple[AnyArray, AnyArray]:
-        """The coefficients of statistics (statistics, trees) in a log-likelihood, and the rest (trees,)."""
+        """The coefficients of statistics (statistics, trees) and the constants (trees,) of log-likelihoods."""
         shape, base, linked = self.shape, self.base, self.linked
         answer = np.empty((shape.statistics, base.theta.shape[1]), dtype=base.theta.dtype)
         own = answer[: shape.base.statistics]
@@ -56,7 +56,7 @@ class Trees:
         return answer, -base.log_partition.sum(axis=0)
 
     def log_likelihoods(self, rows: TreeRows) -> AnyArray:
-        """The log-likelihood of each row in each tree, but for the rows' constants. Shape (rows, trees)."""
+        """The log-likelihood of each row in each tree, up to constants of rows. Shape (rows, trees)."""
         coefficients, rest = self.coefficients()
         logs = np.asarray(rows.matrix @ coefficients)
         logs += rest
@@ -69,7 +69,7 @@ class Trees:
         return logs
 
     def output_gradient(self, rows: TreeRows, share: AnyArray) -> AnyArray:
-        """The derivative by the outputs of the log-likelihoods, weighted by `share` (rows, trees), summed."""
+        """The gradient of weighted log-likelihoods with respect to the outputs."""
         shape = self.shape
         sums = np.asarray(rows.matrix.T @ share)
         own, pairs = sums[: shape.base.statistics], sums[shape.base.statistics :]
@@ -85,7 +85,7 @@ class Trees:
         return np.concatenate([self.base.gradient(own, base_rows) + shape.sum_of @ change, change])
 
     def _missing_sums(self, rows: TreeRows, share: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """What missing cells add to the statistics and to the weights of cells."""
+        """The expected statistics and cell weights of missing cells."""
         where = np.flatnonzero(rows.incomplete)
         sums = np.zeros((self.shape.statistics, share.shape[1]))
         cells = np.zeros((self.shape.cells, share.shape[1]))
@@ -97,7 +97,7 @@ class Trees:
         return sums.astype(share.dtype), cells.astype(share.dtype)
 
     def _tables(self) -> CellTables:
-        """The parameters as compiled loops need them."""
+        """The parameters in the form of compiled loops."""
         share = np.zeros((self.shape.statistics, self.base.theta.shape[1]))
         share[: len(self.base.share)] = self.base.share
         linked = self.shape.base.statistics

@@ -1,1 +1,1 @@
-"""Cutset networks: trees of decisions over some columns with Chow-Liu trees at their leaves, and mixtures."""
+"""Cutset networks: decision trees with Chow-Liu trees at their leaves, and mixtures of them."""

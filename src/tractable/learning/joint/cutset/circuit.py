@@ -1,4 +1,4 @@
-"""Cutset networks as one circuit.
+"""Conversion of cutset networks to a circuit.
 
 Nodes 0, 1, ... are the indicators of all states of all columns, which all networks share. A split is a sum of
 products of an indicator and a branch; a leaf is the circuit of its tree, as in `statistics/forests.py`.
@@ -20,7 +20,7 @@ from tractable.learning.joint.cutset.tree import LeafTree, TreeShape
 
 
 class _Leaves(NamedTuple):
-    """Leaves over columns with a line of a table each."""
+    """Leaves over columns, each given by a row of a table."""
 
     node: Ints
     column: Ints
@@ -29,7 +29,7 @@ class _Leaves(NamedTuple):
 
 @dataclass(slots=True)
 class _Parts:
-    """A circuit that is being put together."""
+    """A circuit under construction."""
 
     kinds: list[Ints]
     size: int
@@ -45,14 +45,14 @@ class _Parts:
         return node
 
     def product(self, children: list[int]) -> int:
-        """A product; a single child stands for itself."""
+        """A product; a single child is returned unchanged."""
         if len(children) == 1:
             return children[0]
         return self.add(PRODUCT, np.array(children), np.zeros(len(children)))
 
 
 def cutset_circuit(schema: Schema, networks: list[CutsetTree], weights: Floats) -> Graph:
-    """The mixture of cutset networks; a network alone where there is one."""
+    """The circuit of a mixture of cutset networks, or of a single network."""
     states = schema.cardinalities
     parts = _Parts([np.full(int(states.sum()), LEAF)], int(states.sum()))
     first = np.cumsum(states) - states
@@ -82,7 +82,7 @@ def _add_network(parts: _Parts, network: CutsetTree, indicator: Ints) -> int:
 
 
 def _add_tree(parts: _Parts, tree: LeafTree) -> list[int]:
-    """The roots of a tree's circuit, one for each connected part."""
+    """The roots of a tree's circuit, one for each connected component."""
     shape = tree.shape
     linked = shape.order[shape.parent[shape.order] >= 0]
     has_children = np.zeros(len(shape.places), dtype=np.bool_)
@@ -116,7 +116,7 @@ def _tree_edges(tree: LeafTree, has_children: Bools, node: Ints) -> Edges:
 
 
 def _add_leaves(parts: _Parts, tree: LeafTree, columns: Ints, node: Ints) -> None:
-    """Leaves for all lines of columns without children."""
+    """Leaves for all table rows of columns without children."""
     shape = tree.shape
     above = shape.parent[columns]
     lines = np.where(above < 0, 1, shape.places[above, 1])
@@ -131,20 +131,20 @@ def _add_leaves(parts: _Parts, tree: LeafTree, columns: Ints, node: Ints) -> Non
 
 
 def _ranges(first: Ints, size: Ints) -> tuple[Ints, Ints]:
-    """The numbers from each first one up, as many as its size, and the position of each in `first`."""
+    """The concatenated ranges with given starts and sizes, and the index of each element's range."""
     owner = np.repeat(np.arange(first.size), size)
     return first[owner] + np.arange(owner.size) - (np.cumsum(size) - size)[owner], owner
 
 
 def _leaf_block(schema: Schema, group: list[_Leaves]) -> LeafBlock:
-    """All leaves over columns of the same number of states."""
+    """All leaves over columns with equal numbers of states."""
     node, column, log_prob = (np.concatenate(each) for each in zip(*group, strict=True))
     family = state_family(log_prob.shape[1])
     return LeafBlock(family, node, column, family.from_log_states(log_prob))
 
 
 def count_edges(network: CutsetTree, leaf_edges: Ints) -> int:
-    """The number of edges of a network's circuit; `leaf_edges` are those that a leaf over each column has."""
+    """The number of edges of a network's circuit; `leaf_edges` is that of a leaf over each column."""
     splits = sum(3 * node.share.size for node in network.nodes if node.share is not None)
     leaves = (node.tree.shape for node in network.nodes if node.share is None and node.tree is not None)
     return splits + sum(count_tree_edges(shape, leaf_edges) for shape in leaves)

@@ -1,4 +1,4 @@
-"""Growing a cutset network from its root: a node is split as long as it has enough rows."""
+"""Growing of a cutset network from its root, splitting nodes that have enough rows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from tractable.learning.statistics.estimates import LEAST_SMOOTHING
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How a network grows."""
+    """The settings for growing a network."""
 
     splitting: Splitting
     shrinkage: float  # pseudo-counts of a leaf's pairs, distributed as in its parent
@@ -27,7 +27,7 @@ class Growth:
 
 
 class _Waiting(NamedTuple):
-    """A node that is not made yet."""
+    """A node that is still to be created."""
 
     number: int
     block: Block
@@ -37,7 +37,7 @@ class _Waiting(NamedTuple):
 
 
 def grow_network(data: CountedRows, growth: Growth, rng: np.random.Generator, watch: Watch) -> CutsetTree:
-    """The cutset network of weighted rows; where `watch` says to stop, nodes become leaves."""
+    """The cutset network of weighted rows; when `watch` says to stop, nodes become leaves."""
     nodes: list[Node | None] = [None]
     waiting = [_whole(data, growth)]
     while waiting:
@@ -57,7 +57,7 @@ def grow_network(data: CountedRows, growth: Growth, rng: np.random.Generator, wa
 
 
 def _whole(data: CountedRows, growth: Growth) -> _Waiting:
-    """The root with all rows that weigh something."""
+    """The root with all rows of positive weight."""
     rows = np.flatnonzero(data.weights > 0)
     weights = data.weights[rows]
     counts = data.count_pairs(rows, weights)

@@ -1,9 +1,9 @@
-"""Compiled loops over the counts of pairs of states, and over Chow-Liu trees: no objects, no policy.
+"""Compiled loops over the counts of pairs of states, and over Chow-Liu trees.
 
 `pair` is a symmetric matrix of weighted counts of pairs of features, as in `statistics/encoding.py`: feature
-0 is the constant one, and each state but the first of a column has a feature. `places` has a line for each
-column: the feature of its second state, its number of states, and the feature that says where it is observed
-(0 if it always is). Counts of first states are differences.
+0 is the constant one, and each state but the first of a column has a feature. `places` has a row for each
+column: the feature of its second state, its number of states, and the feature that marks where it is observed
+(0 if always). Counts of first states are differences.
 
 A tree over `order`, parents before their children, has for column c a table of a line for each state of its
 parent (one line for a root), whose first cell is at `start[c]` of a flat array.
@@ -24,7 +24,7 @@ def _n_log_n(n: float) -> float:
 
 @njit(cache=True, nogil=True)
 def fill_own_terms(pair: Floats, places: Ints, own: Floats) -> None:
-    """Fill for each column the sum of n log n over its states, less n log n of all of them."""
+    """Fill in for each column the sum of n log n over its states minus n log n of their total."""
     for c in range(places.shape[0]):
         seen = pair[0, places[c, 2]]
         rest, total = seen, 0.0
@@ -37,7 +37,7 @@ def fill_own_terms(pair: Floats, places: Ints, own: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def _pair_gain(pair: Floats, places: Ints, own: Floats, a: int, b: int) -> float:
-    """The mutual information of two columns, times the weight of the rows that have both."""
+    """The mutual information of two columns, times the weight of the rows in which both are known."""
     fa, ka, sa = places[a, 0], places[a, 1], places[a, 2]
     fb, kb, sb = places[b, 0], places[b, 1], places[b, 2]
     both = pair[sa, sb]
@@ -74,7 +74,7 @@ def _pair_gain(pair: Floats, places: Ints, own: Floats, a: int, b: int) -> float
 def fill_column_gains(
     pair: Floats, places: Ints, own: Floats, column: int, others: Ints, gain: Floats
 ) -> None:
-    """Fill the mutual information of a column and each of the others, times the weight of their rows."""
+    """Fill in the mutual information of a column and each of the others, times the weight of their rows."""
     for i in range(others.size):
         gain[i] = _pair_gain(pair, places, own, column, others[i])
 
@@ -83,13 +83,12 @@ def fill_column_gains(
 def fill_spanning_tree(
     pair: Floats, places: Ints, own: Floats, least: Floats, best: Floats, parent: Ints, order: Ints
 ) -> None:
-    """Put the columns of `order` under the parents of greatest mutual information (the algorithm of Prim).
+    """Fill in the parents of the columns of `order` in the maximum spanning tree (Prim's algorithm).
 
-    `order` is brought into an order with parents before their children. A link must gain more than
-    `least[0]` nats, and costs `least[1]` nats for each parameter that it adds; a column without a link has
-    the parent -1. `best` is minus infinity for each column of `order`, and used up. Logarithms are left out
-    for pairs of binary columns that cannot be linked: mutual information times weight is at most the
-    chi-squared statistic.
+    `order` is sorted so that parents precede their children. An edge must gain more than `least[0]` nats, and
+    costs `least[1]` nats for each parameter that it adds; a root has the parent -1. `best` is initialised to
+    minus infinity, and overwritten. Logarithms are skipped for pairs of binary columns that cannot be
+    connected: mutual information times weight is at most the chi-squared statistic.
     """
     n = pair[0, 0]
     count, spread = np.empty(order.size), np.empty(order.size)  # of the columns as they stand in `order`
@@ -127,7 +126,7 @@ def fill_spanning_tree(
 
 @njit(cache=True, nogil=True)
 def fill_cells(pair: Floats, places: Ints, parent: Ints, order: Ints, start: Ints, cells: Floats) -> None:
-    """Fill the counts of each column's states together with those of its parent, lines by parent's state."""
+    """Fill in the joint counts of each column's states and those of its parent, in rows by parent's state."""
     for c in order:
         p, f, k, s = parent[c], places[c, 0], places[c, 1], places[c, 2]
         lines = 1 if p < 0 else places[p, 1]
@@ -155,9 +154,10 @@ def fill_cells(pair: Floats, places: Ints, parent: Ints, order: Ints, start: Int
 def fill_log_tables(
     cells: Floats, smoothing: float, places: Ints, parent: Ints, order: Ints, start: Ints, log_prob: Floats
 ) -> None:
-    """Fill the logarithms of each line's shares of its counts; no share is zero.
+    """Fill in the smoothed log-probabilities of each row of counts, none of which is -inf.
 
-    A line is smoothed towards the sum of all lines of its column, a single line towards even shares.
+    A row is smoothed towards the sum of all rows of its column, a single row towards the uniform
+    distribution.
     """
     for c in order:
         k = places[c, 1]
@@ -194,9 +194,10 @@ def fill_tree_logs(
     message: Floats,
     log: Floats,
 ) -> None:
-    """Fill the log-probability of each row under a tree; code -1 is a missing cell, which is summed out.
+    """Fill in the log-probability of each row under a tree; cells with code -1 are summed out.
 
-    Columns that are not in `order` take no part. `message` has room for a number for each state of each.
+    Columns that are not in `order` are ignored. `message` has memory for a number for each state of each
+    column.
     """
     for r in range(codes.shape[0]):
         total = 0.0
@@ -217,9 +218,9 @@ def fill_tree_logs(
 def _sum_out(
     row: Int32s, places: Ints, parent: Ints, order: Ints, start: Ints, log_prob: Floats, message: Floats
 ) -> float:
-    """The log-probability of a row with missing cells: messages from the ends of the tree to its roots.
+    """The log-probability of a row with missing cells, by messages from the leaves to the roots.
 
-    `message` has a line for each column, which collects for each of its states what its children say.
+    `message` has a row for each column, which accumulates the messages of its children.
     """
     for c in order:
         for x in range(places[c, 1]):
@@ -253,7 +254,7 @@ def _sum_out(
 def add_tree_counts(
     codes: Int32s, weight: Floats, places: Ints, parent: Ints, order: Ints, start: Ints, cells: Floats
 ) -> None:
-    """Add the weights of rows to the cells that they are in; a missing cell or parent counts nowhere."""
+    """Add the weights of rows to their cells; rows with a missing cell or parent are ignored."""
     for r in range(codes.shape[0]):
         for c in order:
             x, p = codes[r, c], parent[c]
@@ -264,10 +265,10 @@ def add_tree_counts(
 
 @njit(cache=True, nogil=True)
 def number_nodes(places: Ints, parent: Ints, order: Ints, has_children: Bools, first: int, node: Ints) -> int:
-    """Number the circuit nodes of a tree from `first` up, children before parents; returns the next number.
+    """Number the circuit nodes of a tree from `first` on, children before parents; returns the next number.
 
-    `node[c]` becomes the first of the nodes of column c, one for each line of its table. If c has children,
-    one product for each of its states comes before them.
+    `node[c]` becomes the first of the nodes of column c, one for each row of its table, preceded by a product
+    for each of its states if c has children.
     """
     for i in range(order.size - 1, -1, -1):
         c = order[i]
@@ -282,7 +283,7 @@ def number_nodes(places: Ints, parent: Ints, order: Ints, has_children: Bools, f
 def fill_edges(
     places: Ints, parent: Ints, order: Ints, has_children: Bools, node: Ints, above: Ints, below: Ints
 ) -> None:
-    """Fill the edges of a tree's circuit: of sums to products, of products to indicators and to lines.
+    """Fill in the edges of a tree's circuit: sums to products, products to indicators and to table rows.
 
     Indicators are numbered by column and state from 0 up; `places[c, 0] - 1 + c` is that of c's first state.
     """

@@ -153,7 +153,7 @@ class CutsetLearner(PoolingLearner):
         return Learned(view.learn(table, valid, learn))
 
     def _options(self) -> Options:
-        """What is chosen on validation rows."""
+        """The options that are selected on the validation rows."""
         candidates: tuple[int | None, ...] = self.candidates
         if self.components == 1 or self.mixture == "bagged":
             candidates = (None,)
@@ -162,7 +162,7 @@ class CutsetLearner(PoolingLearner):
         return Options(candidates, self.shrinkage, tuple(float(size) for size in self.min_rows))
 
     def _growth(self) -> Growth:
-        """How a network grows; what validation rows choose is filled in by the search."""
+        """The settings for growing a network, without those selected on the validation rows."""
         splitting = Splitting(
             score=self.split_score,
             min_branch=self.min_branch,

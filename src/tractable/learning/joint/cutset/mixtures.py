@@ -1,4 +1,4 @@
-"""Mixtures of cutset networks: random ones, bagged ones and boosted ones, and EM over their parameters."""
+"""Mixtures of cutset networks: random, bagged and boosted ones, and EM over their parameters."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class CutsetMixture(NamedTuple):
     weights: Floats  # (networks,)
 
     def joint_logs(self, codes: Int32s) -> Floats:
-        """The log-probability of each row together with each network. Shape (networks, rows)."""
+        """The joint log-probability of each row and each network. Shape (networks, rows)."""
         logs = Parallel(prefer="threads")(delayed(n.log_probs)(codes) for n in self.networks)
         return np.stack(logs) + np.log(self.weights)[:, None]
 
@@ -38,7 +38,7 @@ class CutsetMixture(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """How one network of a mixture is learned."""
+    """The settings of one network of a mixture."""
 
     how: Growth
     seed: np.random.SeedSequence
@@ -55,7 +55,7 @@ class Member:
 
 
 def draw_weights(weights: Floats, rng: np.random.Generator) -> Floats:
-    """How often each row is drawn when as many rows as there are are drawn with replacement."""
+    """The bootstrap frequencies of rows."""
     total = weights.sum()
     if not total:
         return weights
@@ -64,7 +64,7 @@ def draw_weights(weights: Floats, rng: np.random.Generator) -> Floats:
 
 
 def grow_members(data: CountedRows, members: Sequence[Member], watch: Watch) -> list[CutsetTree]:
-    """The networks of all members for which there is time, side by side; at least one."""
+    """The networks of all members for which there is time, learned in parallel; at least one."""
     done = 0
 
     def grow(member: Member) -> CutsetTree | None:
@@ -88,10 +88,10 @@ def mix_evenly(networks: list[CutsetTree]) -> CutsetMixture:
 
 
 def boost(data: CountedRows, members: Sequence[Member], watch: Watch) -> CutsetMixture:
-    """A mixture to which networks are added one at a time (Rosset and Segal 2002, Rahman and Gogate 2016).
+    """A mixture to which networks are added one by one (Rosset and Segal, 2002; Rahman and Gogate, 2016).
 
     A network is learned from rows whose weights are divided by their probability under the mixture so far.
-    Its own weight in the mixture is that of maximum likelihood. The log-likelihood never falls.
+    Its mixture weight maximises the likelihood, which never decreases.
     """
     networks = [grow_network(data, members[0].how, np.random.default_rng(members[0].seed), watch)]
     weights, logs = np.ones(1), networks[0].log_probs(data.codes)
@@ -113,7 +113,7 @@ def boost(data: CountedRows, members: Sequence[Member], watch: Watch) -> CutsetM
 
 
 def boosting_weights(weights: Floats, logs: Floats) -> Floats:
-    """The weights of rows divided by their probability, with the same sum."""
+    """The weights of rows divided by their probability, rescaled to the original sum."""
     log_weight = np.where(weights > 0, -logs, -np.inf)
     shifted = weights * np.exp(log_weight - log_weight.max(initial=-1e300))
     return shifted * (weights.sum() / (shifted.sum() or 1.0))
@@ -144,9 +144,9 @@ def _mean(data: CountedRows, logs: Floats) -> float:
 
 
 def iterate_em(data: CountedRows, mixture: CutsetMixture, shrinkage: float) -> Iterator[CutsetMixture]:
-    """The mixture after each iteration of EM over all parameters, without end; splits and trees stay.
+    """The mixture after each EM iteration over all parameters, with fixed splits and trees.
 
-    Where cells of a row are missing, it counts for the pairs of columns that it has.
+    A row with missing cells counts for the pairs of columns that are known.
     """
     while True:
         joint = mixture.joint_logs(data.codes)

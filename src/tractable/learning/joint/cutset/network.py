@@ -1,4 +1,4 @@
-"""A cutset network: a tree of splits over states of columns, with a Chow-Liu tree at each of its leaves.
+"""A cutset network: a decision tree over columns with a Chow-Liu tree at each of its leaves.
 
 Nodes are numbered from the root, which is 0, parents before their children. The children of a split are
 numbered consecutively, one for each state of its column.
@@ -17,7 +17,7 @@ from tractable.learning.statistics.estimates import LEAST_SMOOTHING
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A split, or a leaf where `column` is -1."""
+    """A split, or a leaf if `column` is -1."""
 
     weight: float  # of the rows that it was learned from
     tree: LeafTree | None  # of all columns above which there is no split; may be left out of splits
@@ -27,7 +27,7 @@ class Node:
 
 
 class Reached(NamedTuple):
-    """Rows that reach a leaf."""
+    """The rows that reach a leaf."""
 
     number: int  # of the leaf
     rows: Ints
@@ -46,7 +46,7 @@ class CutsetTree:
         return sum(node.column < 0 for node in self.nodes)
 
     def route(self, codes: Int32s) -> Iterator[Reached]:
-        """The rows that reach each leaf; a row whose cell of a split is missing goes to all children."""
+        """The rows that reach each leaf; a row reaches all children of a split whose column is missing."""
         waiting = [Reached(0, np.arange(len(codes)), np.ones(len(codes)))]
         while waiting:
             number, rows, weights = waiting.pop()
@@ -70,7 +70,7 @@ class CutsetTree:
         return answer
 
     def _path_logs(self) -> Floats:
-        """The log-probability of the states on the way to each node."""
+        """The log-probability of the states on the path to each node."""
         answer = np.zeros(len(self.nodes))
         for number, node in enumerate(self.nodes):
             if node.share is not None:
@@ -80,8 +80,8 @@ class CutsetTree:
     def refit(self, codes: Int32s, weights: Floats, shrinkage: float) -> "CutsetTree":
         """The network with parameters fitted to rows with other weights.
 
-        The shares of children are shrunk towards the present ones, the tables have their pseudo-counts. A row
-        whose cell of a split is missing counts for each leaf by its posterior probability.
+        The shares of children are shrunk towards the current ones, and the tables keep their pseudo-counts.
+        Rows in which the column of a split is missing count for each leaf by its posterior probability.
         """
         nodes, weight = list(self.nodes), np.zeros(len(self.nodes))
         total, path = self.log_probs(codes), self._path_logs()
@@ -96,7 +96,7 @@ class CutsetTree:
 
 
 def _with_shares(nodes: list[Node], weight: Floats, shrinkage: float) -> list[Node]:
-    """The nodes with the shares of other weights of the leaves, (nodes,), shrunk towards the present ones."""
+    """The nodes with the shares of other leaf weights, (nodes,), shrunk towards the current ones."""
     weight, answer = weight.copy(), list(nodes)
     for number in range(len(nodes) - 1, -1, -1):
         node = nodes[number]
@@ -109,9 +109,9 @@ def _with_shares(nodes: list[Node], weight: Floats, shrinkage: float) -> list[No
 
 
 def prune(network: CutsetTree, codes: Int32s, weights: Floats) -> CutsetTree:
-    """The network in which splits that do not help held-out rows are leaves; splits have trees, too.
+    """The network in which splits that do not improve the score on held-out rows are replaced by leaves.
 
-    A row whose cell of a split is missing counts for all children by their shares.
+    Rows in which the column of a split is missing count for all children by their shares.
     """
     reached: dict[int, tuple[Ints, Floats]] = {0: (np.arange(len(codes)), weights)}
     as_leaf, of_shares = np.zeros((2, len(network.nodes)))  # log-likelihoods of the rows that reach a node
@@ -136,7 +136,7 @@ def prune(network: CutsetTree, codes: Int32s, weights: Floats) -> CutsetTree:
 
 
 def _reachable(nodes: list[Node]) -> list[Node]:
-    """The nodes below the root, numbered anew."""
+    """The nodes below the root, renumbered."""
     answer = [nodes[0]]
     for number, node in enumerate(answer):
         if node.share is not None:
@@ -146,7 +146,7 @@ def _reachable(nodes: list[Node]) -> list[Node]:
 
 
 def divide_rows(states: Int32s, weights: Floats, share: Floats) -> list[tuple[Ints, Floats]]:
-    """The positions and weights of the rows in each state; a missing one is in all, by their shares."""
+    """The positions and weights of the rows in each state; missing states are divided by shares."""
     unknown = np.flatnonzero(states < 0)
     answer = []
     for k in range(share.size):

@@ -1,4 +1,4 @@
-"""The rows of a table of categorical columns as cutset networks count them."""
+"""The rows of a table of categorical columns, prepared for counting in cutset networks."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,7 +15,7 @@ MOST_FEATURES = 6000  # of which the counts of all pairs are still held
 
 
 def code_table(table: Table) -> Int32s:
-    """The states of each row, -1 where a cell is missing. Shape (rows, columns)."""
+    """The states of each row, -1 for missing cells. Shape (rows, columns)."""
     return np.ascontiguousarray(np.where(table.missing, -1, table.values).astype(np.int32))
 
 
@@ -38,7 +38,7 @@ def hold_out(table: Table) -> HeldOutRows:
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """Distinct rows with weights, ready for counts of pairs of features."""
+    """Distinct weighted rows, prepared for counts of pairs of features."""
 
     encoding: Encoding
     codes: Int32s  # (rows, columns) -1 where a cell is missing
@@ -60,7 +60,7 @@ class CountedRows:
         return CountedRows(self.encoding, self.codes, self.places, weights)
 
     def count_pairs(self, rows: Ints, weights: Floats) -> Floats:
-        """The weighted counts of all pairs of features in some rows. Shape (features, features)."""
+        """The weighted counts of all pairs of features in a subset of rows. Shape (features, features)."""
         if not rows.size:
             return np.zeros((self.features, self.features))
         part = self.encoding.matrix[rows]
@@ -85,7 +85,7 @@ def count_rows(table: Table) -> CountedRows:
     """The distinct rows of a table of categorical columns.
 
     Raises:
-        ValueError: if the columns have too many states for the counts of all pairs to be held.
+        ValueError: if the columns have too many states for counts of pairs.
     """
     schema = table.schema
     total = int((schema.cardinalities - 1).sum())
@@ -104,9 +104,9 @@ def count_rows(table: Table) -> CountedRows:
 
 
 def prior_pairs(rows: CountedRows, pair: Floats, smoothing: float) -> Floats:
-    """What one pseudo-count adds to the counts of pairs: independent columns, near their frequencies.
+    """The pair counts of one pseudo-count: independent columns with smoothed frequencies.
 
-    The frequencies of a column's states are smoothed towards even ones. Shape (features, features).
+    The frequencies of a column's states are smoothed towards uniform ones. Shape (features, features).
     """
     smoothing = max(smoothing, LEAST_SMOOTHING)
     layout = rows.encoding.layout

@@ -1,4 +1,4 @@
-"""From rows to a mixture of cutset networks: settings chosen on validation rows, and a limit of edges."""
+"""Learning of a mixture of cutset networks: selection of settings, and a limit of edges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ PATIENCE = 2  # early stopping: iterations of EM without a better score
 
 
 class Choice(NamedTuple):
-    """What is chosen on validation rows."""
+    """The settings that are selected on the validation rows."""
 
     candidates: int | None
     shrinkage: float
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
 
 
 class Options(NamedTuple):
-    """The values that are tried of each part of a choice; the first is used without validation rows."""
+    """The values to try for each setting of a choice; the first is used without validation rows."""
 
     candidates: tuple[int | None, ...]
     shrinkage: tuple[float, ...]
@@ -49,11 +49,11 @@ class Options(NamedTuple):
 
     @property
     def first(self) -> Choice:
-        """The first of all values."""
+        """The choice of all first values."""
         return Choice(self.candidates[0], self.shrinkage[0], self.min_rows[0])
 
     def variations(self, part: int, choice: Choice) -> list[Choice]:
-        """The choice with each value of one of its parts."""
+        """The choice with each value of one of its settings."""
         if part == 0:
             return [choice._replace(min_rows=value) for value in self.min_rows]
         if part == 1:
@@ -62,7 +62,7 @@ class Options(NamedTuple):
 
 
 def best_choice(options: Options, score: Callable[[Choice], float], watch: Watch) -> Choice:
-    """The choice that scores best when one part after the other is varied, until no variation is better."""
+    """The best choice by coordinate search: one setting is varied at a time until none improves."""
 
     def remembered(number: int, trial: Choice) -> float:
         return watch.remember(SCORE.at(number), lambda _: score(trial))
@@ -97,7 +97,7 @@ class Search:
     leaf_edges: Ints  # (columns,) that a leaf over each column has in the end; see `PieceView.leaf_edges`
 
     def run(self, options: Options, em_steps: int, watch: Watch) -> CutsetMixture:
-        """The mixture of the choice that scores best on the validation rows."""
+        """The mixture of the choice with the best score on the validation rows."""
         search = self._with_room()
         pilots: dict[Choice, list[CutsetTree]] = {}
         choice = options.first
@@ -111,8 +111,8 @@ class Search:
     def _with_room(self) -> "Search":
         """The search with numbers of components and leaves that meet the limit of edges.
 
-        Several leaves are taken to have as many edges as the tree of all rows; without room for that, trees
-        have no links.
+        Leaves are assumed to have as many edges as the tree of all rows; if that exceeds the limit, trees
+        have no edges.
         """
         every = np.flatnonzero(self.rows.weights > 0)
         counts = self.rows.count_pairs(every, self.rows.weights[every])
@@ -150,7 +150,7 @@ class Search:
 
     @property
     def _prunes(self) -> bool:
-        """Whether networks are pruned: a single one, on validation rows."""
+        """Whether networks are pruned: a single network with validation rows."""
         return len(self.seeds) == 1 and self.valid is not None
 
     def _grow(self, members: Sequence[Member], watch: Watch) -> list[CutsetTree]:
@@ -160,7 +160,7 @@ class Search:
         return networks
 
     def _mixture(self, choice: Choice, grown: list[CutsetTree], watch: Watch) -> CutsetMixture:
-        """The whole mixture; networks that are grown already are the first of it."""
+        """The whole mixture, beginning with networks that are already grown."""
         members = self._members(choice)
         if self.kind == "boosted" and len(members) > 1:
             return boost(self.rows, members, watch)
@@ -169,7 +169,7 @@ class Search:
         return mix_evenly([*grown, *more])
 
     def _limit(self, mixture: CutsetMixture, choice: Choice, watch: Watch) -> CutsetMixture:
-        """The mixture without its last networks, or a smaller network, as the limit of edges demands."""
+        """The mixture without its last networks, or a smaller network, to meet the limit of edges."""
         edges = np.cumsum([1 + count_edges(network, self.leaf_edges) for network in mixture.networks])
         fits = int(np.searchsorted(edges, self.max_edges, side="right"))
         if fits < 2 and edges[0] - 1 <= self.max_edges:  # a network alone has no edge above it
@@ -181,7 +181,7 @@ class Search:
         return CutsetMixture(mixture.networks[: max(fits, 1)], weights / weights.sum())
 
     def _smaller(self) -> "Search | None":
-        """The search for one network of half the leaves or, of one leaf, without links; None after that."""
+        """The search for a network of half the leaves or, with one leaf, without edges; None after that."""
         leaves, link_cost = self.growth.max_leaves, self.growth.link_cost
         if leaves <= 1 and link_cost == np.inf:
             return None
@@ -191,7 +191,7 @@ class Search:
         return replace(self, growth=growth, seeds=self.seeds[:1])
 
     def _fit(self, mixture: CutsetMixture, shrinkage: float, steps: int, watch: Watch) -> CutsetMixture:
-        """The mixture after EM: the iteration that scores best on validation rows, or the last one."""
+        """The mixture after EM: the iteration with the best score on the validation rows, or the last one."""
         best, since = mixture, 0
         valid = self.valid
         best_score = -np.inf if valid is None else valid.mean(mixture.log_probs(valid.codes))

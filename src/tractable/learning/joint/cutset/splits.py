@@ -1,4 +1,4 @@
-"""Which column a node of a cutset network is split by: candidates, and two scores of a split."""
+"""Selection of the column on which a node is split, by one of two scores."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting:
-    """How columns are chosen."""
+    """The settings for selecting columns."""
 
     score: Score = "information"
     candidates: int | None = None  # columns drawn at random at each node; all when None
@@ -49,9 +49,9 @@ def choose_column(
     settings: Splitting,
     rng: np.random.Generator,
 ) -> int:
-    """The column with the best score among the candidates; -1 where the node becomes a leaf.
+    """The candidate column with the best score, or -1 if the node becomes a leaf.
 
-    `leaves` is the number of leaves that the node may have.
+    `leaves` is the maximum number of leaves below the node.
     """
     eligible = _eligible(data, block, columns, settings)
     eligible = eligible[data.places[eligible, 1] <= leaves]
@@ -69,7 +69,7 @@ def choose_column(
 
 
 def _eligible(data: CountedRows, block: Block, columns: Ints, settings: Splitting) -> Ints:
-    """The columns whose branches have rows enough, on average and in the second most frequent state."""
+    """The columns whose branches have enough rows, on average and in the second most frequent state."""
     if block.weight < settings.min_rows or columns.size < 2:
         return columns[:0]
     states, width = data.state_counts(block.counts)[columns], data.places[columns, 1]
@@ -81,10 +81,10 @@ def _eligible(data: CountedRows, block: Block, columns: Ints, settings: Splittin
 
 
 def information_gains(data: CountedRows, counts: Floats, columns: Ints, candidates: Ints) -> Floats:
-    """The information gain of a split by each candidate: by how much the entropies of the columns fall.
+    """The information gain of a split on each candidate: the decrease of the entropies of the columns.
 
-    In nats, summed over columns and rows. That is the sum of the candidate's mutual information with each of
-    the other columns, times the weight of the rows.
+    It is the sum of the candidate's mutual information with each of the other columns, times the weight of
+    the rows, in nats.
     """
     own, gain = np.empty(data.columns), np.empty(columns.size)
     fill_own_terms(counts, data.places, own)
@@ -99,10 +99,10 @@ def information_gains(data: CountedRows, counts: Floats, columns: Ints, candidat
 def bayesian_gains(
     data: CountedRows, block: Block, columns: Ints, candidates: Ints, equivalent_rows: float
 ) -> Floats:
-    """By how much a split by each candidate raises the Bayesian score, in nats.
+    """The increase of the Bayesian score by a split on each candidate, in nats.
 
-    The score is the log-probability of the rows with all parameters integrated out, of the Chow-Liu tree of
-    the node, or of the split and the Chow-Liu trees of its branches.
+    The score is the marginal log-likelihood of the rows given the Chow-Liu tree of the node, or given the
+    split and the Chow-Liu trees of its branches.
     """
 
     def leaf_score(counts: Floats, scope: Ints) -> float:
@@ -121,16 +121,16 @@ def bayesian_gains(
 
 
 def _dirichlet_score(counts: Floats, equivalent_rows: float) -> float:
-    """The log-probability of the counts of one column, its distribution integrated out."""
+    """The marginal log-likelihood of the counts of a column with a Dirichlet prior."""
     prior = equivalent_rows / counts.size
     each = (gammaln(prior + counts) - gammaln(prior)).sum()
     return float(gammaln(equivalent_rows) - gammaln(equivalent_rows + counts.sum()) + each)
 
 
 def split_block(data: CountedRows, block: Block, column: int) -> list[Block]:
-    """The rows of each branch of a split; those in which the column is missing are in none.
+    """The rows of each branch of a split, without those in which the column is missing.
 
-    The counts of the largest branch are what the others leave of those of the block.
+    The counts of the largest branch are computed by subtraction.
     """
     states = data.codes[block.rows, column]
     parts = [np.flatnonzero(states == k) for k in range(-1, int(data.places[column, 1]))]

@@ -20,7 +20,7 @@ LEAST_LINK = 1e-9  # nats a row that a link gains at least; less may be rounding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeShape:
-    """A tree over the columns of `order`, and where the tables of its columns are in a flat array."""
+    """A tree over the columns of `order`, and the offsets of their tables in a flat array."""
 
     places: Ints  # (columns, 3) as in the kernels
     order: Ints  # the columns, parents before their children
@@ -35,12 +35,12 @@ class TreeShape:
 
     @property
     def lines(self) -> Ints:
-        """The number of lines of the table of each column of `order`."""
+        """The number of table rows of each column of `order`."""
         above = self.parent[self.order]
         return np.where(above < 0, 1, self.places[above, 1])
 
     def cells(self, pair: Floats) -> Floats:
-        """The tables of counts of pairs, flat."""
+        """The tables of pair counts as a flat array."""
         answer = np.zeros(self.size)
         fill_cells(pair, self.places, self.parent, self.order, self.start, answer)
         return np.maximum(answer, 0.0)
@@ -48,7 +48,7 @@ class TreeShape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafTree:
-    """A tree with a distribution of each column for each state of its parent."""
+    """A tree with a conditional distribution of each column given its parent."""
 
     shape: TreeShape
     log_prob: Floats  # flat tables
@@ -56,7 +56,7 @@ class LeafTree:
     smoothing: float  # further pseudo-counts of each line, distributed like the column
 
     def log_probs(self, codes: Int32s) -> Floats:
-        """The log-probability of each row's cells in the tree's columns; missing ones are summed out."""
+        """The log-probability of each row's cells in the tree; missing cells are summed out."""
         answer = np.empty(len(codes))
         places, order, parent, start = (
             self.shape.places,
@@ -76,14 +76,14 @@ class LeafTree:
 
 
 def log_tables(shape: TreeShape, cells: Floats, smoothing: float) -> Floats:
-    """The logarithms of smoothed shares of counts, flat tables both."""
+    """The smoothed log-probabilities of counts; both are flat tables."""
     answer = np.zeros(cells.size)
     fill_log_tables(cells, smoothing, shape.places, shape.parent, shape.order, shape.start, answer)
     return answer
 
 
 def spanning_tree(pair: Floats, places: Ints, columns: Ints, link_cost: float) -> TreeShape:
-    """The Chow-Liu tree over some columns of counts of pairs; a link costs nats for each parameter."""
+    """The Chow-Liu tree over some columns from pair counts; edges cost nats for each parameter."""
     own = np.empty(len(places))
     fill_own_terms(pair, places, own)
     parent, order = np.full(len(places), -1, dtype=np.int64), columns.copy()
@@ -96,9 +96,9 @@ def spanning_tree(pair: Floats, places: Ints, columns: Ints, link_cost: float) -
 
 
 def bayesian_score(shape: TreeShape, cells: Floats, equivalent_rows: float) -> float:
-    """The logarithm of the probability of counts, given a tree, with Dirichlet priors (BDeu).
+    """The marginal log-likelihood of counts given a tree, with Dirichlet priors (BDeu).
 
-    The prior of a line has its share of `equivalent_rows`, spread evenly over its states.
+    `equivalent_rows` are spread evenly over the rows of a table and over the states.
     """
     states, lines = shape.states, shape.lines
     width = np.repeat(states, lines)

@@ -1,1 +1,1 @@
-"""Mixtures of full Gaussians over mapped columns, stacked with a background."""
+"""Mixtures of multivariate Gaussians over transformed columns, stacked with a background component."""

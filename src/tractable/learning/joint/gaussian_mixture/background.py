@@ -1,4 +1,4 @@
-"""The background of a mixture: independent columns, wider than the data, so that no row is impossible."""
+"""The background component of independent columns, wider than the data, so that no row is impossible."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ SPREAD = 1.5  # its standard deviations are so many times those of the columns
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Background:
-    """Parameters of independent columns."""
+    """The parameters of the background component."""
 
     mean: Floats  # (numbers,)
     log_sd: Floats  # (numbers,)
@@ -71,7 +71,7 @@ def fit_background(rows: MixedRows) -> Background:
 
 
 def _wide_counts(rows: MixedRows, rate: Floats) -> Floats:
-    """Negative binomial counts of greater spread than the rows' and Poisson counts'. Shape (counts, 2)."""
+    """Negative binomial parameters with a larger variance than the data. Shape (counts, 2)."""
     weight = rows.weights[:, None] * rows.counts_seen
     seen = weight.sum(axis=0)
     scattered = (weight * (rows.counts - rate) ** 2).sum(axis=0)

@@ -1,8 +1,8 @@
-"""Mixtures whose components have a full Gaussian over the numbers, with states and counts beside it.
+"""EM for mixtures whose components have a multivariate Gaussian, categorical and count distributions.
 
-Within a component, categorical and count columns are independent of each other and of the numbers. Numbers
-are given standardised. The prior makes EM a search for the most probable parameters: a covariance is drawn
-towards the one that is pooled within all components.
+Within a component, categorical and count columns are independent of each other and of the Gaussian. Numeric
+columns are standardised. EM maximises the posterior: covariances are shrunk towards the pooled
+within-component covariance.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ LEAST_RATE = 1e-300  # in place of zero, whose logarithm times zero is NaN
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prior:
-    """How strongly components are shrunk."""
+    """The strengths of shrinkage."""
 
     strength: float = 20.0  # pseudo-rows with the pooled covariance
     floor: float = 1e-3  # added to every variance
@@ -72,7 +72,7 @@ REACHED = Key(__name__, "reached", Reached)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EMRows:
-    """Rows as EM needs them."""
+    """Rows in the form of EM."""
 
     rows: MixedRows
     patterns: Patterns  # of the standardised numbers
@@ -87,7 +87,7 @@ def em_rows(rows: MixedRows, numbers: Floats, outside: Floats) -> EMRows:
 
 
 def overall_frequencies(rows: MixedRows) -> tuple[Floats, Floats]:
-    """Frequencies of states with one pseudo-row spread evenly over each column's states, and mean counts."""
+    """Frequencies of states with one pseudo-row spread evenly over the states, and mean counts."""
     total = rows.weights @ rows.indicators
     frequency = np.zeros(total.size)
     for part in rows.groups.slices():
@@ -99,7 +99,7 @@ def overall_frequencies(rows: MixedRows) -> tuple[Floats, Floats]:
 
 
 def log_components(data: EMRows, fit: MixtureFit, given: Conditionals | None = None) -> Floats:
-    """The log-density of each row in each component, with the component's weight. (rows, components)."""
+    """The joint log-density of each row and each component. (rows, components)."""
     given = conditionals(data.patterns, fit.gaussians) if given is None else given
     logs = log_densities(data.patterns, given) + fit.log_weight
     if data.rows.indicators.size:
@@ -122,7 +122,7 @@ def _log_counts(rows: MixedRows, fit: MixtureFit) -> Floats:
 
 
 def widen_counts(data: EMRows, fit: MixtureFit, smoothing: float, background: float) -> MixtureFit:
-    """The mixture with negative binomial counts where the rows prefer them: one more step of EM for these."""
+    """The mixture with negative binomial counts if the rows prefer them, after another EM step."""
     if not data.rows.counts.size or not data.rows.weights.any():
         return fit
     share = responsibilities(data, fit, background)[0] * data.rows.weights[:, None]
@@ -138,26 +138,26 @@ def widen_counts(data: EMRows, fit: MixtureFit, smoothing: float, background: fl
 
 
 def log_mixture(data: EMRows, fit: MixtureFit) -> Floats:
-    """The log-density of each row, without the background. Shape (rows,)."""
+    """The log-density of each row without the background. Shape (rows,)."""
     return log_sum(log_components(data, fit))
 
 
 def log_sum(logs: Floats) -> Floats:
-    """The logarithms of the sums over the last axis of numbers below infinity; quicker than scipy's."""
+    """A fast log-sum-exp over the last axis, for numbers below infinity."""
     top = np.maximum(logs.max(axis=-1), -1e300)
     return top + np.log(np.exp(logs - top[..., None]).sum(axis=-1))
 
 
 def add_background(log_mixture: Floats, outside: Floats, share: float) -> Floats:
-    """The log-densities of a mixture of the two in which the background has that share."""
+    """The log-densities of a mixture with a given weight of the background."""
     log_share = np.log(share) if share > 0 else -np.inf
     return np.logaddexp(log_mixture + np.log1p(-share), outside + log_share)
 
 
 def estimate(data: EMRows, share: Floats, given: Conditionals, prior: Prior) -> MixtureFit:
-    """The most probable parameters when components have the given shares of rows, (rows, components).
+    """The most probable parameters given responsibilities, (rows, components).
 
-    `given` says what is expected of missing cells.
+    `given` are the conditional distributions of missing cells.
     """
     weighted = share * data.rows.weights[:, None]
     count = weighted.sum(axis=0)
@@ -192,10 +192,10 @@ def _shrunk_gaussians(count: Floats, total: Floats, square: Floats, prior: Prior
 
 
 def _rescaled(pooled: Floats, scatter: Floats, count: Floats, strength: float) -> Floats:
-    """The pooled covariance with variances between each component's own and the pooled ones.
+    """The pooled covariance rescaled to variances between those of a component and the pooled ones.
 
-    Their logarithms are averaged, for a narrow component would be widened many times by the variances of
-    wide ones themselves. Shape (components, numbers, numbers).
+    The logarithms of variances are averaged, because arithmetic means would widen narrow components too much.
+    Shape (components, numbers, numbers).
     """
     wide = np.maximum(np.diag(pooled), LEAST_VARIANCE)
     own = np.diagonal(scatter, axis1=1, axis2=2) / np.maximum(count, LEAST_RATE)[:, None]
@@ -215,7 +215,7 @@ def _log_states(data: EMRows, counts: Floats, smoothing: float) -> Floats:
 
 
 def start_from(data: EMRows, share: Floats, prior: Prior) -> MixtureFit:
-    """First parameters from shares of rows; missing cells are taken to be normal around zero."""
+    """Initial parameters from responsibilities; missing cells are standard normal."""
     columns = data.patterns.values.shape[1]
     size = share.shape[1]
     neutral = Gaussians(np.zeros((size, columns)), np.tile(np.eye(columns), (size, 1, 1)))
@@ -225,7 +225,7 @@ def start_from(data: EMRows, share: Floats, prior: Prior) -> MixtureFit:
 def responsibilities(
     data: EMRows, fit: MixtureFit, background: float, given: Conditionals | None = None
 ) -> tuple[Floats, float]:
-    """Each component's share of each row beside the background's, and the mean log-likelihood of the rows."""
+    """The responsibilities of components next to the background, and the mean log-likelihood of the rows."""
     logs = log_components(data, fit, given)
     total = add_background(log_sum(logs), data.outside, background)
     weight = data.rows.weights
@@ -243,9 +243,9 @@ def iterate_em(
     tolerance: float,
     watch: Watch | None = None,
 ) -> MixtureFit:
-    """The parameters after EM, which ends when a step gains less than `tolerance` nats a row.
+    """The parameters after EM, which ends when a step gains less than `tolerance` nats per row.
 
-    With a watch it ends when it must, and goes on from the step that an earlier run has come to.
+    With a watch it can be stopped, and continues from the last step of an earlier run.
     """
     watch = watch or Watch()
     before, done = -np.inf, 0
@@ -263,5 +263,5 @@ def iterate_em(
 
 
 def labels_as_shares(label: Ints, size: int) -> Floats:
-    """Hard shares from one label a row. Shape (rows, size)."""
+    """One-hot responsibilities from one label per row. Shape (rows, size)."""
     return (label[:, None] == np.arange(size)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""A mixture of Gaussians with full covariances, in several views of the numeric columns."""
+"""A mixture of multivariate Gaussians in several transformations of the numeric columns."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
@@ -121,7 +121,7 @@ class GaussianMixtureLearner(PoolingLearner):
 
 
 def extreme_columns(table: Table) -> Ints:
-    """The numeric columns whose numbers or spread have no square that is a double."""
+    """The numeric columns whose squared values or deviations overflow or underflow."""
     extreme = []
     for column, variable in enumerate(table.schema):
         if variable.is_numeric and variable.kind != "count":
@@ -138,7 +138,7 @@ def extreme_columns(table: Table) -> Ints:
 
 
 def add_columns(graph: Graph | None, table: Table, columns: Ints, extreme: Ints) -> Graph:
-    """A circuit over `columns` times one Gaussian leaf for each other column."""
+    """The product of a circuit over `columns` and one Gaussian leaf for each other column."""
     builder = Builder(table.schema)
     factors = [] if graph is None else [builder.splice(graph, columns)]
     for column in extreme.tolist():
@@ -152,7 +152,7 @@ def add_columns(graph: Graph | None, table: Table, columns: Ints, extreme: Ints)
 
 
 def stack_circuit(stack: Stack, schema: Schema) -> Graph:
-    """The circuit: one sum over all components of all members, and the background."""
+    """The circuit: one sum over all components of all members and the background."""
     builder = Builder(schema)
     nodes: list[int] = []
     logs: list[float] = []

@@ -1,4 +1,4 @@
-"""Monotone maps fitted to the values of a column: their images are nearer to a normal distribution."""
+"""Fitting of monotone transformations that make the values of a column more normal."""
 
 from math import ceil
 
@@ -19,7 +19,7 @@ ROUNDING = 1e-12  # values whose sd is this part of their size differ by roundin
 
 
 def centre_and_scale(values: Floats, weights: Floats) -> tuple[float, float]:
-    """Weighted mean and sd; a column that is constant or empty gets a positive scale of its own."""
+    """Weighted mean and standard deviation; a constant or empty column gets a positive scale."""
     total = float(weights.sum())
     if not values.size or total <= 0:
         return 0.0, 1.0
@@ -36,8 +36,8 @@ def centre_and_scale(values: Floats, weights: Floats) -> tuple[float, float]:
 def fit_yeo_johnson(values: Floats, weights: Floats) -> Floats:
     """Shift, scale and lambda of a Yeo-Johnson map.
 
-    Shift and scale are the mean and sd. Lambda maximises the likelihood of a normal distribution of the
-    images, less a penalty of (lambda - 1)^2 / 2 nats that keeps it near one where few rows say otherwise.
+    Shift and scale are mean and standard deviation. Lambda maximises the likelihood of a normal distribution
+    of the images minus a penalty of (lambda - 1)^2 / 2 nats, which keeps it near one if there are few rows.
     """
     centre, scale = centre_and_scale(values, weights)
     values, counts = _thin_out(values, weights)
@@ -61,7 +61,7 @@ YEO_JOHNSON = YeoJohnsonMap()
 
 
 def _thin_out(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """At most about `MANY` of the sorted values, with the weights of those they stand for."""
+    """At most about `MANY` of the sorted values, with aggregated weights."""
     order = np.argsort(values, kind="stable")
     every = max(1, ceil(values.size / MANY))
     middle = np.minimum(np.arange(every // 2, values.size + every // 2, every), values.size - 1)
@@ -76,7 +76,7 @@ def number_of_knots(rows: float) -> int:
 
 
 def fit_piecewise(values: Floats, weights: Floats, knots: int) -> Floats:
-    """A piecewise linear map of quantiles to normal scores, with exactly that many knots.
+    """A piecewise linear map of quantiles to normal scores, with exactly this number of knots.
 
     The knots are equally probable quantiles of the values. Their images are normal scores of a mixture of
     the values' distribution, in which a repeated value stands at the middle of its ranks, with a small share
@@ -97,7 +97,7 @@ def fit_piecewise(values: Floats, weights: Floats, knots: int) -> Floats:
 
 
 def _keep_apart(x: Floats, gap: float) -> Floats:
-    """Ascending numbers without those too close to the one kept before."""
+    """Ascending numbers without those too close to their predecessor."""
     kept = [float(x[0])]
     for value in x[1:].tolist():
         if value - kept[-1] >= gap:
@@ -106,7 +106,7 @@ def _keep_apart(x: Floats, gap: float) -> Floats:
 
 
 def _fill_gaps(x: Floats, knots: int, scale: float) -> Floats:
-    """More numbers in the middle of the widest gaps, until there are enough."""
+    """Numbers with additional ones in the middle of the widest gaps, until there are enough."""
     if x.size == 1:
         x = x + scale * np.array([-0.5, 0.5])
     while x.size < knots:
@@ -116,6 +116,6 @@ def _fill_gaps(x: Floats, knots: int, scale: float) -> Floats:
 
 
 def _ascending(z: Floats) -> Floats:
-    """The numbers, each at least a little above the one before."""
+    """The numbers, made strictly increasing."""
     least = 1e-6 * np.arange(z.size)
     return np.maximum.accumulate(z - least) + least

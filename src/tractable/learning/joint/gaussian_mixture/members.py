@@ -1,4 +1,4 @@
-"""One member of the stack: a mixture of Gaussians in one view of the numbers."""
+"""A member of the stack: a mixture of Gaussians in one transformation of the numeric columns."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from tractable.learning.statistics.k_means import k_means
 
 
 class Candidate(NamedTuple):
-    """What is chosen for a member."""
+    """The settings that are selected for a member."""
 
     size: int  # components
     strength: float  # of the prior of covariances, in rows
@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EMSettings:
-    """How EM runs."""
+    """The settings of EM."""
 
     steps: int = 100
     tolerance: float = 1e-3
@@ -45,7 +45,7 @@ class EMSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A fitted mixture with its view."""
+    """A fitted mixture with its transformation."""
 
     view: View
     fit: MixtureFit
@@ -57,13 +57,13 @@ class Member:
 
 
 def viewed(view: View, rows: MixedRows, background: Background) -> EMRows:
-    """Rows as EM sees them in a view."""
+    """Rows in the form of EM after a transformation."""
     z, slope = view.images(rows)
     return em_rows(rows, z, background.log_density(rows) - slope)
 
 
 def first_shares(data: EMRows, size: int, rng: np.random.Generator) -> Floats:
-    """Shares of rows by k-means over numbers and indicators of states. Shape (rows, size)."""
+    """Initial responsibilities by k-means over numbers and one-hot states. Shape (rows, size)."""
     counts = data.rows.counts / np.maximum(1.0, np.sqrt(data.overall_rate))
     points = np.concatenate([data.patterns.values, data.rows.indicators, counts], axis=1)
     return labels_as_shares(k_means(points, data.rows.weights, size, rng), size)
@@ -77,7 +77,7 @@ def fit_member(
     settings: EMSettings,
     watch: Watch | None = None,
 ) -> MixtureFit:
-    """The mixture that EM finds from given shares of rows."""
+    """The mixture fitted by EM from initial responsibilities."""
     prior = Prior(
         strength=candidate.strength,
         floor=candidate.floor,
@@ -106,6 +106,6 @@ def refit_member(
     settings: EMSettings,
     watch: Watch | None = None,
 ) -> Member:
-    """A member in a view of other rows, by EM from the shares that it gives these rows."""
+    """A member refitted to other rows by EM, starting from its responsibilities for them."""
     share, _ = responsibilities(viewed(member.view, rows, background), member.fit, settings.background)
     return Member(view, fit_member(view, viewed(view, rows, background), share, candidate, settings, watch))

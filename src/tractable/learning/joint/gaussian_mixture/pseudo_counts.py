@@ -1,4 +1,4 @@
-"""How many pseudo-counts groups of rows should have, told from the rows themselves (empirical Bayes)."""
+"""Empirical Bayes estimates of pseudo-counts from groups of rows."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -9,11 +9,11 @@ SHARES = 0.25 ** np.arange(4)  # of the largest number of pseudo-counts, to choo
 
 
 def preferred_pseudo_counts(counts: Floats, prior: Floats, most: float) -> float:
-    """The number of pseudo-counts, at most `most`, under which the groups' counts are the most probable.
+    """The pseudo-count, at most `most`, that maximises the likelihood of the groups' counts.
 
-    `counts` is (groups, states), and `prior` (states,) is how one pseudo-count is distributed. The counts of
-    a group are Dirichlet-multinomial. Groups that each have states of their own prefer few pseudo-counts,
-    groups that are alike many.
+    `counts` is (groups, states), and `prior` (states,) is the distribution of one pseudo-count. The counts of
+    a group are Dirichlet-multinomial. Groups with different states prefer small pseudo-counts, similar groups
+    large ones.
     """
     shares = most * SHARES
     return float(shares[np.argmax([_log_evidence(counts, share * prior) for share in shares])])

@@ -1,4 +1,4 @@
-"""The rows of a table as matrices: numbers, indicators of states, and counts."""
+"""The rows of a table as matrices: numbers, one-hot states and counts."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from tractable.data import Schema, Table
 
 
 class ColumnGroups(NamedTuple):
-    """Which columns are treated alike."""
+    """The columns grouped by their treatment."""
 
     numbers: Ints  # numeric columns that are no counts: together in one Gaussian
     states: Ints  # categorical columns
@@ -35,7 +35,7 @@ def group_columns(schema: Schema) -> ColumnGroups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixedRows:
-    """Rows as matrices; zeros stand where a cell is missing."""
+    """Rows as matrices, with zeros for missing cells."""
 
     groups: ColumnGroups
     weights: Floats  # (rows,)
@@ -50,7 +50,7 @@ class MixedRows:
         return len(self.weights)
 
     def take(self, rows: Ints | Bools | slice) -> "MixedRows":
-        """Some of the rows."""
+        """A subset of the rows."""
         return MixedRows(
             self.groups, self.weights[rows], self.numbers[rows], self.seen[rows], self.indicators[rows],
             self.counts[rows], self.counts_seen[rows], self.log_factorials[rows],

@@ -1,4 +1,4 @@
-"""The choice of each member's size and prior, by the likelihood of rows that were held out."""
+"""Selection of each member's size and prior by the likelihood of held-out rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ PATIENCE = 2  # sizes in a row that may be no better before the search ends
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """Rows to fit and rows to compare by, in one view."""
+    """Training rows and held-out rows in one transformation."""
 
     view: View
     fit: EMRows
@@ -43,7 +43,7 @@ class Fold:
     shares: dict[int, Floats] = field(default_factory=dict)  # by size, from which the next fit starts
 
     def member(self, candidate: Candidate, settings: EMSettings, watch: Watch) -> Member:
-        """The member fitted with these choices."""
+        """The member fitted with given settings."""
 
         def work(part: Watch) -> MixtureFit:
             if candidate.size not in self.shares:
@@ -58,7 +58,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """The best choices in one view, and how well they did."""
+    """The best settings for a transformation, and their scores."""
 
     candidate: Candidate
     member: Member  # as fitted to the first fold
@@ -69,7 +69,7 @@ class Chosen:
 def make_fold(
     name: MapName, fit: MixedRows, held: MixedRows, background: Background, is_whole: Floats, seed: int
 ) -> Fold:
-    """A fold in a view that is fitted to its own rows."""
+    """A fold with a transformation fitted to its training rows."""
     view = fit_view(name, fit, is_whole)
     held_rows = viewed(view, held, background)
     return Fold(view, viewed(view, fit, background), held_rows, background.log_density(held), seed)

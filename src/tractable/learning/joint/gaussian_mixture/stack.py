@@ -1,4 +1,4 @@
-"""Members in several views and a background, with weights from held-out rows."""
+"""Members in several transformations and a background, weighted on held-out rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,7 @@ SIZES, LARGE_SIZES = (1, 2, 3, 4, 6, 9), (20, 30)
 
 @dataclass(frozen=True, kw_only=True)
 class StackSettings:
-    """What is tried."""
+    """The settings to try."""
 
     maps: tuple[MapName, ...] = MAP_NAMES
     sizes: tuple[int, ...] = ()  # numbers of components; empty: by the number of rows
@@ -49,7 +49,7 @@ class StackSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
-    """The finished model: a weight for each member and, last, for the background."""
+    """The final model: a weight for each member and, last, for the background."""
 
     members: tuple[Member, ...]
     background: Background
@@ -71,7 +71,7 @@ def distinct_rows(table: Table) -> MixedRows:
 def learn_stack(
     table: Table, valid: Table | None, settings: StackSettings, rng: np.random.Generator, watch: Watch
 ) -> Stack:
-    """The stack of the best mixture in each view."""
+    """The stack of the best mixture in each transformation."""
     rows = distinct_rows(table)
     numeric = [table.schema[int(c)] for c in rows.groups.numbers]
     is_whole = np.array([float(v.is_whole) for v in numeric])
@@ -107,7 +107,7 @@ def learn_stack(
 
 
 def _sizes(rows: float) -> tuple[int, ...]:
-    """Numbers of components to try."""
+    """The numbers of components to try."""
     sizes = SIZES + LARGE_SIZES if rows > MANY_ROWS else SIZES
     return tuple(k for k in sizes if k == 1 or k * LEAST_ROWS <= rows)
 
@@ -115,7 +115,7 @@ def _sizes(rows: float) -> tuple[int, ...]:
 def _parts(
     rows: MixedRows, valid: MixedRows | None, settings: StackSettings, rng: np.random.Generator
 ) -> list[tuple[MixedRows, MixedRows]]:
-    """Rows to fit and rows to compare by, for each fold."""
+    """Training rows and held-out rows for each fold."""
     if valid is not None or not len(rows):
         return [(rows, rows if valid is None else valid)]
     held = max(1.0, float(rows.weights.sum()) * settings.held_out)

@@ -1,10 +1,11 @@
-"""Log-densities of rows under several Gaussians, and the sums from which these are fitted again.
+"""Log-densities of rows under several Gaussians, and the sufficient statistics for fitting them.
 
-The log-density of a complete row is linear in its products of two cells, and so are the sums: both are matrix
-products with these features. Of an incomplete row the missing cells are normal given the others: with P the
-inverse covariance, d the deviation from the mean with zeros where cells are missing, and B the inverse of the
-block of P over the missing cells, their expected deviation is -B (P d) and their covariance is B. Only small
-matrices are inverted, one for each pattern of missing cells; patterns that miss equally many go together.
+Log-densities and sufficient statistics of complete rows are matrix products with the products of any two
+cells. The missing cells of an incomplete row are normal given the others: with P the inverse covariance, d
+the deviation from the mean with zeros where cells are missing, and B the inverse of the block of P over the
+missing cells, their expected deviation is -B (P d) and their covariance is B. Only small matrices are
+inverted, one for each pattern of missing cells; patterns with equal numbers of missing cells are processed
+together.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Gaussians:
 
 
 class PatternGroup(NamedTuple):
-    """Incomplete rows that miss equally many cells."""
+    """Incomplete rows with equal numbers of missing cells."""
 
     rows: Ints  # (group rows,)
     pattern: Ints  # (group rows,) the pattern of each
@@ -39,7 +40,7 @@ class PatternGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """Rows sorted into those that are complete and groups of those that miss some cells."""
+    """Complete rows, and incomplete rows grouped by their numbers of missing cells."""
 
     values: Floats  # (rows, columns), zeros where missing
     seen: Bools  # (rows, columns)
@@ -61,7 +62,7 @@ def sort_patterns(values: Floats, seen: Bools) -> Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditionals:
-    """Gaussians, with what the rows of a table need of them."""
+    """Gaussians with precomputed matrices for the rows of a table."""
 
     gaussians: Gaussians
     precision: Floats  # (components, columns, columns)
@@ -71,7 +72,7 @@ class Conditionals:
 
 
 def conditionals(rows: Patterns, gaussians: Gaussians) -> Conditionals:
-    """The distributions of missing cells given those observed."""
+    """The distributions of missing cells given observed ones."""
     root = square_roots(gaussians.covariance)
     whiten = np.linalg.inv(root)
     precision = whiten.transpose(0, 2, 1) @ whiten
@@ -104,7 +105,7 @@ def log_densities(rows: Patterns, given: Conditionals) -> Floats:
 
 
 def expected_sums(rows: Patterns, given: Conditionals, share: Floats) -> tuple[Floats, Floats]:
-    """Expected sums of rows and of their outer products, weighted by each component's share of each row.
+    """Expected sums of rows and of their outer products, weighted by responsibilities.
 
     `share` is (rows, components). Shapes (components, columns) and (components, columns, columns).
     """
@@ -129,7 +130,7 @@ def expected_sums(rows: Patterns, given: Conditionals, share: Floats) -> tuple[F
 
 
 def _chunks(rows: Ints, columns: int) -> list[Ints]:
-    """The rows in parts whose features are not too large."""
+    """The rows in chunks of limited feature size."""
     step = max(1, FEATURE_CELLS // (1 + columns + columns * (columns + 1) // 2))
     return [rows[start : start + step] for start in range(0, rows.size, step)]
 
@@ -158,14 +159,14 @@ def _coefficients(given: Conditionals) -> Floats:
 
 
 def _parts(group: PatternGroup, given: Conditionals) -> list[slice]:
-    """The rows of a group in parts whose matrices are not too large."""
+    """The rows of a group in chunks of limited matrix size."""
     count, columns = given.gaussians.mean.shape
     step = max(1, FEATURE_CELLS // (count * (columns + group.missing.shape[1] ** 2)))
     return [slice(start, start + step) for start in range(0, group.rows.size, step)]
 
 
 class _Lost(NamedTuple):
-    """What is known of rows with missing cells, by component and row."""
+    """The conditional moments of missing cells, by component and row."""
 
     deviation: Floats  # from the mean, zeros where missing
     turned: Floats  # the same times the precision
@@ -174,7 +175,7 @@ class _Lost(NamedTuple):
 
 
 def _expected_cells(rows: Patterns, given: Conditionals, i: int, part: slice) -> _Lost:
-    """The expected missing cells of some rows of a group."""
+    """The expected missing cells of a chunk of rows."""
     group = rows.groups[i]
     own, pattern = group.rows[part], group.pattern[part]
     deviation = (rows.values[own] - given.gaussians.mean[:, None, :]) * rows.seen[own]
@@ -184,7 +185,7 @@ def _expected_cells(rows: Patterns, given: Conditionals, i: int, part: slice) ->
 
 
 def _filled_rows(rows: Patterns, given: Conditionals, i: int, part: slice) -> Floats:
-    """Some rows of a group with missing cells as each component expects them. (components, rows, columns)."""
+    """A chunk of rows with missing cells replaced by their expectations. (components, rows, columns)."""
     group = rows.groups[i]
     lost = _expected_cells(rows, given, i, part)
     line = np.arange(lost.at.shape[1])[:, None]

@@ -1,4 +1,4 @@
-"""A view of the numbers of a table: each column through a monotone map, and standardised."""
+"""A transformation of the numeric columns: a monotone map of each column, and standardisation."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -24,7 +24,7 @@ HALF_UNIT = 0.5  # the least sd, given all other columns, of a column of whole n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """A map of each column, and the mean and sd of its images."""
+    """The map of each column, and the mean and standard deviation of its images."""
 
     name: MapName
     params: Floats  # (numbers, width)
@@ -33,7 +33,7 @@ class View:
     unit_floor: Floats  # (numbers,) least variances of standardised images; zero for numbers with a density
 
     def images(self, rows: MixedRows) -> tuple[Floats, Floats]:
-        """Standardised images (rows, numbers), zeros where missing, and the log-slopes of rows (rows,)."""
+        """Standardised images (rows, numbers), zero for missing cells, and log-slopes (rows,)."""
         kind = MAPS[self.name]
         z = np.zeros_like(rows.numbers)
         slope = np.zeros(len(rows))

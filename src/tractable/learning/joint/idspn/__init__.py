@@ -1,1 +1,1 @@
-"""Sum-product networks whose leaves are the circuits of Markov networks."""
+"""Sum-product networks whose leaves are circuits of Markov networks."""

@@ -1,4 +1,4 @@
-"""The search for a sum-product of circuits: which leaf is extended, by what, and whether that is kept."""
+"""The search for a sum-product network of circuits: extension of leaves, and acceptance of extensions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ CIRCUIT, CLUSTERS = Key(__name__, "circuit", Graph), Key(__name__, "clusters", I
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionSettings:
-    """How leaves are extended."""
+    """The settings for extending leaves."""
 
     clustering: Clustering
     dependence: float  # nats of mutual information above which two columns are dependent
@@ -42,7 +42,7 @@ class ExtensionSettings:
 
 
 class _Part(Protocol):
-    """Some rows and columns."""
+    """A block of rows and columns."""
 
     @property
     def rows(self) -> Ints: ...
@@ -55,7 +55,7 @@ class _Part(Protocol):
 
 
 class _Task(NamedTuple):
-    """A leaf to be learned: its rows and columns, and whether it is never extended."""
+    """A leaf to be learned: its rows and columns, and whether it may be extended."""
 
     rows: Ints
     valid_rows: Ints
@@ -65,7 +65,7 @@ class _Task(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """A learner with its tables, for this process or another one."""
+    """A learner with its tables, for this or another process."""
 
     name: str  # for progress reports
     learner: Learner
@@ -78,9 +78,9 @@ class _Job(NamedTuple):
         return CIRCUIT.at(self.name)
 
     def learn(self, watch: Watch, goal: float = -np.inf) -> Graph:
-        """The circuit; learning may be given up when its score will not reach `goal`.
+        """The circuit; learning may be abandoned if its score will not reach `goal`.
 
-        When the time is over it is that of a learner that takes hardly any.
+        When the time is over, a fast learner is used.
         """
         return watch.remember(self.key, partial(self._learn, goal), forms=graph_forms(self.part.schema))
 
@@ -94,7 +94,7 @@ class _Job(NamedTuple):
 
 
 class ExtensionSearch:
-    """One run of the search, on a training table and, if there is one, a validation table."""
+    """A run of the search on a training table and, optionally, a validation table."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ExtensionSearch:
         self._scoring_table = self._table if valid is None else valid
 
     def run(self, rng: np.random.Generator, watch: Watch) -> Node:
-        """The tree after leaves were extended one after the other, those with most rows first."""
+        """The tree after leaves were extended in descending order of rows."""
         watch.report("extensions", 0, self._how.extensions)
         root, tried = self._choose_root(rng, watch), set[CircuitNode]()
         for step in range(1, self._how.extensions):
@@ -129,8 +129,8 @@ class ExtensionSearch:
     def _choose_root(self, rng: np.random.Generator, watch: Watch) -> Node:
         """A single circuit over all rows and columns, or its extension if that scores better.
 
-        The extension is learned first, so that the circuit, which takes longer than all parts of the
-        extension together, can be given up when it will not score as well.
+        The extension is learned first, so that the single circuit, which takes longer, can be abandoned when
+        it will not score as well.
         """
         rows = np.arange(len(self._table))
         valid_rows = np.arange(0 if self._valid is None else len(self._valid))
@@ -162,7 +162,7 @@ class ExtensionSearch:
         return float(self._table.row_weights[leaf.rows].sum())
 
     def _extend(self, leaf: _Part, rng: np.random.Generator, watch: Watch) -> Node | None:
-        """A product of sums of circuits in place of a leaf; None if it cannot be divided, or not in time."""
+        """A product of sums of circuits in place of a leaf, or None if it cannot be divided in time."""
         groups = []
         try:
             for number, (columns, final) in enumerate(self._groups(leaf, watch)):
@@ -182,7 +182,7 @@ class ExtensionSearch:
         return parts[0] if len(parts) == 1 else SumNode(parts, weights / weights.sum())
 
     def _groups(self, leaf: _Part, watch: Watch) -> list[tuple[Ints, bool]]:
-        """Groups of columns that are independent of each other; all single columns form one final group."""
+        """Independent groups of columns; all single columns form one final group."""
         encoding = encode(self._table.take(leaf.rows).select(leaf.columns))
         information = pair_gains(encoding, 0.0, watch) / encoding.rows
         linked = np.maximum(information, information.T) > self._how.dependence
@@ -218,9 +218,9 @@ class ExtensionSearch:
         ]
 
     def _learn_tasks(self, tasks: list[_Task], watch: Watch, goal: float = -np.inf) -> list[CircuitNode]:
-        """The circuits of tasks, each the same whether it is learned alone or in parallel with others.
+        """The circuits of tasks, which do not depend on whether they are learned in parallel.
 
-        A single one may be given up when its score will not reach `goal`.
+        A single task may be abandoned when its score will not reach `goal`.
         """
         jobs = [self._job(task, f"circuit {i} of {len(tasks)}") for i, task in enumerate(tasks, start=1)]
         if len(jobs) == 1 or effective_n_jobs(self._how.jobs) == 1:
@@ -245,10 +245,9 @@ class ExtensionSearch:
         return _Job(name, self._leaf_learner(cell_share), rows, valid)
 
     def _with_parent_rows(self, task: _Task) -> Table:
-        """The rows of a task, with the parent's rows at a small total weight: shrinkage towards the parent.
+        """The rows of a task with down-weighted rows of its parent: shrinkage towards the parent.
 
-        States that are rare in a small part are then as rare as in the parent, rather than as pseudo-counts
-        have them.
+        The probabilities of rare states are then close to those of the parent rather than to uniform ones.
         """
         if self._how.parent_rows == 0 or task.rows.size == task.parent_rows.size:
             return self._table.take(task.rows).select(task.columns)

@@ -165,13 +165,13 @@ class IDSPNLearner(PoolingLearner):
     def _takes_gaussians(
         self, table: Table, valid: Table | None, rng: np.random.Generator, watch: Watch
     ) -> bool:
-        """Whether the leaves of a table with numbers are mixtures of Gaussians."""
+        """Whether the leaves of a table with numeric columns are mixtures of Gaussians."""
         if self.numeric_leaf != "auto":
             return self.numeric_leaf == "gaussian-mixture"
         return prefers_gaussians(self._leaf_learner(1.0), table, valid, rng, watch)
 
     def _leaf_learner(self, share: float) -> Learner:
-        """The learner of a leaf that has the given share of the table's cells."""
+        """The learner of a leaf with a given share of the table's cells."""
         return LEAVES[self.leaf](
             l1=max(self.min_l1, self.l1 * share),
             variance=max(self.min_variance, self.variance * share),
@@ -185,7 +185,7 @@ class IDSPNLearner(PoolingLearner):
 def _gaussian_leaf_learner(share: float) -> Learner:
     """The learner of a leaf over numbers that has the given share of the table's cells.
 
-    A part of the table gets few components and no maps: its rows were clustered already.
+    A block of the table gets few components and no maps, because its rows were already clustered.
     """
     if share > WHOLE:
         return GaussianMixtureLearner()

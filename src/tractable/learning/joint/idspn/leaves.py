@@ -1,4 +1,4 @@
-"""Which circuits stand at the leaves of the tree: Markov networks, or mixtures of Gaussians over numbers."""
+"""The choice between Markov networks and mixtures of Gaussians for the leaves."""
 
 from functools import partial
 
@@ -27,9 +27,10 @@ def has_numbers(table: Table) -> bool:
 def prefers_gaussians(
     network: Learner, table: Table, valid: Table | None, rng: np.random.Generator, watch: Watch
 ) -> bool:
-    """Whether a mixture of multivariate Gaussians suits held-out rows better than a Markov network does.
+    """Whether a mixture of Gaussians has a better score on held-out rows than a Markov network.
 
-    Both are learned from some of the rows; validation rows, or other rows of the table, are the judge.
+    Both are learned from a subset of the rows and scored on the validation rows or on other rows of the
+    table.
     """
     table, _ = collapse(table)  # so that a row of weight two is the same as two rows
     if len(table) < FOLDS:

@@ -1,4 +1,4 @@
-"""A sum-product of circuits: a tree of sums and products whose leaves are whole circuits."""
+"""A tree of sums and products whose leaves are circuits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -14,13 +14,13 @@ from tractable.engine import log_values
 
 
 class Node(ABC):
-    """A node of the tree, with the log-likelihoods of the rows that models are compared on."""
+    """A node of the tree, with the log-likelihoods of the rows on which models are compared."""
 
     log_values: Floats  # (rows,)
 
     @abstractmethod
     def graph(self) -> Graph:
-        """The circuit of this node and all below it."""
+        """The circuit of the subtree."""
 
     @abstractmethod
     def circuits(self) -> Iterator["CircuitNode"]:
@@ -28,7 +28,7 @@ class Node(ABC):
 
     @abstractmethod
     def replace_leaf(self, old: "CircuitNode", new: "Node") -> "Node":
-        """This node with another one in place of a leaf."""
+        """The subtree with a leaf replaced."""
 
 
 @final
@@ -54,7 +54,7 @@ class CircuitNode(Node):
         yield self
 
     def replace_leaf(self, old: "CircuitNode", new: Node) -> Node:
-        """This node with another one in place of a leaf."""
+        """The subtree with a leaf replaced."""
         return new if self is old else self
 
 
@@ -67,7 +67,7 @@ class ProductNode(Node):
         self.log_values = np.sum([p.log_values for p in parts], axis=0)
 
     def graph(self) -> Graph:
-        """The circuit of all parts."""
+        """The circuit of the subtree."""
         return product([p.graph() for p in self._parts])
 
     def circuits(self) -> Iterator[CircuitNode]:
@@ -76,7 +76,7 @@ class ProductNode(Node):
             yield from part.circuits()
 
     def replace_leaf(self, old: CircuitNode, new: Node) -> Node:
-        """This node with another one in place of a leaf."""
+        """The subtree with a leaf replaced."""
         return ProductNode([p.replace_leaf(old, new) for p in self._parts])
 
 
@@ -91,7 +91,7 @@ class SumNode(Node):
         self.log_values = np.asarray(logsumexp(logs, axis=0, b=weights[:, None]), dtype=np.float64)
 
     def graph(self) -> Graph:
-        """The circuit of all parts."""
+        """The circuit of the subtree."""
         return mixture([p.graph() for p in self._parts], self._weights)
 
     def circuits(self) -> Iterator[CircuitNode]:
@@ -100,5 +100,5 @@ class SumNode(Node):
             yield from part.circuits()
 
     def replace_leaf(self, old: CircuitNode, new: Node) -> Node:
-        """This node with another one in place of a leaf."""
+        """The subtree with a leaf replaced."""
         return SumNode([p.replace_leaf(old, new) for p in self._parts], self._weights)

@@ -1,1 +1,1 @@
-"""Trees with hidden nodes: found from distances between columns, and compiled to circuits."""
+"""Latent trees: structure learning from distances, and compilation to circuits."""

@@ -1,4 +1,4 @@
-"""A latent tree as a circuit.
+"""Conversion of a latent tree to a circuit.
 
 A node with children has a product for each of its states (of the children given that state and, if the node
 is a column, the state's indicator) and a sum over these products for each state of its parent. A node without

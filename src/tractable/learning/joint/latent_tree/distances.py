@@ -1,4 +1,4 @@
-"""How far apart columns are: a measure that adds up along the paths of a latent tree.
+"""Information distances between columns, which are additive along the paths of a latent tree.
 
 Two columns with joint probabilities J and own probabilities p and q have the normalised joint J[a, b] /
 sqrt(p[a] q[b]). Its greatest singular value is one; the others tell how dependent the columns are, and the
@@ -8,8 +8,8 @@ more states than the hidden nodes between them have a joint of that lower rank: 
 singular values are used, or all if the smaller column has fewer. Distances then add up where every column on
 the path has at least `rank` states and every hidden node exactly as many.
 
-A column is infinitely far from those that it hardly depends on: where the singular values are no greater than
-chance would make them.
+The distance of nearly independent columns, whose singular values do not exceed the level of chance, is
+infinite.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from tractable.learning.statistics.encoding import Encoding
 
 
 class Pairs(NamedTuple):
-    """In how many rows each state of a column meets each state of each; categorical columns only."""
+    """The joint counts of the states of all pairs of categorical columns."""
 
     states: Ints  # (columns,)
     first: Ints  # (columns,) where the states of each begin
@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
 
 
 def pair_counts(encoding: Encoding) -> Pairs:
-    """The counts of the rows in which both columns are seen."""
+    """The counts of the rows in which both columns are known."""
     layout, states = encoding.layout, encoding.schema.cardinalities
     states = states[layout.categorical]
     matrix = encoding.matrix
@@ -67,9 +67,9 @@ def usual_states(pairs: Pairs) -> int:
 
 
 def information_distances(pairs: Pairs, rank: int, watch: Watch | None = None) -> Floats:
-    """The distance of each column from each, infinite where they hardly depend. Shape (columns, columns).
+    """The distances of all pairs of columns, infinite if nearly independent. Shape (columns, columns).
 
-    Distances that were not found when the watch said to stop are infinite.
+    Distances that were not computed when the watch said to stop are infinite.
     """
     distance = np.full((pairs.states.size, pairs.states.size), np.inf)
     sizes = np.unique(pairs.states[pairs.states > 1])
@@ -86,7 +86,7 @@ def information_distances(pairs: Pairs, rank: int, watch: Watch | None = None) -
 
 
 def _tables(pairs: Pairs, column: int, others: Ints) -> Floats:
-    """The counts of a column with each of several that have equally many states. (others, states, states)."""
+    """The joint counts of a column and several others with equal numbers of states."""
     start, size = pairs.first[column], pairs.states[column]
     place = pairs.first[others][:, None] + np.arange(pairs.states[others[0]])
     return pairs.counts[start : start + size][:, place].transpose(1, 0, 2)
@@ -113,7 +113,7 @@ def _chance(one: Floats, other: Floats, total: Floats) -> Floats:
 
 
 def _singular_values(normalised: Floats) -> Floats:
-    """All but the greatest, which is one. Shape (tables, smaller number of states - 1)."""
+    """All singular values but the largest, which is one. Shape (tables, smaller number of states - 1)."""
     if normalised.shape[2] == 2:  # there is one other, and all squares add up to the squared entries
         rest: Floats = np.maximum((normalised**2).sum(axis=(1, 2), keepdims=True)[:, 0] - 1.0, 0.0)
         return np.sqrt(rest)

@@ -39,7 +39,7 @@ COARSER = (1.0, 3.0, 10.0, 30.0, 100.0)  # multiples of merge_distance that regu
 
 
 class _Problem(NamedTuple):
-    """The tables and the statistics that trees are found from."""
+    """The tables and statistics for structure learning."""
 
     table: Table
     valid: Table | None
@@ -129,7 +129,7 @@ class LatentTreeLearner(PoolingLearner):
     def _candidates(
         self, facts: _Problem, sizes: Sequence[int | None], watch: Watch
     ) -> Iterator[tuple[Tree, int | None]]:
-        """Trees and numbers of hidden states; no tree with the same number of hidden nodes twice."""
+        """Trees and numbers of hidden states, without repeated numbers of hidden nodes."""
         seen: set[int] = set()
         for factor in COARSER if self.regularised else (1.0,):
             search = StructureSearch(

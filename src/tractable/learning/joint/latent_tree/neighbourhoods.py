@@ -1,4 +1,4 @@
-"""Latent trees along a Chow-Liu tree: hidden nodes are searched around one column at a time."""
+"""Latent trees along a Chow-Liu tree: hidden nodes are added in the neighbourhood of each column."""
 
 from collections.abc import Callable
 
@@ -13,9 +13,10 @@ from tractable.learning.statistics.forests import maximum_spanning_links
 def refine_chow_liu_tree(
     distance: Floats, reach: float, solve: Callable[[Floats], Tree], watch: Watch
 ) -> Tree:
-    """The Chow-Liu tree of the distances, each inner column and its neighbours replaced by `solve`.
+    """The Chow-Liu tree in which each inner column and its neighbours are replaced by `solve`.
 
-    Columns from `reach` up apart are not linked. When `watch` says to stop, the rest stays a Chow-Liu tree.
+    Columns at distances of `reach` or more are not connected. When `watch` says to stop, the rest remains a
+    Chow-Liu tree.
     """
     growing = _RefinedTree(distance, reach)
     inner = [column for column, near in enumerate(growing.near) if len(near) > 1]
@@ -50,7 +51,7 @@ class _RefinedTree:
         self.near[other].add(one)
 
     def replace(self, centre: int, members: Ints, tree: Tree) -> None:
-        """Put a tree over the members, whose columns they are, in place of the links of the centre."""
+        """Replace the edges of a centre by a tree over the members."""
         for other in self.near[centre]:
             self.near[other].discard(centre)
         self.near[centre] = set()
@@ -76,8 +77,9 @@ class _RefinedTree:
     def _place(self, members: Ints, tree: Tree, name: Ints, behind: Ints) -> None:
         """Fill in the distances of the new hidden nodes.
 
-        To nodes of the tree they are those along it. A node k behind a member is as far from hidden node h as
-        from members on other branches of h, less their distance from h; near ones count most.
+        Distances to nodes of the tree are those along it. The distance of hidden node h from a node k behind
+        a member is the weighted mean of the distances of k from members on other branches of h minus their
+        distance from h.
         """
         along, before = paths(tree)
         old = np.arange(self.nodes)

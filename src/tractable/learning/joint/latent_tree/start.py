@@ -1,4 +1,4 @@
-"""Initial parameters: each hidden node starts as a noisy copy of the column nearest to it."""
+"""Initial parameters: each hidden node is a noisy copy of its nearest column."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ MOST_STATES = 16  # of a hidden node whose number of states is not set
 
 
 class RootedTree(NamedTuple):
-    """A latent tree with directed links, from its roots down."""
+    """A latent tree with directed edges, from its roots down."""
 
     forest: Forest  # over columns and hidden nodes
     states: Ints  # (nodes,) zero for numeric columns
@@ -31,7 +31,7 @@ class RootedTree(NamedTuple):
 
 
 def root_tree(tree: Tree, schema: Schema, states: int | None) -> RootedTree:
-    """The tree from its centre down; a hidden node has `states` states, or as many as the nearest column."""
+    """The tree rooted at its centre; a hidden node has `states` states, or those of the nearest column."""
     away = np.where(schema.cardinalities > 0, paths(tree)[0][:, : tree.columns], np.inf)
     like = np.arange(tree.nodes)
     like[tree.columns :] = away[tree.columns :].argmin(axis=1)
@@ -45,7 +45,7 @@ def root_tree(tree: Tree, schema: Schema, states: int | None) -> RootedTree:
 def initial_tables(
     tree: RootedTree, encoding: Encoding, pairs: Pairs, smoothing: float, rng: np.random.Generator
 ) -> list[Floats]:
-    """For each node a row for each state of its parent, or one: log-probabilities or leaf parameters."""
+    """For each node a row for each state of its parent: log-probabilities or leaf parameters."""
     position = np.cumsum(tree.schema.cardinalities > 0) - 1  # of a column among the categorical ones
     numbers = _numeric_tables(tree, encoding, smoothing)
     answer = []
@@ -78,7 +78,7 @@ def _numeric_tables(tree: RootedTree, encoding: Encoding, smoothing: float) -> d
 
 
 def _shares(pairs: Pairs, above: int, own: int, smoothing: float) -> Floats:
-    """The probabilities of a column's states given each state of another, or its own if `above` is -1."""
+    """The conditional probabilities of a column's states given another, or marginal ones if `above` is -1."""
     counts = np.diag(pairs.table(own, own))
     alone: Floats = (counts + max(smoothing, 1e-9) / counts.size) / (counts.sum() + max(smoothing, 1e-9))
     if above < 0:
@@ -91,7 +91,7 @@ def _shares(pairs: Pairs, above: int, own: int, smoothing: float) -> Floats:
 
 
 def _resize(table: Floats, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """The table with other numbers of rows and states, repeated cyclically, with random factors."""
+    """The table resized by cyclic repetition of rows and states, with random factors."""
     wide = table[np.ix_(np.arange(shape[0]) % table.shape[0], np.arange(shape[1]) % table.shape[1])]
     wide = (wide + 1e-9) * np.exp(NOISE * rng.standard_normal(shape))
     resized: Floats = wide / wide.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""From distances between columns to a latent tree, by any of the methods.
+"""Learning of the structure of a latent tree from distances by any of the methods.
 
 Recursive grouping finds siblings as the nodes whose distances to all others differ by a constant. Neighbour
 joining (Saitou and Nei, 1987) joins two nodes at a time that are near each other and far from the rest.
@@ -23,7 +23,7 @@ Method: TypeAlias = Literal["clrg", "clnj", "rg", "nj"]
 
 @dataclass(frozen=True, kw_only=True)
 class StructureSearch:
-    """How the structure of a tree is found."""
+    """The settings of structure learning."""
 
     method: Method = "clnj"  # recursive grouping or neighbour joining, globally or along a Chow-Liu tree
     relaxation: float = 0.05  # how much differences of distances may vary within a family
@@ -31,7 +31,7 @@ class StructureSearch:
 
 
 def latent_tree(distance: Floats, settings: StructureSearch, watch: Watch | None = None) -> Tree:
-    """The tree, or a forest with a tree for each group of columns that finite distances connect."""
+    """The tree, or a forest with a tree for each connected group of columns."""
     watch = watch or Watch()
     known = np.isfinite(distance)
     reach = float(distance.max(where=known, initial=0.0)) * (1 + 1e-9) + 1e-9
@@ -55,12 +55,12 @@ def _solve_part(distance: Floats, reach: float, settings: StructureSearch, watch
 
 @njit(cache=True, nogil=True)
 def compare(distance: Floats, reach: float, spread: Floats, offset: Floats) -> None:
-    """Fill `spread` and `offset`, both (nodes, nodes), with how i and j differ in their distances to others.
+    """Fill in the differences of the distances of all pairs of nodes: `spread` and `offset`, (nodes, nodes).
 
-    `offset[i, j]` is the mean of distance[i, k] - distance[j, k] over the nodes k that both reach,
-    `spread[i, j]` their standard deviation: infinite where fewer than two are reached, but for three nodes,
-    and where i and j do not reach each other. Near nodes count most: a distance d that is estimated from rows
-    has a variance in proportion to exp(2 d).
+    `offset[i, j]` is the weighted mean of distance[i, k] - distance[j, k] over the nodes k within reach of
+    both, and `spread[i, j]` the standard deviation, which is infinite if i and j are out of reach of each
+    other or fewer than two nodes are within reach of both (unless there are only three nodes). Weights
+    reflect that an estimated distance d has a variance in proportion to exp(2 d).
     """
     n = distance.shape[0]
     variance = np.exp(2.0 * distance)
@@ -85,11 +85,11 @@ SLACK = 1.5  # pairs whose spread is within this factor of the least are familie
 
 
 def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch: Watch) -> Tree:
-    """A tree over the given nodes, in which each family of nodes gets a hidden parent, level by level.
+    """A tree over the given nodes in which each family of nodes gets a hidden parent, level by level.
 
-    Distances of `reach` and more are ignored. Nodes belong to one family if the differences of their
-    distances to others vary by at most `relaxation`; in any case the two with the least variation do, and
-    those with little more. A column that is the parent of its family ends up at a link of length zero.
+    Distances of `reach` and more are ignored. Nodes form a family if the differences of their distances to
+    others vary by at most `relaxation`; the two nodes with the least variation always do. A column that is
+    the parent of its family is connected by an edge of length zero.
     """
     columns = nodes = len(distance)
     active = np.arange(columns)
@@ -113,7 +113,7 @@ def recursive_grouping(distance: Floats, reach: float, relaxation: float, watch:
 
 
 def _families(distance: Floats, reach: float, relaxation: float) -> tuple[Ints, Floats]:
-    """The family of each node, numbered from 0 up, and its distance from a parent of the family."""
+    """The family of each node, numbered from 0, and its distance from the family's parent."""
     spread, offset = np.empty_like(distance), np.empty_like(distance)
     compare(distance, reach, spread, offset)
     apart = squareform(np.minimum(spread, FAR), checks=False)
@@ -128,7 +128,7 @@ def _families(distance: Floats, reach: float, relaxation: float) -> tuple[Ints, 
 
 
 def _above(distance: Floats, reach: float, family: Ints, up: Floats) -> Floats:
-    """The distances between the parents of families; a node that is alone is its own."""
+    """The distances between the parents of families; a single node is its own parent."""
     member = (np.arange(family.max() + 1)[:, None] == family).astype(np.float64)
     relied = (distance < reach).astype(np.float64)
     number = member @ relied @ member.T
@@ -139,9 +139,9 @@ def _above(distance: Floats, reach: float, family: Ints, up: Floats) -> Floats:
 
 
 def neighbour_joining(distance: Floats, watch: Watch) -> Tree:
-    """A tree in which all nodes that the distances are of are leaves and every hidden node has three links.
+    """A tree with the given nodes as leaves, in which every hidden node has three neighbours.
 
-    What is left when `watch` says to stop hangs on one hidden node.
+    Nodes that remain when `watch` says to stop are connected to one hidden node.
     """
     columns = nodes = left = len(distance)
     distance, name = distance.copy(), np.arange(columns)
@@ -170,7 +170,7 @@ def neighbour_joining(distance: Floats, watch: Watch) -> Tree:
 
 
 def _closest(distance: Floats, far: Floats) -> tuple[int, int]:
-    """The two nodes to join, the lower one first."""
+    """The two nodes to join, the lower index first."""
     score = (len(distance) - 2) * distance - far[:, None] - far
     np.fill_diagonal(score, np.inf)
     one, other = divmod(int(score.argmin()), len(distance))
@@ -178,7 +178,7 @@ def _closest(distance: Floats, far: Floats) -> tuple[int, int]:
 
 
 def _to_hub(distance: Floats) -> Floats:
-    """How far nodes are from a hub that all hang on: exact for three, the least squares of more."""
+    """The distances of nodes from a common hidden neighbour, by least squares."""
     left = len(distance)
     far: Floats = distance.sum(axis=1)
     hung: Floats = (far - far.sum() / (2 * (left - 1))) / (left - 2)

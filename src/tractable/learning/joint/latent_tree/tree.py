@@ -27,15 +27,15 @@ class Tree:
 
 
 def tree_of(columns: int, nodes: int, links: list[tuple[int, int]], lengths: list[float]) -> Tree:
-    """A tree from lists of links and lengths, which are raised to the least length."""
+    """A tree from lists of edges and lengths, which are raised to the minimum length."""
     length = np.maximum(np.array(lengths, dtype=np.float64), LEAST_LENGTH)
     return Tree(columns, nodes, np.array(links, dtype=np.int64).reshape(-1, 2), length)
 
 
 def paths(tree: Tree) -> tuple[Floats, Ints]:
-    """The length of the path between each pair of nodes, and its last node but one; (nodes, nodes) both.
+    """The path length of each pair of nodes, and the last node but one of the path; (nodes, nodes) both.
 
-    Between separate trees the length is infinite and the node negative.
+    For separate trees the length is infinite and the node negative.
     """
     shape = (tree.nodes, tree.nodes)
     graph = sparse.csr_array((tree.lengths, (tree.links[:, 0], tree.links[:, 1])), shape=shape)
@@ -44,9 +44,10 @@ def paths(tree: Tree) -> tuple[Floats, Ints]:
 
 
 def root_at_centre(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[Ints, Ints]:
-    """The parent of each node, -1 for a root, and all nodes, parents first; each root is its tree's centre.
+    """The parent of each node (-1 for a root), and all nodes with parents first.
 
-    None of `leaves`, which have at most one neighbour, becomes the root of a tree of two nodes.
+    Each root is the centre of its tree. None of `leaves`, which have at most one neighbour, becomes the root
+    of a tree of two nodes.
     """
     hops, before = paths(replace(tree, lengths=np.ones(len(tree.links))))
     known = np.isfinite(hops)
@@ -62,9 +63,9 @@ def root_at_centre(tree: Tree, leaves: Ints | tuple[int, ...] = ()) -> tuple[Int
 
 
 def merge_close_nodes(tree: Tree, merge_distance: float) -> Tree:
-    """The tree without links shorter than `merge_distance`, but for those between columns.
+    """The tree without edges shorter than `merge_distance`, except those between columns.
 
-    A hidden node at one end of such a link is merged with the node at the other end.
+    A hidden node at one end of such an edge is merged with the node at the other end.
     """
     name = np.arange(tree.nodes)
     for link in np.argsort(tree.lengths, kind="stable").tolist():
@@ -77,7 +78,7 @@ def merge_close_nodes(tree: Tree, merge_distance: float) -> Tree:
 
 
 def _merge_nodes(tree: Tree, name: Ints) -> Tree:
-    """The tree in which nodes of the same name are merged; hidden nodes are numbered without gaps."""
+    """The tree in which nodes of equal name are merged; hidden nodes are renumbered."""
     kept = np.union1d(np.arange(tree.columns), name)
     links = np.searchsorted(kept, name)[tree.links]
     apart = links[:, 0] != links[:, 1]

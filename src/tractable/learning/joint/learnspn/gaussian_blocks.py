@@ -1,4 +1,4 @@
-"""Numeric columns of some rows as one multivariate Gaussian, where that is worth its parameters."""
+"""Multivariate Gaussians over the numeric columns of a block of rows."""
 
 from typing import NamedTuple
 
@@ -33,9 +33,9 @@ class GaussianBlock(NamedTuple):
 
 
 def gaussian_block(encoding: Encoding) -> GaussianBlock | None:
-    """The Gaussian over all numeric columns but counts; None where there are fewer than two.
+    """The Gaussian over all numeric columns except counts, or None if there are fewer than two.
 
-    Columns whose numbers or deviations have no square that is a double take no part.
+    Columns whose squared values or deviations overflow are excluded.
     """
     columns = _moderate_columns(encoding)
     if columns.size < 2 or encoding.total <= 0:
@@ -64,13 +64,13 @@ def _moderate_columns(encoding: Encoding) -> Ints:
 
 
 def _shrunk(covariance: Floats, rows: float, cell: Floats) -> Floats:
-    """The covariance with smaller correlations where there are few rows, and no variance of nothing."""
+    """The covariance with correlations shrunk for few rows, and positive variances."""
     variance = np.diag(np.diag(covariance))
     mixed = (rows * covariance + STRENGTH * variance) / (rows + STRENGTH)
     return mixed + np.diag(cell + MIN_SPREAD**2)
 
 
 def _correlation_gain(leaf: GaussianLeaf, encoding: Encoding) -> float:
-    """The log-likelihood that the correlations gain over all rows, in nats."""
+    """The gain in log-likelihood due to the correlations over all rows, in nats."""
     spread = np.sqrt(np.diag(leaf.covariance))
     return -encoding.total * float(np.log(np.diag(leaf.factor) / spread).sum())

@@ -109,7 +109,7 @@ class LearnSPNLearner(PoolingLearner):
         valid: Table | None,
         watch: Watch,
     ) -> tuple[float, Graph]:
-        """The circuit that does best on the validation rows, and how well."""
+        """The circuit with the best score on the validation rows, and the score."""
         regions = partition_table(encoding, rng, settings, watch)
         best, best_score = None, -np.inf
         for size in settings.sizes:

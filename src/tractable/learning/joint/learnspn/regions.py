@@ -1,8 +1,8 @@
-"""A table partitioned by columns into independent groups and by rows into clusters, recursively.
+"""Recursive partitioning of a table into independent groups of columns and clusters of rows.
 
-The partitions form a tree of regions. The largest region is partitioned first, so that a time budget that
-runs out leaves the smallest regions as they are. Regions small enough to become leaves keep their leaf: the
-same tree, truncated at several region sizes, gives several circuits.
+The partitions form a tree of regions. The largest region is partitioned first, so that the smallest regions
+remain if the time runs out. Small regions keep the leaf that they might become: truncating the tree at
+several region sizes gives several circuits.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ Leaf = Literal["chow-liu", "univariate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Partitioning:
-    """How a table is partitioned."""
+    """The settings for partitioning a table."""
 
     sizes: tuple[int, ...]  # regions of less weight are leaves; the smallest size ends the recursion
     threshold: float  # G statistic above which two binary columns are dependent
@@ -41,7 +41,7 @@ class Partitioning:
 
 
 class RegionLeaf(NamedTuple):
-    """A region that is not partitioned: a forest with its distributions, beside linked numeric columns."""
+    """A region that is not partitioned: a forest with its distributions and a Gaussian over other columns."""
 
     columns: Ints  # the positions in the region of the forest's columns
     forest: Forest
@@ -58,7 +58,7 @@ class RegionLeaf(NamedTuple):
 
 @dataclass(slots=True)
 class TableRegion:
-    """Some rows of some columns, and how they are partitioned further."""
+    """A block of rows and columns, and its partition."""
 
     columns: Ints  # positions in the whole table, ascending
     weight: float  # of the rows
@@ -69,7 +69,7 @@ class TableRegion:
 
 @dataclass(slots=True)
 class _Block:
-    """What is known of a region that waits to be partitioned."""
+    """A region that is still to be partitioned."""
 
     encoding: Encoding
     columns: Ints
@@ -79,11 +79,11 @@ class _Block:
     connected: bool = False  # whether its columns are known to be one group
 
     def knows_gain(self) -> bool:
-        """Whether the gain is there, or is to be taken from another block."""
+        """Whether the gain is known or can be derived from another block."""
         return self.gain is not None or self.source is not None
 
     def find_gain(self, smoothing: float, watch: Watch) -> Floats:
-        """The gain among the columns, which is found once, as far as there is time."""
+        """The gains of pairs of columns, which are computed once, as far as there is time."""
         if self.gain is None:
             if self.source is None:
                 self.gain = pair_gains(self.encoding, smoothing, watch)
@@ -94,13 +94,13 @@ class _Block:
 
 
 class _Partition(NamedTuple):
-    """How a region is partitioned: the group of each of its columns, or the cluster of each distinct row."""
+    """The partition of a region: the group of each of its columns, or the cluster of each distinct row."""
 
     kind: Literal["product", "sum"]
     label: Ints
 
     def parts(self, block: _Block) -> list[_Block]:
-        """The blocks that a block is partitioned into."""
+        """The blocks of the partition."""
         members = [np.flatnonzero(self.label == k) for k in range(int(self.label.max()) + 1)]
         rngs = block.rng.spawn(len(members))
         if self.kind == "sum":
@@ -124,7 +124,7 @@ class _Partition(NamedTuple):
 
 
 class _Record(NamedTuple):
-    """What was found for a region."""
+    """The results for a region."""
 
     partition: _Partition | None
     leaf: RegionLeaf | None
@@ -138,8 +138,8 @@ def partition_table(
 ) -> list[TableRegion]:
     """The regions of a table; the first is the whole table.
 
-    What an earlier run has found for the first regions is repeated. Random numbers of a region depend on its
-    place alone, so that it does not matter how those of other regions were used.
+    The results of an earlier run for the first regions are reused. The random numbers of a region depend only
+    on its position.
     """
     whole = _Block(encoding, np.arange(len(encoding.schema)), rng)
     regions = [TableRegion(whole.columns, encoding.total)]
@@ -169,7 +169,7 @@ def partition_table(
 
 
 def _examine(block: _Block, region: TableRegion, settings: Partitioning, watch: Watch) -> _Record:
-    """How a region is partitioned, and its leaf if it is one in any circuit."""
+    """The partition of a region, and its leaf if it is one in any circuit."""
     partition = None
     with suppress(Stopped):
         partition = _partition(block, region, settings, watch)
@@ -178,7 +178,7 @@ def _examine(block: _Block, region: TableRegion, settings: Partitioning, watch: 
 
 
 def _partition(block: _Block, region: TableRegion, settings: Partitioning, watch: Watch) -> _Partition | None:
-    """The partition of a region by columns if they are independent, else by rows; None where it is a leaf."""
+    """The partition of a region by columns if they are independent, otherwise by rows; None for a leaf."""
     watch.break_off()
     if region.weight < min(settings.sizes) or region.columns.size == 1:
         return None
@@ -195,9 +195,9 @@ def _partition(block: _Block, region: TableRegion, settings: Partitioning, watch
 
 
 def _fit_leaf(block: _Block, settings: Partitioning, watch: Watch) -> RegionLeaf:
-    """A forest over the columns, or over those that are not numbers and a Gaussian over those that are.
+    """A forest over the columns, or over categorical columns and a Gaussian over numeric ones.
 
-    The forest has no links where none are wanted or no time is left to find them.
+    The forest has no edges if none are wanted or there is no time left.
     """
     encoding = block.encoding
     has_time = block.columns.size > 1 and not watch.should_stop()
@@ -219,7 +219,7 @@ def _fit_leaf(block: _Block, settings: Partitioning, watch: Watch) -> RegionLeaf
 
 
 def _numeric_gain(encoding: Encoding, forest: Forest, gain: Floats) -> float:
-    """What the links of a forest to numeric columns gain, in nats, less the price of their parameters."""
+    """The gain of a forest's edges to numeric columns, in nats, minus the price of their parameters."""
     price = 0.5 * np.log(max(encoding.total, 1.0)) * link_parameters(encoding.schema)
     linked = [c for c in encoding.layout.real.tolist() if forest.parent[c] >= 0]
     return float(sum(gain[forest.parent[c], c] - price[forest.parent[c], c] for c in linked))
