@@ -263,6 +263,16 @@ class InducedTree(NamedTuple):
     leaves: tuple[int, ...]
 
 
+def number_of_trees(graph: Graph) -> int:
+    """How many induced trees there are: a sum adds those of its children, a product multiplies them."""
+    count: list[int] = []
+    for node in range(graph.nodes):
+        below = [count[child] for child, _ in edges_of(graph, node)]
+        is_leaf, combine = graph.kind[node] == LEAF, math.prod if graph.kind[node] == PRODUCT else sum
+        count.append(1 if is_leaf else combine(below))
+    return count[-1]
+
+
 def induced_trees(graph: Graph) -> list[InducedTree]:
     """Every induced tree, zero weights included; their values add up to the root's."""
     trees: list[list[InducedTree]] = []

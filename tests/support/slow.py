@@ -13,6 +13,7 @@ SLOW_LEARNERS = {
 # By the files below `tests/`.
 SLOW_TESTS = {
     "base/test_checkpoints.py": [
+        "test_a_learner_that_was_killed_goes_on_to_the_same_model",
         "test_ctrl_c_stops_every_learner_soon_with_a_model",
     ],
     "base/test_progress.py": [
@@ -42,12 +43,21 @@ SLOW_TESTS = {
         "test_every_kernel_is_compiled_once",
         "test_no_question_compiles_more_than_it_needs",
     ],
+    "engine/test_engine_tiles.py": [
+        "test_the_kernels_mean_the_same_when_they_are_not_compiled",
+    ],
+    "engine/test_neural.py": [
+        "test_a_network_learns_through_a_circuit",
+    ],
     "estimators/test_faces.py": [
         "test_an_imputer_stands_before_another_estimator",
         "test_fast_takes_the_learner_that_scores_best",
+        "test_iris_is_classified_well",
         "test_scikit_learn_finds_no_fault",
     ],
     "formats/test_files_kept.py": [
+        "test_a_limit_on_file_sizes_is_told_in_one_line",
+        "test_a_whole_process_on_such_a_terminal_prints_an_answer_and_a_mistake",
         "test_an_answer_that_does_not_fit_the_disk_is_told_in_one_line",
     ],
     "formats/test_images.py": [
@@ -55,13 +65,18 @@ SLOW_TESTS = {
     ],
     "fuzz/test_fuzz.py": [
         "test_random_cases_end_well",
+        "test_what_make_runs_starts",
     ],
     "house/test_benchmarks.py": [
         "test_an_iteration_of_every_method_is_timed_beside_a_score",
         "test_classification_is_compared_by_log_loss",
+        "test_conditional_expectations_are_timed_beside_marginals",
         "test_densities_are_compared_with_a_gaussian_mixture_chosen_by_bic",
         "test_figure_2_is_drawn_and_its_winner_is_the_highest",
         "test_imputation_is_compared_column_by_column",
+        "test_questions_are_answered_by_circuits_and_by_sampled_networks",
+        "test_the_growing_circuit_is_timed_and_the_shares_of_a_run_add_up",
+        "test_the_start_of_a_command_is_measured_in_an_empty_folder",
     ],
     "house/test_imports.py": [
         "test_learning_imports_neither_formats_nor_queries",
@@ -107,6 +122,7 @@ SLOW_TESTS = {
     ],
     "learning/ensembles/test_auto.py": [
         "test_hardly_any_rows_still_give_a_distribution",
+        "test_members_learned_side_by_side_give_the_same_model",
         "test_the_command_line_shows_what_was_tried",
     ],
     "learning/growing/test_growing_estimates.py": [

@@ -8,7 +8,7 @@ from tractable.circuit.convert import to_ac
 from tractable.circuit.facts import attach, remembered
 from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
-from tractable.circuit.normalise import cardinality, normalise
+from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import (
     Properties,
     depth,
@@ -42,7 +42,6 @@ __all__ = [
     "LeafBlock",
     "Properties",
     "attach",
-    "cardinality",
     "condition",
     "depth",
     "explain_decomposable",

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from tractable.circuit.facts import remembered
-from tractable.circuit.fold import FoldedGraph, constants, fold_numbers, log_root
+from tractable.circuit.fold import FoldedGraph, constants, fold_numbers
 from tractable.circuit.graph import Graph
 from tractable.circuit.properties import explain_decomposable, explain_smooth
 
@@ -21,15 +20,6 @@ def normalise(graph: Graph) -> FoldedGraph:
     if simpler.log_factor == -np.inf:
         raise ValueError("a circuit that is zero everywhere cannot be normalised")
     return simpler
-
-
-@remembered
-def cardinality(graph: Graph) -> float:
-    """The logarithm of the number of induced trees, which choose one child at every sum that they reach.
-
-    It depends on the structure alone; edges of weight zero count.
-    """
-    return log_root(graph, np.zeros(graph.nodes), np.zeros(graph.edges))
 
 
 def _check_summable(graph: Graph) -> None:

@@ -31,7 +31,7 @@ from tractable.data import (
 from tractable.data.output import ANY_KIND
 from tractable.engine import log_values
 from tractable.formats import Document, read_circuit, write_circuit
-from tractable.queries import AnswerKind, RandomState, seed_of
+from tractable.queries import AnswerKind, Column, Columns, RandomState, Rows, seed_of
 
 if TYPE_CHECKING:
     from tractable.queries import ColumnScore, Estimate
@@ -360,12 +360,8 @@ class Circuit:
 
     def _ask(self, query: str, *values: Any, **named: Any) -> Any:
         """The answer of a registered query to what a user wrote."""
-        coding = {
-            Evidence: self._evidence,
-            queries.Column: self.schema.column,
-            queries.Columns: self._columns,
-            queries.Rows: self._values,
-        }
+        column, several = self.schema.column, self._columns
+        coding = {Evidence: self._evidence, Column: column, Columns: several, Rows: self._values}
         return queries.ask(self.graph, query, coding, *values, **named)
 
     def _evidence(self, given: Given) -> Evidence:
