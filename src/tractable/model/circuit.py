@@ -466,9 +466,8 @@ def load(path: str | PathLike[str]) -> Circuit:
 
 def mixture(circuits: Sequence[Circuit], weights: Sequence[float] | None = None) -> Circuit:
     """A weighted mixture of circuits over the same columns; by default with equal weights."""
-    return Circuit(
-        transforms.mixture([c.graph for c in circuits], weights), circuits[0]._inherited_provenance()
-    )
+    graphs = [circuit.graph for circuit in circuits]
+    return Circuit(transforms.mixture(graphs, weights), circuits[0]._inherited_provenance())
 
 
 def product(circuits: Sequence[Circuit]) -> Circuit:
@@ -497,6 +496,4 @@ def _described(variable: Variable, posterior: Floats) -> list[Any]:
 
 
 def _weighed(table: Table, sample_weight: Any) -> Table:
-    if sample_weight is None:
-        return table
-    return replace(table, weights=np.asarray(sample_weight, dtype=np.float64))
+    return table if sample_weight is None else replace(table, weights=np.asarray(sample_weight, np.float64))
