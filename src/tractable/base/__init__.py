@@ -1,1 +1,1 @@
-"""What every package stands on: array types, compiled functions, threads, settings and progress."""
+"""Foundations of all packages: array types, compiled functions, threads, settings and progress."""

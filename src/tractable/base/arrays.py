@@ -1,4 +1,4 @@
-"""The array types, named once. Shapes stand in a comment beside each use."""
+"""The array types; shapes are stated in comments where they are used."""
 
 from typing import Any, TypeAlias
 

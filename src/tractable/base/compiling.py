@@ -1,6 +1,6 @@
-"""Who is told when a function is compiled: a program that waits should say what it waits for.
+"""Notification of listeners when functions are compiled.
 
-This room does not import numba, so that listening costs nothing where nothing is compiled.
+This module does not import numba, so listening costs nothing if nothing is compiled.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _listeners: list[OnCompile] = []
 
 @contextmanager
 def on_compile(listener: OnCompile) -> Iterator[None]:
-    """Call `listener` with the name of each function that is compiled while the block runs, as it begins.
+    """Call `listener` with the name of each function that is compiled in this context, when it begins.
 
     After the last of several functions that call each other it is called with None. Functions that come from
     the cache on disk are not compiled.
@@ -26,6 +26,6 @@ def on_compile(listener: OnCompile) -> Iterator[None]:
 
 
 def announce(name: str | None) -> None:
-    """Tell all listeners that a function is compiled, or with None that this is over."""
+    """Notify all listeners that a function is compiled, or with None that compilation is over."""
     for listener in tuple(_listeners):
         listener(name)

@@ -1,4 +1,4 @@
-"""Ctrl-C that is never lost.
+"""Reliable handling of Ctrl-C.
 
 Python's own handler raises KeyboardInterrupt wherever the program happens to be. In some places that
 exception is printed and dropped: in `__del__`, in callbacks of weak references, and in Python functions that
@@ -36,7 +36,7 @@ _noting = _NotingHandler()
 
 
 def note_interrupts() -> None:
-    """Remember every Ctrl-C from now on, where Python's own handler would be called."""
+    """Record every Ctrl-C from now on, if Python's own handler is installed."""
     if _is_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         _noting.came = False
         signal.signal(signal.SIGINT, _noting)
@@ -44,7 +44,7 @@ def note_interrupts() -> None:
 
 
 def was_interrupted() -> bool:
-    """Whether a Ctrl-C was noted that nothing has answered yet."""
+    """Whether a Ctrl-C was recorded that has not been handled yet."""
     return _noting.is_set() and _noting.came
 
 
@@ -76,7 +76,7 @@ def begin_handling(handler: Handler) -> bool:
 
 
 def end_handling(handler: Handler) -> None:
-    """Put the handler back that `begin_handling` replaced."""
+    """Restore the handler that `begin_handling` replaced."""
     if _is_main_thread() and signal.getsignal(signal.SIGINT) == handler:
         signal.signal(signal.SIGINT, _replaced)
 

@@ -1,4 +1,4 @@
-"""Parts of scipy that are imported when they are first used; importing them takes longer than a query."""
+"""Modules of scipy that are imported on first use, because importing them takes longer than a query."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["linalg", "sparse", "special"]
 
 
 class LateModule:
-    """A module that is imported when something of it is first asked for."""
+    """A module that is imported on first access of an attribute."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Arrays by their names, as files and checkpoints hold them."""
+"""Arrays by name, as in files and checkpoints."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias

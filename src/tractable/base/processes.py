@@ -1,4 +1,4 @@
-"""Tasks that are done side by side: by other processes that report to one watch, or by threads."""
+"""Parallel execution of tasks by processes that report to one watch, or by threads."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class ProcessKilledError(MemoryError):
-    """A process was killed, for want of memory as a rule."""
+    """The error that a worker process was killed, usually for lack of memory."""
 
 
 def run_in_processes(

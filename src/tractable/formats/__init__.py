@@ -1,4 +1,4 @@
-"""Circuits and networks as files; the suffix chooses.
+"""Circuits and networks as files, whose formats are selected by suffix.
 
 To add a format: a file with a function that reads a path, or one that writes a document to a path, or both,
 and a line in the table below. A format is imported when a file of it is read or written.
@@ -24,7 +24,7 @@ Compare: TypeAlias = Callable[[Document, Callable[[Path], Document], Path], None
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What can be done with the files of one suffix."""
+    """The readers and writers of one suffix."""
 
     title: str
     read: Callable[[Path], Document] | None = None
@@ -71,7 +71,7 @@ FORMATS: dict[str, Format] = {
 
 
 def read_circuit(path: str | PathLike[str]) -> Document:
-    """The circuit of a file, and what the file knows about it.
+    """The circuit in a file and its metadata.
 
     Raises:
         ValueError: naming the file and what is wrong with it.
@@ -88,7 +88,7 @@ def read_circuit(path: str | PathLike[str]) -> Document:
 
 
 def write_circuit(document: Document, path: str | PathLike[str]) -> None:
-    """Save a circuit; a file that is already there stays as it was until the new one is whole.
+    """Save a circuit; an existing file is replaced only when the new one is complete.
 
     The new file is read and compared with the circuit before it takes its place, unless it is a picture.
 
@@ -121,7 +121,7 @@ def write_circuit(document: Document, path: str | PathLike[str]) -> None:
 
 @contextmanager
 def _name_file_in_errors(path: Path) -> Iterator[None]:
-    """Put the name of the file in front of what is wrong with it."""
+    """Prefix errors with the name of the file."""
     try:
         yield
     except ValueError as error:

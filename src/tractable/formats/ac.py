@@ -1,4 +1,4 @@
-"""Libra's arithmetic circuits (`.ac`): reading.
+"""Reading of Libra's arithmetic circuits (`.ac`).
 
 A line of cardinalities, one node a line with children before parents, EOF; then perhaps the feature table
 of the Markov network and EOF again. Files have millions of lines, so the nodes are parsed as one array.

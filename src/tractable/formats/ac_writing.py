@@ -1,4 +1,4 @@
-"""Libra's arithmetic circuits (`.ac`): writing.
+"""Writing of Libra's arithmetic circuits (`.ac`).
 
 Weights and leaves that the format does not know become constants and indicators first. Numbers keep all their
 digits, which Libra's own writer does not.

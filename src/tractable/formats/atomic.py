@@ -1,4 +1,4 @@
-"""Writing beside and renaming: a file is either the old one or the whole new one, never something between."""
+"""Atomic replacement of files by writing to another name and renaming."""
 
 import os
 import secrets
@@ -11,9 +11,9 @@ from tractable.formats.places import name_file_in_errors, require_replaceable, s
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file by one that holds `data`; when that fails the old file stands as it was.
+    """Replace a file by one with content `data`; the old file is kept if that fails.
 
-    A link is followed, so that it goes on pointing at the file.
+    Links are followed and preserved.
 
     Raises:
         FileExistsError: if something else than a regular file stands there, such as a device.
@@ -39,7 +39,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file by one that holds `text`; when that fails the old file stands as it was."""
+    """Replace a file by one with content `text`; the old file is kept if that fails."""
     write_bytes(path, text.encode("utf-8"))
 
 
@@ -128,7 +128,7 @@ def _name_beside(target: Path, suffix: str = "") -> Path:
 
 
 def _settle(folder: Path) -> None:
-    """Have the renaming itself survive a power cut, where the system can do that."""
+    """Flush the renaming to disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""What must hold of the circuit of a file, beyond what every graph is checked for."""
+"""Checks of circuits in files beyond those of every graph."""
 
 from tractable.circuit.check import check_magnitudes
 from tractable.circuit.graph import Graph

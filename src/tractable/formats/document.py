@@ -1,4 +1,4 @@
-"""What a file holds: a circuit and what is known about where it came from."""
+"""The content of a model file: a circuit and its provenance."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from tractable.circuit.graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A circuit, and plain facts about it that a file can carry: learner, settings, seed, ..."""
+    """A circuit and its provenance: learner, settings, seed, ..."""
 
     graph: Graph
     about: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Schemas and facts as plain JSON values, and back with every value checked."""
+"""Conversion of schemas and metadata to plain JSON values and back, with validation."""
 
 import json
 from importlib.metadata import PackageNotFoundError, version

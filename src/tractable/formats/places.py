@@ -1,4 +1,4 @@
-"""What stands where a file is to be written, and how two folders change places."""
+"""Checks of paths to be written, and swapping of folders."""
 
 import os
 import stat

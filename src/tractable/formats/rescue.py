@@ -1,4 +1,4 @@
-"""A model that took long to learn is not lost because its place is full or may not be written."""
+"""Saving of a model elsewhere if its path is not writable or the disk is full."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def save_or_rescue(save: Callable[[Path], None], place: Path) -> None:
-    """Save something that cannot be made again quickly: at its place or, if that fails, at another one.
+    """Save an expensive result at its path or, if that fails, elsewhere.
 
     The others are a new folder in the current folder, then one in the system's folder for temporary files.
 

@@ -1,11 +1,11 @@
-"""Roles of columns, which formats of other programs cannot hold."""
+"""Roles of columns, which file formats of other programs do not support."""
 
 from tractable.data.caution import caution
 from tractable.data.schema import Schema
 
 
 def warn_of_lost_roles(schema: Schema, suffix: str) -> None:
-    """Warn, in one line, that a file will not say which columns a circuit is conditional on."""
+    """Warn that a file does not record the inputs of a circuit."""
     given = [v.name for v in schema if v.role != "target"]
     if given:
         some = ", ".join(f"'{name}'" for name in given[:4]) + (", ..." if len(given) > 4 else "")

@@ -1,4 +1,4 @@
-"""What was written is what is read: a file is read and compared before it takes its place.
+"""Verification of written files, which are read and compared before they replace anything.
 
 A format that keeps everything must bring back the very same arrays, schema and facts. One that keeps answers
 must give the same values for 32 rows of random states, of which none, a half, most or all are missing.
@@ -109,7 +109,7 @@ def probe_rows(schema: Schema, shares: tuple[float, ...] = MISSING) -> Floats:
 
 
 def differs(name: str) -> str:
-    """That a part of a file is not what was written, in words."""
+    """The error that a part of a file differs from what was written."""
     return f"{name} is another one"
 
 

@@ -46,7 +46,7 @@ Given: TypeAlias = Mapping[Any, object] | str | None  # {"age": "40-60"} or "age
 class MPE:
     """A most probable completion, its log-probability, and whether it is proved to be optimal.
 
-    If the row has values of `real` or `datetime` columns, `log_prob` is a log-density.
+    It is a log-density if the row has values of `real` or `datetime` columns.
     """
 
     row: dict[Any, State | date]
@@ -74,8 +74,7 @@ class Circuit:
     """A probability distribution over the columns of a table with exact queries.
 
     Evidence is a dictionary, such as `{"smoker": "yes", "age": {"40-60", "60+"}, "height": (150, 180)}`, or a
-    string, such as `"smoker=yes, height=[150, 180]"`. Rows are a data frame, an array, a dictionary of
-    columns, a list of dictionaries or a Table.
+    string, such as `"smoker=yes, height=[150, 180]"`. Rows may be any kind of table.
     """
 
     def __init__(self, graph: Graph, about: Mapping[str, Any] | None = None) -> None:
@@ -94,7 +93,7 @@ class Circuit:
 
     @property
     def unseen_share(self) -> float | None:
-        """The probability reserved for states that do not occur in the training rows, or None."""
+        """The probability reserved for unseen states, or None."""
         share = self.about.get("unseen")
         return float(share) if isinstance(share, int | float) else None
 
@@ -106,10 +105,8 @@ class Circuit:
     def log_prob(self, rows: Any) -> Any:
         """log P(row) for each row; missing cells are summed out. Evidence is one row and gives a number.
 
-        For a conditional model it is log P(targets | inputs), and inputs must have values. A cell with a
-        state that does not occur in the training rows is summed out, and the logarithm of `unseen_share` is
-        added for it. Values of `real` and `datetime` columns have densities, so with them it is a
-        log-density: see `density_columns`.
+        For a conditional model it is log P(targets | inputs). For a state that does not occur in the training
+        rows, the logarithm of `unseen_share` is added. It may be a log-density: see `density_columns`.
         """
         if rows is None or is_evidence(rows, self.schema):
             evidence = self._evidence(rows)
@@ -140,15 +137,12 @@ class Circuit:
     def density_columns(self) -> tuple[str, ...]:
         """The columns whose values have densities instead of probabilities: `real` and `datetime` columns.
 
-        If there are any, the log-likelihood of rows is a log-density. It depends on the units of these
-        columns and is comparable only between models of the same columns in the same units.
+        Log-likelihoods of rows are then log-densities, which are comparable only for equal columns and units.
         """
         return tuple(v.name for v in self.schema if queries.has_density(v))
 
     def score(self, rows: Any, sample_weight: Any = None) -> float:
-        """The mean log-probability (or log-density) of rows, in nats; missing cells are summed out.
-
-        Rows are weighted by `sample_weight` or, without it, by the weights of a `Table`.
+        """The mean log-probability (or log-density) of weighted rows, in nats; missing cells are summed out.
 
         Raises:
             ValueError: if all weights are zero.
@@ -177,10 +171,10 @@ class Circuit:
     ) -> dict[Any, Any]:
         """The posterior of every column (every target, if there are inputs): `{column: {state: p}}`.
 
-        With `columns`, only the posteriors of these, which is faster for a large circuit. A numeric column
-        has `{"mean": ..., "std": ...}` instead; the mean of dates is a date, and their standard deviation is
-        in days, that of times in seconds. With rows there is an array for each column: (rows, states) or, for
-        a numeric column, (rows, 2) with mean and standard deviation.
+        Computing only some `columns` is faster. A numeric column has `{"mean": ..., "std": ...}` instead; the
+        mean of dates is a date, and their standard deviation is in days, that of times in seconds. With rows
+        each column has an array (rows, states) or, if it is numeric, (rows, 2) with mean and standard
+        deviation.
         """
         given, rows = evidence_or_rows(given, rows, self.schema)
         values, regions = self._coded_rows(given, rows)
@@ -191,12 +185,12 @@ class Circuit:
         else:
             chosen = self._columns(columns)
             posteriors = queries.some_marginals(self.graph, chosen, values, regions)
-        posterior_of = {self.schema[c]: posterior for c, posterior in zip(chosen, posteriors, strict=True)}
+        answers = {self.schema[c]: posterior for c, posterior in zip(chosen, posteriors, strict=True)}
         if rows is not None:
-            return {variable.heading: posterior for variable, posterior in posterior_of.items()}
+            return {variable.heading: posterior for variable, posterior in answers.items()}
         return {
             v.heading: dict(zip(_labels(v), _described(v, posterior[0]), strict=True))
-            for v, posterior in posterior_of.items()
+            for v, posterior in answers.items()
         }
 
     def joint_marginal(
@@ -262,8 +256,7 @@ class Circuit:
     def impute(self, rows: Any, method: "Filling" = "mpe", *, random_state: RandomState = None) -> Any:
         """The rows with their missing cells imputed by `mpe`, `mean` or `sample`.
 
-        Everything else is unchanged: unknown states and columns, and the order and types of columns. Columns
-        that the rows lack are appended.
+        Unknown states and columns, and the order and types of columns, are preserved. New columns come last.
         """
         table = self._known(rows)
         values = queries.impute(self.graph, table.values, method=method, seed=seed_of(random_state))
@@ -311,7 +304,7 @@ class Circuit:
     def condition(self, given: Given) -> "Circuit":
         """The conditional distribution of the other columns given evidence, as a circuit.
 
-        A conditional model may be conditioned on some inputs, and remains conditional on the others.
+        A conditional model may be conditioned on some of its inputs.
         """
         evidence = self._evidence(given)
         queries.require_inputs(self.graph, evidence.regions)

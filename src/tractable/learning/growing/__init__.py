@@ -1,9 +1,9 @@
-"""Circuits that grow split by split, and the search for the best splits.
+"""Growing circuits, and the search for the best splits.
 
 A `Structure` has the items that can be split, the growing circuit of their features and the history of
-splits. An `Objective` belongs to a structure: it has rows of data and a weight for each feature, and says
-what splits would gain. `SplitSearch` knows only these two interfaces, and makes the best split first. A new
-objective is one file with a class derived from `Objective`.
+splits. An `Objective` of a structure has rows, a weight for each feature, and the gains of splits.
+`SplitSearch` uses only these two interfaces and makes the best split first. To add an objective: one file
+with a subclass of `Objective`.
 """
 
 from tractable.learning.growing.candidates import CandidateTable

@@ -1,4 +1,4 @@
-"""The rows of a table as sets of bits, so that conjunctions are found and counted 64 rows at a time."""
+"""The rows of a table as bit sets, so that conjunctions are evaluated for 64 rows at a time."""
 
 from typing import TypeAlias
 
@@ -14,10 +14,10 @@ LEAST_GROUP = 32  # a group of this many rows of equal weight gets words of its 
 
 
 class BitRows:
-    """The rows of a table of categorical columns; equal rows are one row, with the sum of their weights.
+    """The distinct weighted rows of a table of categorical columns.
 
-    Rows of equal weight share words, so that a population count tells their weight. The bits are therefore in
-    another order than the rows of the table, with gaps between groups. Rows whose weight is rare come last.
+    Rows of equal weight share words, so that a population count gives their total weight. The order of bits
+    therefore differs from that of the rows, with gaps between groups; rows with rare weights come last.
     """
 
     def __init__(self, table: Table) -> None:
@@ -93,7 +93,7 @@ def _arrange(weights: Floats) -> tuple[Ints, Ints]:
 
 
 def _divide_by_column(counts: Floats, states: Ints) -> Floats:
-    """The counts of the states of columns as parts of the sum over each column, or even parts of nothing."""
+    """The counts of states divided by their sum for each column, or uniform shares for zero."""
     first = np.cumsum(states) - states
     seen = np.repeat(np.add.reduceat(counts, first), states)
     return np.where(seen > 0, counts / np.maximum(seen, 1e-300), 1 / np.repeat(states, states))

@@ -1,4 +1,4 @@
-"""The table of all candidate splits: what each of them gains and costs, as last found, and which is best."""
+"""The table of candidate splits, with their last known gains and costs."""
 
 import numpy as np
 
@@ -14,12 +14,11 @@ USUAL = {"_gain": 0, "_edges": LEAST_ESTIMATE, "priced_at": UNKNOWN}  # what mos
 
 
 class CandidateTable:
-    """The gains and costs of all candidates: one line for each item, one place for each column to split on.
+    """The gains and costs of all candidates: a row for each item, an entry for each column.
 
-    The score of a candidate is its gain, less what every split must gain, less what its new edges must gain,
-    all in nats. Each item knows its best score, so that the best candidate is found without looking at all.
-    Gains and costs are those that were found when they were last asked for, after `refreshed_at` and
-    `priced_at` splits; the table does not know whether they have changed since.
+    The score of a candidate is its gain minus the cost of a split and of its new edges, all in nats. The best
+    score of each item is stored, so that the best candidate is found without a scan. Gains and costs are
+    those of the last refresh, after `refreshed_at` and `priced_at` splits.
     """
 
     def __init__(self, columns: int, split_cost: float, edge_cost: float) -> None:
@@ -46,7 +45,7 @@ class CandidateTable:
         self.refreshed_at[new], self._best[new] = np.iinfo(np.int64).max, -np.inf
 
     def state(self) -> State:
-        """All that is known about candidates; what most of them have is left out."""
+        """The state of the table in compact form."""
         lines = {
             name: getattr(self, name)[: self.items] for name in ("refreshed_at", "_estimated_at", "_best")
         }
@@ -55,7 +54,7 @@ class CandidateTable:
         }
 
     def restore(self, state: State) -> None:
-        """Know what a table knew when this was its state; for a table without items."""
+        """Restore a state into a table without items."""
         self.edge_cost = state["edge_cost"]
         self.add_items(state["lines"]["_best"].size)
         for name, line in state["lines"].items():
@@ -90,28 +89,28 @@ class CandidateTable:
         self._rank(np.array([item]))
 
     def rule_out(self, item: int, column: int | slice = slice(None)) -> None:
-        """Rule out for ever the split of an item on a column, or on all."""
+        """Exclude the split of an item on a column, or on all columns, permanently."""
         self._gain[item, column] = -np.inf
         self._rank(np.array([item]))
 
     def defer(self, item: int) -> None:
-        """Let an item not be the best one until the end of deferral."""
+        """Exclude an item until the end of deferral."""
         self._best[item] = -np.inf
         self._deferred.append(item)
 
     def end_deferral(self) -> None:
-        """Let all items be the best ones again."""
+        """Include all deferred items again."""
         self._rank(np.array(self._deferred, dtype=np.int64))
         self._deferred.clear()
 
     def halve_edge_cost(self) -> None:
-        """Halve what new edges must gain."""
+        """Halve the cost of an edge."""
         self.edge_cost /= 2
         for at in range(0, self.items, 1024):
             self._rank(np.arange(at, min(self.items, at + 1024)))
 
     def score(self, item: int, column: int) -> float:
-        """What a candidate gains beyond what it must gain."""
+        """The gain of a candidate minus its costs."""
         gain, edges = float(self._gain[item, column]), float(self._edges[item, column])
         return gain - self._split_cost - self.edge_cost * edges
 
@@ -138,7 +137,7 @@ class CandidateTable:
         return int(self._scores(np.array([item]))[0].argmax())
 
     def is_best(self, item: int, column: int) -> bool:
-        """Whether a candidate scores above zero, and no other scores much more."""
+        """Whether a candidate has a positive score, and no other a much higher one."""
         return self.score(item, column) > max(0.0, (1 - TOLERANCE) * float(self._best[: self.items].max()))
 
     def stale_items(self, splits: int) -> Ints:
@@ -146,7 +145,7 @@ class CandidateTable:
         return np.flatnonzero(self.refreshed_at[: self.items] < splits)
 
     def best_stale_items(self, splits: int, most: int) -> Ints:
-        """Those of them that have the best candidates, if they score above zero; `most` at most."""
+        """The stale items with the best positive scores, up to a number."""
         is_stale = self.refreshed_at[: self.items] < splits
         stale = np.flatnonzero(is_stale & (self._best[: self.items] > 0))
         if stale.size > most:
@@ -154,7 +153,7 @@ class CandidateTable:
         return stale
 
     def has_candidates(self) -> bool:
-        """Whether any candidate has room in the circuit and would be made if edges cost nothing."""
+        """Whether any candidate fits into the circuit and has a positive score without edge costs."""
         gain, edges = self._gain[: self.items], self._edges[: self.items]
         return bool(((gain > self._split_cost) & (edges < np.inf)).any())
 

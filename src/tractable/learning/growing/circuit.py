@@ -33,12 +33,11 @@ REORDER_AT = 1.5  # times the slots that were in use when nodes were last put in
 
 
 class GrowingCircuit:
-    """The arithmetic circuit of a log-linear model of categorical columns, with one parameter a feature.
+    """The arithmetic circuit of a log-linear model of categorical columns, with one parameter per feature.
 
-    It begins with one feature for each state of each column, so that all columns are independent. A split of
-    features on a column adds new features, one for each split feature and state of the column, which hold
-    where both do. After each split the circuit is smooth, decomposable and deterministic, and it computes the
-    model.
+    Initially there is one feature for each state of each column, so all columns are independent. A split of
+    features on a column adds the conjunctions of each feature with each state of the column. After each split
+    the circuit is smooth, decomposable and deterministic.
     """
 
     def __init__(self, states: Ints) -> None:
@@ -99,7 +98,7 @@ class GrowingCircuit:
         return self._store, self._evaluation_order(), self._param
 
     def edge_cost(self, params: Ints, column: int, *, replace: bool = False, limit: int = NEVER - 1) -> int:
-        """How many edges a split would add, exactly; NEVER if these are more than `limit`."""
+        """The exact number of edges that a split would add; NEVER if it exceeds `limit`."""
         edges = self._plan(params, column, replace, limit).edges
         return edges if edges <= limit else NEVER
 
@@ -117,7 +116,7 @@ class GrowingCircuit:
         return held + np.maximum(self.states - 1.0, 0.0) * copied
 
     def split(self, params: Ints, column: int, *, replace: bool = False) -> Ints:
-        """Split features on a column, and answer with the new parameters, (params, states).
+        """Split features on a column; returns the new parameters, (params, states).
 
         None of the features has a condition on the column, and exactly one of them holds at a time. With
         `replace` the new parameters take the place of the old ones, which are then in no product any more. If

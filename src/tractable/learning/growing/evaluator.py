@@ -1,4 +1,4 @@
-"""What a growing circuit computes under weights of its features."""
+"""Evaluation of a growing circuit under weights of its features."""
 
 from typing import NamedTuple
 
@@ -11,21 +11,21 @@ from tractable.learning.growing.sweep import downward, downward_lanes, upward, u
 
 
 class FeatureExpectations(NamedTuple):
-    """What one sweep up and down finds under the weights of all features."""
+    """The results of an upward and a downward sweep under the weights of all features."""
 
     log_partition: float  # the logarithm of the partition function
     expected: Floats  # (features,) the probability that each feature holds
 
 
 class Evaluator:
-    """Evaluates a growing circuit again and again, as it is at each call, in memory that is reused."""
+    """Evaluates a growing circuit repeatedly in reused memory."""
 
     def __init__(self, circuit: GrowingCircuit) -> None:
         self.circuit = circuit
         self._memory = np.empty((2, 0))
 
     def feature_expectations(self, log_weight: Floats) -> FeatureExpectations:
-        """The log-partition function without evidence, and the probability that each feature holds."""
+        """The log-partition function and the probability of each feature."""
         s, order, params = self.circuit.arrays()
         value, flow = (array[:, 0] for array in self._values_and_flows(1))
         value[1 : self.circuit.states.sum() + 1] = 1.0
@@ -38,7 +38,7 @@ class Evaluator:
             return FeatureExpectations(float(np.log(value[order[-1]])), flow[params])
 
     def state_probabilities(self, log_weight: Floats, allowed: Floats) -> Floats:
-        """The probability of each state of each column given evidence, for several pieces of it at once.
+        """The posterior probabilities of the states of each column, for several pieces of evidence at once.
 
         `allowed` is (states of all columns, pieces of evidence): 1 for states that are possible, 0 for
         others. The answer has the same shape; it is zero where the evidence is impossible.

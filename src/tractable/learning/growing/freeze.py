@@ -1,4 +1,4 @@
-"""A growing circuit is frozen to the graph that queries and files know."""
+"""Conversion of a growing circuit to a graph."""
 
 from collections.abc import Sequence
 

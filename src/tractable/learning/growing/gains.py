@@ -1,4 +1,4 @@
-"""What a log-linear model gains when one feature is split and all other weights stay as they are.
+"""The gain of splitting one feature of a log-linear model with all other weights fixed.
 
 If the new features for the states k of a column get the weights d_k, the partition function is multiplied by
 1 + sum p_k (exp(d_k) - 1), where p_k is the model's probability of the feature together with state k. The
@@ -19,13 +19,13 @@ CLOSE = 1e-4  # error of a weight that is accepted; the error of the gain is abo
 
 
 class Priors(NamedTuple):
-    """The cost of weights: of their absolute values, and of their squares as under a Gaussian prior."""
+    """The costs of weights: an L1 penalty and a Gaussian prior."""
 
     l1: float  # nats for each unit of a weight's absolute value
     variance: float  # of the Gaussian prior
 
     def cost(self, weight: Floats) -> float:
-        """The cost of weights in nats, given how far they are from their prior means."""
+        """The cost of weights in nats, given their distances from the prior means."""
         return float(self.l1 * np.abs(weight).sum() + (weight @ weight) / (2 * self.variance))
 
 
@@ -79,7 +79,7 @@ def _divergence(p: Floats, q: Floats) -> float:
 
 @inner
 def _best_weights(total: float, p: Floats, q: Floats, priors: Priors, d: Floats) -> float:
-    """Fill in the best weights, one after the other until none changes, and answer with the gain."""
+    """Fill in the best weights by coordinate ascent; returns the gain."""
     scale = 1.0
     for _ in range(ROUNDS):
         moved = 0.0

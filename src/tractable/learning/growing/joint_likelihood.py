@@ -20,11 +20,11 @@ DEFAULT_EFFORT = FitEffort(10, 1e-5)  # of the fit after each split
 
 @final
 class JointLikelihood(Objective):
-    """The log-likelihood of all training rows under the features of a structure, less the cost of priors.
+    """The penalised log-likelihood of all training rows under the features of a structure.
 
     The log-likelihood depends on the rows only through the frequencies of the features, which are smoothed by
-    a pseudo-count for each column. Weights begin as logarithms of the columns' own distributions, and the
-    priors draw them to these prior means; those of features that a split adds are drawn to zero.
+    a pseudo-count for each column. The initial weights, the logarithms of the marginal distributions, are the
+    prior means; those of features that a split adds have the prior mean zero.
     """
 
     structure: FeatureStructure
@@ -77,7 +77,7 @@ class JointLikelihood(Objective):
         return self.frequencies.values[items]
 
     def gains(self, items: Ints, least: float) -> Floats:
-        """What splitting each feature on each column gains, if all other weights stay as they are."""
+        """The gain of splitting each feature on each column with all other weights fixed."""
         states = self.structure.states
         probability = self._evaluator.state_probabilities(self.weights, self._evidence(items)).T
         model = self.state.expectations.expected[items, None] * probability
@@ -96,7 +96,7 @@ class JointLikelihood(Objective):
     def add_split(
         self, item: int, column: int, weight: Floats | None = None, prior_mean: Floats | None = None
     ) -> None:
-        """Follow a split of a feature on a column.
+        """Add the features of a split that was made in the structure.
 
         The new features start with `weight`, (states,), if it is given, and are drawn to `prior_mean`. The
         model is evaluated with them when it is fitted next.
@@ -113,7 +113,7 @@ class JointLikelihood(Objective):
         self.state = self.state._replace(weight=np.concatenate([self.weights, weight]))
 
     def fit(self, effort: FitEffort | None = None, watch: Watch | None = None) -> None:
-        """Fit all weights together, with another effort than after a split if it is given.
+        """Fit all weights jointly, with the given effort or that after a split.
 
         With a watch the fit ends when it must, and has checkpoints.
         """
@@ -124,12 +124,12 @@ class JointLikelihood(Objective):
         self.state = self._fitter.fit(state, self._target, self._effort if effort is None else effort, watch)
 
     def memory(self) -> State:
-        """The frequencies, as they were found, and what the fit remembers."""
+        """The feature frequencies and the state of the fit, for checkpoints."""
         held_out = None if self._valid is None else self._valid.values
         return {"frequencies": [self.frequencies.values, held_out], "fit": self._fitter.method.memory}
 
     def recall(self, memory: State) -> None:
-        """Take frequencies and what the fit remembers."""
+        """Restore the feature frequencies and the state of the fit."""
         self.frequencies.values, held_out = memory["frequencies"]
         if self._valid is not None:
             self._valid.values = held_out
@@ -137,7 +137,7 @@ class JointLikelihood(Objective):
         self.state = self._fitter.evaluate(self.weights, self._target)
 
     def restore(self, weights: Floats) -> None:
-        """Take weights of a snapshot. The fit starts afresh if splits were undone."""
+        """Restore the weights of a snapshot. The fit starts afresh if splits were undone."""
         if self._evaluator.circuit is not self.structure.circuit:
             self._evaluator, self._fitter = self._new_fitter()
         features = self.structure.items
@@ -169,7 +169,7 @@ class JointLikelihood(Objective):
 
 
 class FeatureFrequencies:
-    """The frequencies of features in the rows of a table, which follow the splits of a structure.
+    """The frequencies of features in the rows of a table, updated with the splits of a structure.
 
     A feature that was split on a column divides its frequency among the new features as the column divides
     those of its rows in which the column is not missing.

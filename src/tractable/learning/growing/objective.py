@@ -1,8 +1,8 @@
-"""What a search for splits maximises: the interface between the search and a way to score models.
+"""The interface between the search for splits and its objective.
 
-An objective belongs to a structure and has a weight for each feature of its circuit. The search asks the
-objective what candidate splits would gain, makes a split in the structure, tells the objective, and lets it
-fit its weights. To add an objective, derive a class from `Objective`; the search needs nothing else.
+An objective belongs to a structure and has a weight for each feature of its circuit. The search queries the
+gains of candidate splits, makes a split in the structure, adds it to the objective, and fits the weights. To
+add an objective, derive a class from `Objective`.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ class Snapshot(NamedTuple):
 
 
 class Objective(ABC):
-    """Scores a structure with weights by the rows of tables, and says what splits of its items would gain.
+    """Scores a structure with weights on tables, and computes the gains of splits of its items.
 
     The weights of a structure's features, the rows and how they are summarised belong to the objective alone:
     an objective may keep one sufficient statistic for each feature, or go through the rows for every gain.
@@ -44,24 +44,24 @@ class Objective(ABC):
     @property
     @abstractmethod
     def score(self) -> float:
-        """How good the model is on the validation rows, or on the training rows if there are no others."""
+        """The score of the model on the validation rows, or on the training rows without them."""
 
     @property
     def reported_score(self) -> float | None:
-        """The mean log-likelihood that a user follows during the search; None if the objective has none."""
+        """The mean log-likelihood that is reported during the search, or None."""
         return self.score
 
     def improves_on(self, best: Snapshot) -> bool:
-        """Whether the model is to be preferred to an earlier one."""
+        """Whether the model is better than an earlier one."""
         return self.score > best.score
 
     def support(self, items: Ints) -> Floats:
-        """The part of the training rows in which each item holds. Shape (items,)."""
+        """The fraction of the training rows in which each item holds. Shape (items,)."""
         return np.ones(items.size)
 
     @abstractmethod
     def gains(self, items: Ints, least: float) -> Floats:
-        """What splitting each item on each column would gain, in nats over all rows. Shape (items, columns).
+        """The gain of splitting each item on each column, in nats over all rows. Shape (items, columns).
 
         Gains below `least` may be given as zero, and so is the gain of a split that cannot be made. The
         objective remembers the weights that new features should start with until the next split.
@@ -69,28 +69,28 @@ class Objective(ABC):
 
     @abstractmethod
     def add_split(self, item: int, column: int) -> None:
-        """Follow a split that was just made in the structure.
+        """Add a split that was just made in the structure.
 
         The new features start with the weights that `gains` found, or with neutral ones if it was not asked.
         """
 
     @abstractmethod
     def fit(self) -> None:
-        """Fit the weights of all features after a split; nothing to do if these are known in closed form."""
+        """Fit the weights of all features after a split, unless they are known in closed form."""
 
     def snapshot(self) -> Snapshot:
-        """The present weights and score."""
+        """The current weights and score."""
         return Snapshot(self.structure.splits, self.weights, self.score)
 
     @abstractmethod
     def restore(self, weights: Floats) -> None:
-        """Take weights of a snapshot, after the structure was brought to the splits that it had at that time.
+        """Restore the weights of a snapshot after the structure was restored.
 
         What is known about features that the structure no longer has is forgotten.
         """
 
     def replay(self, history: Ints) -> None:
-        """Make those splits of a history that were not made yet; the others are its beginning.
+        """Make the splits of a history that were not made yet.
 
         Weights and memory of the run that made them are restored afterwards.
         """
@@ -99,8 +99,8 @@ class Objective(ABC):
             self.add_split(item, column)
 
     def memory(self) -> State:
-        """What the search depends on beside the structure and the weights, for checkpoints."""
+        """The state of the search besides structure and weights, for checkpoints."""
         return None
 
     def recall(self, memory: State) -> None:  # noqa: B027 - most objectives have no memory
-        """Take what `memory` returned, after the structure and the weights were restored."""
+        """Restore the result of `memory` after the structure and the weights."""

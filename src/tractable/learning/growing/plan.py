@@ -1,4 +1,4 @@
-"""What a split would do to a growing circuit, found without changing it.
+"""Planning of a split of a growing circuit without changing it.
 
 A split of parameters on a column gives each of them a new factor for every state of the column. The part of
 the circuit above the parameters and the part that has the column meet at the lowest products above both, the

@@ -1,4 +1,4 @@
-"""A quasi-Newton method that can handle absolute values.
+"""A quasi-Newton method with L1 penalties.
 
 This is OWL-QN (Andrew and Gao, «Scalable Training of L1-Regularized Log-Linear Models», ICML 2007). Its
 initial matrix is the diagonal of second derivatives, which costs nothing for log-linear models: it is the
@@ -25,14 +25,14 @@ LEAST_CURVATURE = 1e-10  # a step along which the gradient turns less is not rem
 
 
 class FitEffort(NamedTuple):
-    """How thoroughly weights are fitted."""
+    """The limits of a fit of weights."""
 
     steps: int  # at most
     tolerance: float  # the fit ends with a step that lowers the loss by less than this part of it
 
 
 class Point(Protocol):
-    """Weights, and what is known of the loss there."""
+    """Weights and the loss at them."""
 
     @property
     def weight(self) -> Floats:
@@ -65,7 +65,7 @@ Memory: TypeAlias = tuple[list[Floats], list[Floats]]  # steps, and the change o
 
 
 class Reached(NamedTuple):
-    """How far a fit has come."""
+    """The progress of a fit."""
 
     step: int
     weight: Floats
@@ -76,7 +76,7 @@ REACHED = Key(__name__, "reached", Reached)
 
 
 class QuasiNewton:
-    """Moves weights step by step, and remembers the curvature of the loss while weights are added."""
+    """Takes quasi-Newton steps, and keeps the curvature of the loss while weights are added."""
 
     def __init__(self) -> None:
         self.memory: Memory = ([], [])
@@ -175,7 +175,7 @@ class WeightState(NamedTuple):
 
 
 class WeightFitter:
-    """Fits weights step by step, and remembers the curvature of the loss while features are added."""
+    """Fits weights, and keeps the curvature of the loss while features are added."""
 
     def __init__(
         self, expectations: Callable[[Floats], FeatureExpectations], total: float, priors: Priors

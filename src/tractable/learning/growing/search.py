@@ -37,7 +37,7 @@ DOUBLINGS = 4  # of its splits that a search is thought to make at most
 
 @dataclass(frozen=True, kw_only=True)
 class SplitCosts:
-    """What a split must gain, in nats over all rows, and where splitting ends."""
+    """The minimum gains of splits, in nats over all rows, and the limits of the search."""
 
     split: float  # nats that each split must gain
     edge: float  # nats that each new edge must gain at first; this is halved while no split gains enough
@@ -48,7 +48,7 @@ class SplitCosts:
 
 
 class SearchState(NamedTuple):
-    """How far a search has come."""
+    """The state of a search."""
 
     history: Ints  # (splits, 2) items, and the columns that they were split on
     weights: Floats
@@ -64,10 +64,9 @@ STATE, MODEL = Key(__name__, "search", SearchState), Key(__name__, "model", Obje
 
 @dataclass
 class Race:
-    """The scores of a growing model, which is lost when it will not reach the score `goal`.
+    """The scores of a growing model, which is abandoned if it will not reach the score `goal`.
 
-    Gains become smaller as a circuit grows: what the last doubling of its splits gained, the next ones will
-    hardly surpass.
+    Gains decrease as a circuit grows: the next doubling of splits is unlikely to gain more than the last one.
     """
 
     goal: float
@@ -75,7 +74,7 @@ class Race:
     _scores: list[float] = field(default_factory=list)
 
     def note_score(self, score: float) -> None:
-        """Take in the score after one more split."""
+        """Record the score after another split."""
         self._scores.append(score)
         many = len(self._scores)
         if many > FAIR_CHANCE and np.isfinite(self.goal):
@@ -84,7 +83,7 @@ class Race:
 
 
 class SplitSearch:
-    """Splits the structure of an objective until nothing is worth it, and returns to the best model."""
+    """Splits the structure of an objective while splits pay off, and returns to the best model."""
 
     def __init__(self, objective: Objective, costs: SplitCosts, watch: Watch) -> None:
         self.objective = objective
@@ -106,7 +105,7 @@ class SplitSearch:
         return self.structure.splits
 
     def resume(self) -> bool:
-        """Go to the last checkpoint of an earlier run; false if there is none."""
+        """Continue from the last checkpoint of an earlier run; false without one."""
         saved = self.watch.checkpoint(STATE)
         if saved is None:
             return False
@@ -119,10 +118,10 @@ class SplitSearch:
         return True
 
     def run(self, patience: int) -> None:
-        """Split until nothing is worth it, or the model has not improved for `patience` splits.
+        """Split until no split pays off, or the model has not improved for `patience` splits.
 
-        It also ends when the model will not reach the goal of the watch. The structure and its objective end
-        as they were when the model was best.
+        It also ends when the model will not reach the goal of the watch. Structure and objective are returned
+        to the best model.
         """
         objective = self.objective
         if self._best is None and not self.resume():
@@ -160,7 +159,7 @@ class SplitSearch:
         )  # fmt: skip
 
     def advance(self) -> bool:
-        """Make the best splits and fit the weights; false if there is no split to make, or no time for it."""
+        """Make the best splits and fit the weights; false if there is no split or no time for it."""
         self._add_items()
         self._begun, self._touched, self._least = self.splits, set(), 0.0
         while self.splits - self._begun < self._costs.batch:
@@ -175,7 +174,7 @@ class SplitSearch:
         return True
 
     def _find_best(self) -> tuple[int, int] | None:
-        """The item and column of the best split; None if there is none for this batch."""
+        """The item and column of the best split for this batch, or None."""
         table = self.table
         while not self.watch.should_stop():
             item = table.best_item()
@@ -193,7 +192,7 @@ class SplitSearch:
         return None
 
     def _joins_batch(self, item: int, column: int) -> bool:
-        """Whether a split is of another part of the model than those of the batch, and about as good."""
+        """Whether a split is independent of those of the batch, and about as good."""
         touched, score = self.structure.touched_columns(item, column), self.table.score(item, column)
         if self._costs.batch > 1 and (touched & self._touched or score < self._least):
             return False
@@ -213,7 +212,7 @@ class SplitSearch:
         self.table.rule_out(item, slice(None) if self.structure.replaces else column)
 
     def _is_best(self, item: int, column: int) -> bool:
-        """Whether a candidate is still the best now that more is known about its cost."""
+        """Whether a candidate is still the best after its cost was refined."""
         table, structure = self.table, self.structure
         if table.priced_at[item, column] == self.splits:
             return True
@@ -231,7 +230,7 @@ class SplitSearch:
         return table.is_best(item, column)
 
     def _finds_more(self) -> bool:
-        """Find all gains anew if it is time for that, or make edges cheaper; false if neither helps."""
+        """Refresh all gains if it is time, or make edges cheaper; false if neither helps."""
         if self._room() < FULL * self._costs.max_edges:
             return False
         if self.splits - self._all_refreshed_at >= self.table.items / ITEMS_PER_SPLIT:
@@ -241,7 +240,7 @@ class SplitSearch:
         return self._make_edges_cheaper() or self._refresh_all()
 
     def _make_edges_cheaper(self) -> bool:
-        """Halve what edges must gain; false if no candidate can profit from that."""
+        """Halve the edge cost; false if no candidate can profit from it."""
         if self.table.edge_cost < self._costs.least_edge or not self.table.has_candidates():
             return False
         self.table.halve_edge_cost()
@@ -251,7 +250,7 @@ class SplitSearch:
         return self._costs.max_edges - self.structure.edges
 
     def _refresh_best(self, item: int) -> bool:
-        """Find the gains of the best item anew, and of others that seem good; false if it is up to date.
+        """Refresh the gains of the best item and of other promising ones; false if they are up to date.
 
         Within a batch the item is put off instead, because the weights will be fitted soon.
         """
@@ -265,7 +264,7 @@ class SplitSearch:
         return bool(stale.size)
 
     def _refresh_all(self) -> bool:
-        """Find the gains of all items anew; false if they are up to date."""
+        """Refresh the gains of all items; false if they are up to date."""
         if not self.objective.gains_change:
             return False
         stale = self.table.stale_items(self._begun)
@@ -282,7 +281,7 @@ class SplitSearch:
 
 
 def search_splits(objective: Objective, costs: SplitCosts, patience: int, watch: Watch) -> None:
-    """Search for splits, or repeat those that an earlier run has found; the objective ends at its best."""
+    """Search for splits, or repeat those of an earlier run; the objective is left at its best."""
 
     def search(part: Watch) -> Objective:
         SplitSearch(objective, costs, part).run(patience)

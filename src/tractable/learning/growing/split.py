@@ -1,4 +1,4 @@
-"""Carrying out a split that was planned.
+"""Execution of a planned split.
 
 Numbers of nodes that are read from an array of int32 become int64 by `+ 0`: no function is compiled twice.
 """

@@ -46,7 +46,7 @@ class Trees:
         return np.concatenate([self.base.log_partition, self.linked.log_partition])
 
     def coefficients(self) -> tuple[AnyArray, AnyArray]:
-        """The coefficients of statistics (statistics, trees) and the constants (trees,) of log-likelihoods."""
+        """The coefficients of statistics (statistics, trees) and the constants (trees,)."""
         shape, base, linked = self.shape, self.base, self.linked
         answer = np.empty((shape.statistics, base.theta.shape[1]), dtype=base.theta.dtype)
         own = answer[: shape.base.statistics]

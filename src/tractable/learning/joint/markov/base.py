@@ -108,11 +108,11 @@ class MarkovLearner(PoolingLearner):
 
     @abstractmethod
     def _plant(self, objective: JointLikelihood, table: Table, watch: Watch) -> None:
-        """Make the splits that the search begins with; the table has distinct rows."""
+        """Make the initial splits of the search; the table has distinct rows."""
 
     @abstractmethod
     def _first_effort(self) -> FitEffort:
-        """How thoroughly weights are fitted before the search."""
+        """The effort of the fit of weights before the search."""
 
     def _fit_first(self, objective: JointLikelihood, watch: Watch) -> Objective:
         objective.fit(self._first_effort(), watch)
@@ -127,4 +127,4 @@ class MarkovLearner(PoolingLearner):
 
     @abstractmethod
     def _fit_effort(self) -> FitEffort:
-        """How thoroughly weights are fitted after each split."""
+        """The effort of the fit of weights after each split."""

@@ -117,7 +117,7 @@ class MixtureOfTreesLearner(PoolingLearner):
     def _fit(
         self, encoding: Encoding, size: int, rng: np.random.Generator, valid: Table | None, watch: Watch
     ) -> tuple[TreeMixture, float]:
-        """The mixture that EM finds, with early stopping on validation rows, and its mean score."""
+        """The mixture fitted by EM with early stopping on the validation rows, and its mean score."""
         begin = ProductEM(restarts=self.restarts, steps=self.begin_steps, smoothing=self.smoothing)
         work = partial(fit_mixture, encoding, size, rng, begin)
         share = memberships(encoding, watch.remember(PRODUCTS, work, rng))

@@ -1,4 +1,4 @@
-"""The search for the number of mixture components: ever larger ones, until they no longer help."""
+"""The search for the number of mixture components, in ascending order."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -22,7 +22,7 @@ def best_size(
     encoding: Encoding,
     rng: np.random.Generator,
 ) -> Graph:
-    """The circuit of the size that scores best; sizes above the first that reaches all rows are skipped.
+    """The circuit of the best size; sizes above the first that has one component per row are skipped.
 
     `rng` is what `score_size` draws from.
     """

@@ -1,7 +1,7 @@
-"""Mixtures of Chow-Liu trees, fitted by expectation maximisation (EM).
+"""Mixtures of Chow-Liu trees, fitted by EM.
 
-The maximisation step learns each tree from the rows, weighted by the probability that they belong to it. Rows
-with a negligible probability are left out of a tree's counts, so that many trees cost little more than one.
+The M step learns each tree from the rows weighted by its responsibilities. Rows with negligible
+responsibilities are skipped, so that many trees cost little more than one.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ SAMPLE = 1000  # rows that represent the whole table in every tree
 
 @dataclass(frozen=True, kw_only=True)
 class TreeEM:
-    """How the trees are fitted."""
+    """The settings of EM."""
 
     smoothing: float  # pseudo-counts of each distribution of each tree
     sharing: float  # weight, in rows, of the whole table's sample in each tree
@@ -61,7 +61,7 @@ class TreeMixture(NamedTuple):
         return builder.freeze(builder.sum(roots, self.log_weights))
 
     def joint_logs(self, table: Table) -> Floats:
-        """The log-probability of each row together with each tree. Shape (rows, trees)."""
+        """The joint log-probability of each row and each tree. Shape (rows, trees)."""
         circuits = [tree.circuit(table.schema) for tree in self.trees]
         return np.stack([log_values(c, table.values) for c in circuits], axis=1) + self.log_weights
 
@@ -98,7 +98,7 @@ TREE_COURSE = Key(__name__, "course", TreeCourse)
 def iterate_tree_em(
     encoding: Encoding, share: Floats, settings: TreeEM, watch: Watch, last: TreeMixture | None = None
 ) -> Iterator[tuple[TreeMixture, float]]:
-    """The mixture of trees after each iteration of EM, without end, with the rows' mean log-likelihood.
+    """The mixture of trees after each EM iteration, with the mean log-likelihood of the rows.
 
     `share` is the initial probability of each tree given each row, (rows, trees). With `last` iterations go
     on after that mixture.
@@ -116,13 +116,13 @@ def iterate_tree_em(
 
 
 def _shares(joint: Floats) -> tuple[Floats, Floats]:
-    """The probability of each tree given each row, and the log-probabilities of the rows."""
+    """The responsibilities of trees for each row, and the log-probabilities of the rows."""
     logs = np.logaddexp.reduce(joint, axis=1)
     return np.exp(joint - logs[:, None]), logs
 
 
 def _fit(encoding: Encoding, share: Floats, settings: TreeEM, watch: Watch) -> TreeMixture:
-    """The maximisation step: the best tree for each column of `share`."""
+    """The M step: the best tree for each column of responsibilities."""
     common = _common(encoding, settings.sharing if share.shape[1] > 1 else 0.0)
     weighed = (encoding.weights * line + common for line in share.T)
     trees = Parallel(prefer="threads")(
@@ -133,7 +133,7 @@ def _fit(encoding: Encoding, share: Floats, settings: TreeEM, watch: Watch) -> T
 
 
 def _common(encoding: Encoding, weight: float) -> Floats:
-    """Weights, which sum to `weight`, of some rows spread evenly over the table."""
+    """Weights with sum `weight` of rows that are evenly spread over the table."""
     size = len(encoding.weights)
     chosen = np.unique(np.linspace(0, size - 1, min(size, SAMPLE)).astype(np.int64))
     answer = np.zeros(size)

@@ -21,7 +21,7 @@ Leaf = Literal["instances", "chow-liu"]
 
 
 class BlockLeaves(NamedTuple):
-    """What the blocks that are not divided become."""
+    """The models of blocks that are not divided."""
 
     leaf: Leaf
     min_rows: float  # blocks of less weight are not divided
@@ -62,7 +62,7 @@ def block_circuit(encoding: Encoding, blocks: Sequence[Block], settings: BlockLe
 
 
 def independent_circuit(encoding: Encoding, smoothing: float) -> Graph:
-    """The circuit of a table whose columns are independent, which takes hardly any time."""
+    """The circuit of independent columns, which is computed quickly."""
     builder = Builder(encoding.schema)
     rows, columns = np.arange(len(encoding.table)), np.arange(len(encoding.schema))
     return builder.freeze(LeafMaker(builder, encoding.table, smoothing).independent(rows, columns))

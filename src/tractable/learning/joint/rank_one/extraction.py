@@ -22,7 +22,7 @@ TOLERANCE = 1e-9  # a step that gains a smaller share of the matrix's squared le
 
 
 class Extraction(NamedTuple):
-    """The block that was found."""
+    """An extracted block."""
 
     rows: Bools  # (rows,)
     columns: Bools  # (columns,)
@@ -35,7 +35,7 @@ class Extraction(NamedTuple):
 
 
 def extract_block(matrix: NumberMatrix, gamma: float) -> Extraction:
-    """A block that is nearly of rank one, beginning with the longest column.
+    """A block that is nearly of rank one, starting with the longest column.
 
     The numbers are divided by their standard deviations first. The longest singular vectors win, so that the
     same matrix always gives the same block.

@@ -1,4 +1,4 @@
-"""A table taken apart into blocks of rank one: the recursion of SPN-SVD.
+"""Recursive division of a table into blocks of rank one (SPN-SVD).
 
 Each block of the table is divided into three: the block of rank one that `extract_block` finds, the other
 columns of its rows, and the other rows. The first two are independent and form a product, and the third is an
@@ -22,7 +22,7 @@ Kind = Literal["instances", "independent", "product", "sum"]
 
 @dataclass(slots=True)
 class Block:
-    """Some rows of some columns, and what they became."""
+    """A block of rows and columns, and its division."""
 
     rows: Ints
     columns: Ints
@@ -32,7 +32,7 @@ class Block:
 
 
 class Division(NamedTuple):
-    """Which rows and columns of a block its part of rank one has."""
+    """The rows and columns of the rank-one part of a block."""
 
     rows: Bools
     columns: Bools
@@ -52,31 +52,31 @@ class BlockTree:
 
     @property
     def finished(self) -> int:
-        """How many blocks are divided, or are known not to be."""
+        """The number of blocks that are divided or final."""
         return len(self.blocks) - len(self._waiting)
 
     def next_block(self) -> Block | None:
-        """The largest block that waits; None if none does."""
+        """The largest waiting block, or None."""
         return self.blocks[self._waiting[0][1]] if self._waiting else None
 
     def apply(self, division: Division | None) -> None:
-        """Divide the next block, or leave it as it is."""
+        """Divide the next block, or mark it as final."""
         block = self.blocks[heappop(self._waiting)[1]]
         if division is not None:
             for number in _add_parts(self._matrix, self.blocks, block, division):
                 heappush(self._waiting, (-_size(self.blocks[number]), number))
 
     def give_up(self) -> None:
-        """Leave all blocks that wait as they are, with independent columns."""
+        """Mark all waiting blocks as final, with independent columns."""
         for _, number in self._waiting:
             self.blocks[number].kind = "independent"
         self._waiting = []
 
 
 def find_divisions(matrix: NumberMatrix, gamma: float, watch: Watch) -> list[Division | None]:
-    """How the blocks of a table are divided, in the order of a `BlockTree`, as far as there is time.
+    """The divisions of the blocks of a table in the order of a `BlockTree`, as far as there is time.
 
-    Divisions that an earlier run has found are repeated.
+    Divisions of an earlier run are reused.
     """
     tree = BlockTree(matrix)
     divisions = watch.checkpoint(DIVISIONS) or []

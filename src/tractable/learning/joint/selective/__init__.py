@@ -1,4 +1,4 @@
-"""Regular selective sum-product trees, found by splits and merges.
+"""Regular selective sum-product trees, learned by splits and merges.
 
 A tree is products, decisions and marginals. A *marginal* is a distribution over some states of one column. A
 *decision* is a sum over two or more columns that is regular selective with respect to one of them: its

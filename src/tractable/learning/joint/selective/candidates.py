@@ -48,7 +48,7 @@ class Candidates:
         self._start()
 
     def best(self) -> Split | Merge | None:
-        """The change that gains most, if any gains at all."""
+        """The change with the highest positive gain, or None."""
         price = self.price()
         room = price.edges
         if room > self._room:
@@ -67,7 +67,7 @@ class Candidates:
         return None
 
     def price(self) -> Price:
-        """What size costs at the moment."""
+        """The current price of size."""
         tree = self.tree
         edges = cost_and_edges(int(tree.nodes["size"][tree.root]))[1]
         return Price(self.penalty, self._least, float(self._max_edges - edges), self._ties)
@@ -83,7 +83,7 @@ class Candidates:
         return self._merges[node].best(price)
 
     def make(self, made: Split | Merge) -> Change:
-        """Change the tree, and let the scores that this concerns be computed anew."""
+        """Apply a change, and invalidate the scores that it affects."""
         tree, what = self.tree, made[:-2]
         change = tree.split(*what) if isinstance(made, Split) else tree.merge(*what)
         self._keep_gains(change)
@@ -98,7 +98,7 @@ class Candidates:
         return change
 
     def lower_penalty(self, penalty: float) -> None:
-        """Let all changes be scored anew with another penalty."""
+        """Invalidate all scores after a change of the penalty."""
         self.penalty = penalty
         self._queue.clear()
         self._waiting.clear()
@@ -107,7 +107,7 @@ class Candidates:
         self._start()
 
     def _bound(self, node: int) -> float:
-        """What no change of a node can gain more than: no log-likelihood is above zero, and no cost below.
+        """An upper bound of the gain of any change of a node.
 
         A change may also join the node to its parent, which saves the edge between them.
         """
@@ -148,7 +148,7 @@ class Candidates:
         self._needed.pop(node, None)
 
     def _forget(self, node: int) -> None:
-        """Leave nothing of a node that was removed: another one may get its number."""
+        """Remove all entries of a removed node, whose number may be reused."""
         if node in self._places:
             self._leave(node)
         self._factors.pop(node, None)

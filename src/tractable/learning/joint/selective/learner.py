@@ -139,7 +139,7 @@ class SelectiveLearner(PoolingLearner):
         return best[0]
 
     def _smoothing(self, *, is_validated: bool) -> Smoothing:
-        """The ways to smooth among which validation rows choose."""
+        """The kinds of smoothing to select from on the validation rows."""
         even = SMOOTHING if is_validated else (SMOOTHING_ALONE,)
         inherited = SHRINKAGE if is_validated else (SHRINKAGE_ALONE,)
         if self.smoothing is not None:
@@ -148,7 +148,7 @@ class SelectiveLearner(PoolingLearner):
 
 
 class _Rows(NamedTuple):
-    """What a search is about."""
+    """The rows of a search."""
 
     training: CodedRows
     valid: CodedRows  # none where nothing could be held out
@@ -164,7 +164,7 @@ class _Rows(NamedTuple):
 def _climb(
     rows: _Rows, limits: Limits, penalty: float, ties: TieRule, falls: bool, watch: Watch
 ) -> tuple[Graph, float]:
-    """The circuit of one search, and the log-likelihood of its validation rows."""
+    """The circuit of one search, and its log-likelihood on the validation rows."""
     tree = SelectiveTree(rows.training, rows.valid, rows.smoothing)
     best = finish_climb(Climb(tree, penalty, limits, watch, ties), falls=falls)
     return freeze(tree, rows.every, best.way), best.score

@@ -1,4 +1,4 @@
-"""Complete rows of categorical columns, and how the search for selective trees counts them."""
+"""Complete rows of categorical columns, prepared for counting in the search for selective trees."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias

@@ -1,4 +1,4 @@
-"""Greedy hill climbing over selective trees, and the two ways to choose the penalty of their size.
+"""Greedy hill climbing over selective trees, and two ways to choose the penalty.
 
 Peharz, Gens and Domingos, «Learning Selective Sum-Product Networks», 2014, sections 3.3 and 4.
 """
@@ -21,7 +21,7 @@ HALF_LIFE = 100  # ... which halves after so many more changes
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a climb ends."""
+    """The stopping criteria of a climb."""
 
     max_edges: int
     patience: int  # changes without a better tree before it may end
@@ -29,14 +29,14 @@ class Limits:
 
 @dataclass(eq=False, slots=True)
 class Found:
-    """How good the best tree so far is on the validation rows."""
+    """The score of the best tree so far on the validation rows."""
 
     score: float  # their log-likelihood
     way: int  # to smooth it
 
 
 class Climb:
-    """One tree, changed for the better until validation rows say that it is enough."""
+    """A tree that is improved until the validation rows indicate overfitting."""
 
     def __init__(
         self, tree: SelectiveTree, penalty: float, limits: Limits, watch: Watch, ties: TieRule | None = None
@@ -56,7 +56,7 @@ class Climb:
         return self._weight > 0
 
     def run(self) -> bool:
-        """Make the best change until none gains; False if the search should end altogether."""
+        """Make the best change until none gains; false if the search should end."""
         while (best := self._candidates.best()) is not None:
             if self._watch.should_stop():
                 return False
@@ -69,7 +69,7 @@ class Climb:
         return not self._watch.should_stop()
 
     def lower_penalty(self) -> bool:
-        """Go on with half the penalty; False if it is so small that no change can matter."""
+        """Halve the penalty; false if it is so small that no change can matter."""
         penalty = self._candidates.penalty / 2
         if penalty < (LEAST_PENALTY if self.is_validated else LEAST_PENALTY_ALONE):
             return False
