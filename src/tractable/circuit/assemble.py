@@ -90,15 +90,15 @@ def renumbered_blocks(blocks: Iterable[Block], number: Ints) -> tuple[Block, ...
     groups: dict[Hashable, list[Block]] = {}
     for block in blocks:
         groups.setdefault(block.key, []).append(block)
-    found: list[Block] = []
+    blocks_left: list[Block] = []
     for group in groups.values():
         whole = join_blocks(group)
         node = number[whole.node]
         order = np.argsort(node, kind="stable")
         order = order[node[order] >= 0]
         if order.size:
-            found.append(whole.select(order).renumber(node[order]))
-    return in_order(found)
+            blocks_left.append(whole.select(order).renumber(node[order]))
+    return in_order(blocks_left)
 
 
 def in_order(blocks: Iterable[Block]) -> tuple[Block, ...]:

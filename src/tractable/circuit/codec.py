@@ -117,14 +117,14 @@ def _facts(graph: Graph, levels: int) -> dict[str, Any]:
 def _names(facts: Mapping[str, Any], section: str, arrays: NamedArrays) -> list[Any]:
     """The names of the blocks of a section."""
     entry, title, *_ = SECTIONS[section]
-    found = facts.get(entry, None if section == LeafBlock.section else [])
-    if section == GateBlock.section and found != []:
-        if type(found) is not int or not 0 <= found <= len(arrays):
+    names = facts.get(entry, None if section == LeafBlock.section else [])
+    if section == GateBlock.section and names != []:
+        if type(names) is not int or not 0 <= names <= len(arrays):
             raise ValueError(f"{title} is not a number")
-        return [GateBlock.name] * found
-    if not isinstance(found, list):
+        return [GateBlock.name] * names
+    if not isinstance(names, list):
         raise ValueError(f"{title} are not a list")
-    return found
+    return names
 
 
 def _member_facts(facts: Mapping[str, Any]) -> list[Any]:

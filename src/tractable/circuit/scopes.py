@@ -63,5 +63,5 @@ def bits(word: np.uint64, columns: Ints) -> Ints:
 
 def root_columns(graph: Graph) -> Ints:
     """The columns that the root's value depends on, ascending."""
-    found = [bits(w.word[graph.root], w.columns) for w in windows(graph, range(len(graph.schema)))]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    columns = [bits(w.word[graph.root], w.columns) for w in windows(graph, range(len(graph.schema)))]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])

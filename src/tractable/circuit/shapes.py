@@ -133,18 +133,18 @@ def _has_shape(graph: Graph, shape: Shape, begin: int, root: int) -> bool:
     ends = np.stack([first, first + step * (_below(graph, root).size - 1)])
     if (ends < 0).any() or (ends >= size).any():
         return False
-    found = template(graph, shape, begin, root)
-    node, is_shared = found.node, step == 0
+    pattern = template(graph, shape, begin, root)
+    node, is_shared = pattern.node, step == 0
     nodes = np.sort(np.concatenate([node[~is_shared].ravel(), node[is_shared, 0]]))
     if not np.array_equal(nodes, np.arange(begin, root)) or not np.array_equal(node[-1], _below(graph, root)):
         return False
-    if (found.child < 0).any() or ((found.kind == LEAF) & (found.block < 0)).any():
+    if (pattern.child < 0).any() or ((pattern.kind == LEAF) & (pattern.block < 0)).any():
         return False  # a child that is not of the component, or a leaf over several columns
     degree = np.diff(graph.start[begin : root + 1])
     for array in (graph.kind[begin:root], degree, *_leaf_places(graph, begin, root)):
         if (array[node - begin] != array[first][:, None]).any():
             return False
-    return np.array_equal(graph.child[found.edges(graph.start)], node[found.child])
+    return np.array_equal(graph.child[pattern.edges(graph.start)], node[pattern.child])
 
 
 def _has_members(graph: Graph, members: Members, begin: int, root: int) -> bool:

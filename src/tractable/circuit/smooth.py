@@ -46,8 +46,8 @@ class _Fillers(NamedTuple):
 
 
 def _find_gaps(graph: Graph) -> _Gaps:
-    found = [_window_gaps(graph, w) for w in windows(graph, range(len(graph.schema)))]
-    edge, column = (np.concatenate(part) for part in zip(*found, strict=True))
+    gaps = [_window_gaps(graph, w) for w in windows(graph, range(len(graph.schema)))]
+    edge, column = (np.concatenate(part) for part in zip(*gaps, strict=True))
     order = np.argsort(edge, kind="stable")
     return _Gaps(edge[order], column[order])
 

@@ -57,8 +57,8 @@ def pack_fields(columns: Ints, codes: Ints) -> list[list[Field]]:
 
 def leaves_by_column(graph: Graph) -> dict[int, list[LeafBlock]]:
     """The leaves over each column, one block a family and width."""
-    found = _by_column(graph.blocks_of(LeafBlock))
-    return {column: [b for b in blocks if isinstance(b, LeafBlock)] for column, blocks in found.items()}
+    grouped = _by_column(graph.blocks_of(LeafBlock))
+    return {column: [b for b in blocks if isinstance(b, LeafBlock)] for column, blocks in grouped.items()}
 
 
 def _by_column(blocks: Iterable[LeafBlock | FactorBlock]) -> dict[int, list[LeafBlock | FactorBlock]]:

@@ -54,13 +54,13 @@ def schema(
     if output is not None and not printed and not problems:
         write_bytes(output, text.encode())
     report = [*((facts["name"], _words(facts)) for facts in columns), *problems.items()]
-    found = {
+    content = {
         "rows": len(rows),
         "columns": columns,
         "problems": [{"column": name, "problem": problem} for name, problem in problems.items()],
         "output": None if problems else output,
     }
-    answer(found, text if printed and not problems else lines(report), as_json)
+    answer(content, text if printed and not problems else lines(report), as_json)
     if problems:
         only = "".join(problems.values()) if len(problems) == 1 else f"{len(problems)} columns cannot be used"
         raise ValueError(f"{only} (to leave out: {_drops(problems)})")

@@ -63,9 +63,9 @@ def _has_code(text: np.ndarray[Any, np.dtype[np.uint8]], starts: Bools) -> bool:
 
 
 def _among(letters: bytes) -> Bools:
-    found = np.zeros(256, dtype=np.bool_)
-    found[list(letters)] = True
-    return found
+    present = np.zeros(256, dtype=np.bool_)
+    present[list(letters)] = True
+    return present
 
 
 _DIGITS = _among(b"0123456789xX")

@@ -155,7 +155,7 @@ def choose(
         return Choice(candidates[0], {})
     timed = part_of(watch, CHOICE_SHARE)
     folds = _folds_in_time(timed, len(candidates))
-    found: list[list[float]] = []  # by fold, of each candidate
+    fold_scores: list[list[float]] = []  # by fold, of each candidate
     for number, (train, test) in enumerate(islice(_folds(table, seed, labels), folds)):
         scores: list[float] = []
         for place, one in enumerate(candidates):
@@ -165,10 +165,10 @@ def choose(
             circuit = one.learn(train, part_of(part, 1 - SCORE_SHARE))
             scores.append(score.mean(circuit, test, part))
         if len(scores) == len(candidates):
-            found.append(scores)
-    if not found:
+            fold_scores.append(scores)
+    if not fold_scores:
         return Choice(candidates[0], {})
-    sums = [sum(x / len(found) for x in own) for own in zip(*found, strict=True)]
+    sums = [sum(x / len(fold_scores) for x in own) for own in zip(*fold_scores, strict=True)]
     best = candidates[sums.index(max(sums))]
     return Choice(best, {one.name: total for one, total in zip(candidates, sums, strict=True)})
 

@@ -131,12 +131,13 @@ class ConditionalEstimator(CircuitSavingMixin, TableInputMixin, ClassifierMixin,
     def _remember_targets(self, labels: Labels, features: Table) -> None:
         for cells in labels.columns.values():
             check_consistent_length(features.values, cells)
-        found = [classes_of(cells, name) for name, cells in labels.columns.items()]
-        self.classes_ = found[0] if labels.single else found
-        self.n_outputs_ = len(found)
+        classes_by_target = [classes_of(cells, name) for name, cells in labels.columns.items()]
+        self.classes_ = classes_by_target[0] if labels.single else classes_by_target
+        self.n_outputs_ = len(classes_by_target)
         taken = features.schema.names
         self.targets_ = tuple(
-            target_variable(name, classes, taken) for name, classes in zip(labels.columns, found, strict=True)
+            target_variable(name, classes, taken)
+            for name, classes in zip(labels.columns, classes_by_target, strict=True)
         )
 
     def _join(self, features: Table | None, y: Any) -> Table:

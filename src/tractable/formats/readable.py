@@ -262,11 +262,11 @@ def _regression_lines(graph: Graph) -> Iterator[str]:
         numbers = zip(
             columns, features.state.tolist(), features.shift.tolist(), features.scale.tolist(), strict=True
         )
-        told = [
+        entries = [
             {"column": column, "state": None if state < 0 else state, "shift": shift, "scale": scale}
             for column, state, shift, scale in numbers
         ]
-        yield to_json({"features": told, "weights": block.regressions.weights.tolist()})
+        yield to_json({"features": entries, "weights": block.regressions.weights.tolist()})
 
 
 def _gate_lines(graph: Graph) -> dict[int, str]:
@@ -295,8 +295,8 @@ def _read_gates(blocks: object, leaves: dict[int, Any], schema: Schema) -> tuple
         if line["block"] >= len(blocks):
             raise ValueError(f"node {node}: there are no regressions number {line['block']}")
     return tuple(
-        _gate_block(number, told, {n: line for n, line in leaves.items() if line["block"] == number}, schema)
-        for number, told in enumerate(blocks)
+        _gate_block(number, entry, {n: line for n, line in leaves.items() if line["block"] == number}, schema)
+        for number, entry in enumerate(blocks)
     )
 
 

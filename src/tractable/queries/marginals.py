@@ -39,12 +39,12 @@ def marginals(
         statistics = posteriors(graph, rows, regions, threads=threads)
     if not statistics.shape[1] or np.isnan(statistics[:, 0]).any():  # as in every row that is impossible
         require_possible(log_values(graph, rows, regions, threads=threads))
-    found = [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
+    moments = [statistics[:, first:last] for first, last in pairwise(first_statistics(graph.schema).tolist())]
     if np.isnan(statistics).any():
-        _require_numbers(graph.schema, found)
+        _require_numbers(graph.schema, moments)
     if not all(variable.is_categorical for variable in graph.schema):
-        _require_whole(graph.schema, found)
-    return certain_posteriors(graph.schema, found)
+        _require_whole(graph.schema, moments)
+    return certain_posteriors(graph.schema, moments)
 
 
 def _require_numbers(schema: Schema, posteriors: Sequence[Floats]) -> None:

@@ -296,5 +296,7 @@ def test_few_rows_stay_one_field() -> None:
 
 def test_numeric_targets_are_refused_by_name() -> None:
     numeric = Table(SCHEMA.with_targets([3]), table().values)
-    with pytest.raises(ValueError, match="column 'x1' is real: conditional-mixture learns categorical"):
+    with pytest.raises(
+        ValueError, match="column 'x1' is real: conditional-mixture supports only categorical"
+    ):
         ConditionalMixtureLearner().learn(numeric, np.random.default_rng(0))

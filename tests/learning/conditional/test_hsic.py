@@ -133,5 +133,5 @@ def test_it_works_in_pipelines_and_searches() -> None:
     assert search.best_score_ > 0.9
     assert clone(tr.DSPNSVD(2, whiten=True)).whiten
     for setting in ("density", "kernel"):
-        with pytest.raises(ValueError, match=f"{setting} is"):
+        with pytest.raises(ValueError, match=f"{setting} must be"):
             tr.DSPNSVD().set_params(**{setting: "x"}).fit(x, y)

@@ -68,7 +68,7 @@ def seconds_in(text: str) -> float:
     Raises:
         ValueError: if the text is not such a duration.
     """
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or float(found[1]) == 0:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or float(match[1]) == 0:
         raise ValueError(f"'{text}' is not a duration such as 90s, 10m or 1h")
-    return float(found[1]) * SECONDS[found[2] or "s"]
+    return float(match[1]) * SECONDS[match[2] or "s"]

@@ -160,8 +160,8 @@ class Block(ABC):
     @property
     def parameters(self) -> Floats:
         """The parameters that learning can change, in one array."""
-        found: Floats = getattr(self, "params", np.zeros((self.node.size, 0)))
-        return found
+        parameters: Floats = getattr(self, "params", np.zeros((self.node.size, 0)))
+        return parameters
 
     def with_parameters(self, parameters: Floats) -> Self:
         """The block with other parameters."""

@@ -205,8 +205,8 @@ class LeafBlock(ColumnBlock):
         return answer
 
     def _moments(self, params: Floats, region: Region | None) -> tuple[Floats, Floats, Floats]:
-        found = self.family.moments(params, region)
-        return found.mean, found.rest, found.sd
+        moments = self.family.moments(params, region)
+        return moments.mean, moments.rest, moments.sd
 
     # ---- parameters
 

@@ -109,8 +109,8 @@ def most_likely_excess(groups: CountGroups) -> Floats:
     if spread.any():
         chosen = varied[spread]
         part = CountGroups(groups.value, groups.weight[chosen])
-        found = _root(part, (low[spread], high[spread]), (below[spread], above[spread]))
-        answer[chosen] = np.exp(-found)
+        roots = _root(part, (low[spread], high[spread]), (below[spread], above[spread]))
+        answer[chosen] = np.exp(-roots)
     return answer
 
 

@@ -103,16 +103,16 @@ def _likelihoods(axes: "Axes", comparison: Comparison, dataset: str, percent: in
 
 def given_inputs_grid(comparison: Comparison, percent: int) -> Grid:
     """Mean log P(targets | inputs) of test rows, measured and published."""
-    told = published.given_inputs()
+    figures = published.given_inputs()
     shown = [
         name
-        for name in dict.fromkeys(learner for _, learner, _ in told)
-        if any((dataset, name, percent) in told for dataset in comparison.datasets)
+        for name in dict.fromkeys(learner for _, learner, _ in figures)
+        if any((dataset, name, percent) in figures for dataset in comparison.datasets)
     ]
     lines = []
     for dataset in comparison.datasets:
         ours = [_measured_cell(comparison, dataset, learner) for learner in comparison.learners]
-        theirs = [told.get((dataset, name, percent)) for name in shown]
+        theirs = [figures.get((dataset, name, percent)) for name in shown]
         lines.append((dataset, *ours, *("" if mean is None else f"{mean:.3f}" for mean in theirs)))
     if lines:
         counts = (_counts(comparison, learner) for learner in comparison.learners)
@@ -153,16 +153,16 @@ def _counts(comparison: Comparison, learner: str) -> str:
     ]
     if learner == against or not both:
         return ""
-    found = [comparison.verdict(dataset, learner) for dataset in both]
-    return " / ".join(str(found.count(verdict)) for verdict in ("better", "", "worse"))
+    verdicts = [comparison.verdict(dataset, learner) for dataset in both]
+    return " / ".join(str(verdicts.count(verdict)) for verdict in ("better", "", "worse"))
 
 
 def given_inputs_costs(comparison: Comparison, percent: int) -> Grid:
     """The size of each circuit, and how long learning and answers take, on average over the data sets."""
     lines = []
     for learner in comparison.learners:
-        found = [comparison.measured(dataset, learner) for dataset in comparison.datasets]
-        there = [one for one in found if one is not None]
+        runs = [comparison.measured(dataset, learner) for dataset in comparison.datasets]
+        there = [one for one in runs if one is not None]
         if not there:
             continue
         times = [one.times for one in there if one.times is not None]
@@ -189,9 +189,9 @@ def given_inputs_costs(comparison: Comparison, percent: int) -> Grid:
     )  # fmt: skip
 
 
-def _sizes(found: Iterable[int | None]) -> str:
+def _sizes(sizes: Iterable[int | None]) -> str:
     """The mean and the largest of some numbers."""
-    known = [size for size in found if size is not None]
+    known = [size for size in sizes if size is not None]
     return f"{fmean(known):,.0f} / {max(known):,}" if known else ""
 
 
@@ -210,8 +210,8 @@ def prediction_grid(comparison: Comparison, percent: int) -> Grid:
         for learner in comparison.learners:
             measured = comparison.measured(dataset, learner)
             if measured is not None and measured.metrics is not None:
-                found = (measured.metrics.get(name) for name in METRICS)
-                lines.append((dataset, learner, *("" if x is None else f"{100 * x:.2f}" for x in found)))
+                values = (measured.metrics.get(name) for name in METRICS)
+                lines.append((dataset, learner, *("" if x is None else f"{100 * x:.2f}" for x in values)))
     return Grid(
         f"Predictions given {percent} % of the columns",
         ("data set", "learner", *METRICS.values()),

@@ -94,8 +94,8 @@ def _times(axes: "Axes", comparison: Comparison) -> None:
 
 def _mean_time(comparison: Comparison, learner: str, percent: int) -> float:
     """The mean; zero where nothing was asked."""
-    found = [comparison.answers(dataset, learner, percent) for dataset in comparison.datasets]
-    times = [answers.alone_ms for answers in found if answers is not None]
+    asked = [comparison.answers(dataset, learner, percent) for dataset in comparison.datasets]
+    times = [answers.alone_ms for answers in asked if answers is not None]
     return sum(times) / len(times) if times else 0.0
 
 

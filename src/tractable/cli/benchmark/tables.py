@@ -107,8 +107,8 @@ def times_grid(comparison: Comparison) -> Grid:
 
 
 def _times(comparison: Comparison, learner: str, percent: int, field: str) -> list[float]:
-    found = (comparison.answers(dataset, learner, percent) for dataset in comparison.datasets)
-    return [getattr(answers, field) for answers in found if answers is not None]
+    asked = (comparison.answers(dataset, learner, percent) for dataset in comparison.datasets)
+    return [getattr(answers, field) for answers in asked if answers is not None]
 
 
 def likelihood_grid(comparison: Comparison, methods: Sequence[str]) -> Grid:
@@ -203,8 +203,8 @@ def wins_grid(comparison: Comparison) -> Grid:
 
 def _wins_cell(comparison: Comparison, one: str, other: str) -> str:
     names = published.counterparts()
-    told = published.wins().get((names.get(one, ""), names.get(other, "")))
-    return str(comparison.wins(one, other)) + ("" if told is None else f" ({told})")
+    wins = published.wins().get((names.get(one, ""), names.get(other, "")))
+    return str(comparison.wins(one, other)) + ("" if wins is None else f" ({wins})")
 
 
 NAMES = ("data set", "learner", "settings", "outcome")
@@ -257,17 +257,17 @@ def _network_words(measured: Measured) -> list[str]:
 def settings_text(run: Run) -> str:
     """What of a run is not as it is by default."""
     plain = _defaults(run.learner, run.inputs is not None)
-    told = [
+    texts = [
         f"{part}.{name}={_value(value)}"
         for part, settings in run.settings.items()
         for name, value in settings.items()
         if part not in plain or plain[part].get(name) != value
     ]
     if run.seed != 0:
-        told.append(f"seed={run.seed}")
+        texts.append(f"seed={run.seed}")
     if run.budget is not None:
-        told.append(f"budget={run.budget:g}s")
-    return " ".join(told)
+        texts.append(f"budget={run.budget:g}s")
+    return " ".join(texts)
 
 
 def _defaults(learner: str, conditional: bool) -> dict[str, dict[str, Any]]:

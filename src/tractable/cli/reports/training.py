@@ -111,9 +111,9 @@ def _of_both(
     return {f"train_{name}": train, f"valid_{name}": held_out}
 
 
-def _scores(found: Mapping[str, Estimate | None]) -> dict[str, Any]:
+def _scores(estimates: Mapping[str, Estimate | None]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
-    for name, estimate in found.items():
+    for name, estimate in estimates.items():
         facts |= {name: None} if estimate is None else estimate.facts(name)
     return facts
 

@@ -187,11 +187,11 @@ class WeightFitter:
 
     def evaluate(self, weight: Floats, target: FitTarget) -> WeightState:
         """The state of the model under weights."""
-        found, priors, away = self._expectations(weight), self._priors, weight - target.prior_mean
-        fit = self._total * (found.log_partition - float(weight @ target.frequency))
-        slope = self._total * (found.expected - target.frequency) + away / priors.variance
-        curvature = self._total * found.expected * (1 - found.expected) + 1 / priors.variance
-        return WeightState(weight, found, fit + priors.cost(away), slope, curvature)
+        expectations, priors, away = self._expectations(weight), self._priors, weight - target.prior_mean
+        fit = self._total * (expectations.log_partition - float(weight @ target.frequency))
+        slope = self._total * (expectations.expected - target.frequency) + away / priors.variance
+        curvature = self._total * expectations.expected * (1 - expectations.expected) + 1 / priors.variance
+        return WeightState(weight, expectations, fit + priors.cost(away), slope, curvature)
 
     def fit(
         self, state: WeightState, target: FitTarget, effort: FitEffort, watch: Watch | None = None

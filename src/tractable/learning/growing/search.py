@@ -163,10 +163,10 @@ class SplitSearch:
         self._add_items()
         self._begun, self._touched, self._least = self.splits, set(), 0.0
         while self.splits - self._begun < self._costs.batch:
-            found = self._find_best()
-            if found is None:
+            best = self._find_best()
+            if best is None:
                 break
-            self._split(*found)
+            self._split(*best)
         if self.splits == self._begun:
             return False
         self.table.end_deferral()

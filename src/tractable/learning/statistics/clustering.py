@@ -48,14 +48,14 @@ def cluster_rows(
     best = _single_cluster(encoding)
     best_score = best.log_likelihood - price
     for size in range(2, min(settings.clusters, len(encoding.weights)) + 1):
-        found = max(
+        clustering = max(
             (_iterate_clustering(encoding, size, rng, settings, between) for _ in range(settings.restarts)),
             key=_likelihood,
         )
-        score = found.log_likelihood - size * price
+        score = clustering.log_likelihood - size * price
         if score <= best_score:
             break
-        best, best_score = found, score
+        best, best_score = clustering, score
     return np.unique(best.label, return_inverse=True)[1].reshape(-1)
 
 

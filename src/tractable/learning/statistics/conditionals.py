@@ -135,5 +135,5 @@ def _sums(encoding: Encoding, codes: Ints, link: tuple[int, int], numbers: Float
     state, states = _groups(encoding, codes, link)
     seen = ~np.isnan(encoding.table.values[:, link[0]])
     weighed = numbers[:, seen] * encoding.weights[seen]
-    found = [np.bincount(state[seen], line, states)[:states] for line in weighed]
-    return [sums.astype(np.float64) for sums in found]
+    tables = [np.bincount(state[seen], line, states)[:states] for line in weighed]
+    return [sums.astype(np.float64) for sums in tables]

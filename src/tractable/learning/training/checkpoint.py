@@ -77,15 +77,15 @@ def _seal(call: bytes, state: bytes) -> bytes:
     return digest.digest()
 
 
-def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _differences(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """The differences between two calls, in words; empty if there are none."""
-    names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
+    names = [name for name in {**wanted, **recorded} if recorded.get(name) != wanted.get(name)]
     if "learner" in names:
-        return f"the learner {found.get('learner')}"
+        return f"the learner {recorded.get('learner')}"
     words = {
-        "settings": "other settings: " + _settings(found.get("settings", {}), wanted.get("settings", {})),
-        "seed": f"the seed {found.get('seed')}",
-        "version": f"version {found.get('version')} of this library",
+        "settings": "other settings: " + _settings(recorded.get("settings", {}), wanted.get("settings", {})),
+        "seed": f"the seed {recorded.get('seed')}",
+        "version": f"version {recorded.get('version')} of this library",
         "layout": "a layout of another version of this library",
         "table": "another table",
         "valid": "other validation rows",
@@ -93,6 +93,6 @@ def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     return ", ".join([words[name] for name in words if name in names] or [f"another {n}" for n in names])
 
 
-def _settings(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    different = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
-    return ", ".join(f"{name}={found.get(name)}" for name in different)
+def _settings(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    different = [name for name in {**wanted, **recorded} if recorded.get(name) != wanted.get(name)]
+    return ", ".join(f"{name}={recorded.get(name)}" for name in different)

@@ -63,8 +63,10 @@ def plan_elimination(
     runs = int(STEPS_PER_ENTRY * min(plan.total, limit) / max(len(core), 1) ** 2)
     if not core or len(core) > MOST_COLUMNS or runs < len(SCORES):
         return plan
-    found = _Search(np.array([states[c] for c in core]), _links(core, rest)).best(min(runs, MOST_RUNS), watch)
-    better = plan_of([*peeled, *(core[i] for i in found)], states, scopes)
+    core_order = _Search(np.array([states[c] for c in core]), _links(core, rest)).best(
+        min(runs, MOST_RUNS), watch
+    )
+    better = plan_of([*peeled, *(core[i] for i in core_order)], states, scopes)
     return better if better.total < plan.total else plan
 
 

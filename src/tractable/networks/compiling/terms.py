@@ -43,5 +43,5 @@ def distinct_terms(terms: Terms) -> tuple[Terms, Int32s]:
 
 def distinct_numbers(log_values: Floats) -> tuple[Terms, Int32s]:
     """The distinct numbers of a table as terms, and the index of each entry, in the table's shape."""
-    found, index = np.unique(log_values, return_inverse=True)
-    return numbers(found), index.reshape(log_values.shape).astype(np.int32)
+    values, index = np.unique(log_values, return_inverse=True)
+    return numbers(values), index.reshape(log_values.shape).astype(np.int32)

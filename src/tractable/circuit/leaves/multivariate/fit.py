@@ -22,15 +22,15 @@ def refit_leaves_together(
     the leaf's own mean like the rows within all leaves: it makes no group wider than groups are.
     """
     total = weight.sum(axis=1)
-    found = [weighted_moments(leaf, x, w) for leaf, w in zip(leaves, weight, strict=True)]
+    moments = [weighted_moments(leaf, x, w) for leaf, w in zip(leaves, weight, strict=True)]
     whole = float(total.sum())
     if whole == 0:
         return list(leaves)
-    pooled = sum(t * covariance for t, (_, covariance) in zip(total, found, strict=True)) / whole
+    pooled = sum(t * covariance for t, (_, covariance) in zip(total, moments, strict=True)) / whole
     least = LEAST_SPREAD * np.diag(np.maximum(np.diag(pooled), 1e-300))
     return [
         leaf if t == 0 else _moved(leaf, mean, (t * own + smoothing * pooled) / (t + smoothing) + least)
-        for leaf, t, (mean, own) in zip(leaves, total, found, strict=True)
+        for leaf, t, (mean, own) in zip(leaves, total, moments, strict=True)
     ]
 
 

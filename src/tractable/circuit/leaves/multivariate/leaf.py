@@ -292,6 +292,8 @@ def _nearest_in_box(mode: Floats, covariance: Floats, low: Floats, high: Floats)
     weights = np.linalg.inv(square_root(covariance))
     answer = np.clip(mode, low, high)
     for row in np.flatnonzero((answer != mode).any(axis=1)).tolist():
-        found = lsq_linear(weights, weights @ mode[row], (low, np.maximum(high, np.nextafter(low, np.inf))))
-        answer[row] = np.clip(found.x, low, high)
+        solution = lsq_linear(
+            weights, weights @ mode[row], (low, np.maximum(high, np.nextafter(low, np.inf)))
+        )
+        answer[row] = np.clip(solution.x, low, high)
     return answer

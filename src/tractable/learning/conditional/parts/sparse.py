@@ -45,10 +45,10 @@ def sparse_regressions(
         if watch.should_stop():
             return alone, plain._replace(means=tuple(beta[0] for beta in alone.beta))
         first = (alone.beta[j][0], np.full(rows.x.shape[1], plain.l2))
-        found = [
+        fitted = [
             line for power in POWERS for line in _path(rows, j, (first[0], plain.means[j]), penalties, power)
         ]
-        paths.append([first, *found])
+        paths.append([first, *fitted])
         if held is not None and are_few(rows):
             paths[-1] += hybrid_regressions(rows, j, first[0], shares)
     best = np.full(len(paths), 1 + (len(penalties) - 1) // 2)

@@ -143,8 +143,8 @@ def grow(search: TreeSearch, patience: int | None, watch: Watch) -> int:
         for leaf, column in saved.history.tolist():
             search.repeat_split(leaf, column)
         search.recall(saved.memory)
-    while (found := search.best()) is not None and not watch.should_stop():
-        search.split(*found[:2])
+    while (split := search.best()) is not None and not watch.should_stop():
+        search.split(*split[:2])
         score += search.splits[-1].held_out
         if score >= best_score:
             best, best_score = len(search.splits), score

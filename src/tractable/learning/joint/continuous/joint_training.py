@@ -173,8 +173,8 @@ def train_members(
         work = partial(trainer.run, start, seeds[place])
         return watch.remember(COMPONENTS.at(place, "of", len(networks)), work)
 
-    found = side_by_side([partial(train, place) for place in range(len(networks))], watch)
-    return [each.components for each in found]
+    members = side_by_side([partial(train, place) for place in range(len(networks))], watch)
+    return [each.components for each in members]
 
 
 def mixed_trees(members: Sequence[Components], trainer: ComponentTrainer) -> tuple[Trees, AnyArray]:

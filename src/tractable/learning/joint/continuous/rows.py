@@ -53,16 +53,16 @@ def tree_rows(shape: TreeShape, encoding: Encoding, table: Table) -> TreeRows:
 def _matrix(shape: TreeShape, values: Floats) -> Matrix:
     """The statistics of complete rows: marginal ones, and those given the parent's state."""
     dtype: type[np.floating[Any]] = np.float64 if shape.has_real else np.float32
-    found: list[tuple[Ints, Ints, Floats]] = []
+    blocks: list[tuple[Ints, Ints, Floats]] = []
     for column in range(values.shape[1]):
         row = np.flatnonzero(values[:, column])
         x, base = values[row, column], np.zeros(row.size, dtype=np.int64)
-        found += _entries(shape, column, row, x, base)
+        blocks += _entries(shape, column, row, x, base)
         if shape.table.parent[column] >= 0:
             above = values[row, shape.table.parent[column]].astype(np.int64)
             under = above > 0
-            found += _entries(shape, column, row[under], x[under], above[under])
-    rows, places, entries = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            blocks += _entries(shape, column, row[under], x[under], above[under])
+    rows, places, entries = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     size = (len(values), shape.statistics)
     matrix: Any = sparse.csr_array((entries.astype(dtype), (rows, places)), shape=size)
     return matrix if matrix.nnz < SPARSE * size[0] * size[1] else matrix.toarray()

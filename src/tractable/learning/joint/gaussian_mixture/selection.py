@@ -118,8 +118,8 @@ def choose(
     return best
 
 
-def _score(found: Chosen) -> float:
-    return found.score
+def _score(fitted: Chosen) -> float:
+    return fitted.score
 
 
 def split_rows(
