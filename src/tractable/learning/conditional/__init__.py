@@ -1,4 +1,4 @@
-"""From a table with targets and inputs to a circuit of P(targets | inputs).
+"""Learners of conditional distributions P(targets | inputs) as circuits.
 
 To add a learner: a file with a class that declares its settings, and a line in the table below. Its
 command-line settings, its entry of the reference page and the contract tests follow from these two.

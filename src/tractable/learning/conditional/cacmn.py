@@ -108,9 +108,9 @@ MOST_FITS = 24  # under different priors
 
 
 class NetworkLikelihood:
-    """The conditional log-likelihood of training rows under a network, less the cost of priors.
+    """The penalised conditional log-likelihood of training rows under a network.
 
-    The priors draw the weights to those that the network came with.
+    The prior means are the weights of the given network.
     """
 
     def __init__(
@@ -124,14 +124,14 @@ class NetworkLikelihood:
         self.change_priors(priors, start)
 
     def change_priors(self, priors: Priors, weights: Floats) -> None:
-        """Take other priors, and weights. The fit starts afresh."""
+        """Set other priors and weights. The fit starts afresh."""
         self.priors = priors
         self._fitter = WeightFitter(self._expectations, self._sample.total, priors)
         self.state = self._fitter.evaluate(weights, self._target)
 
     @property
     def weights(self) -> Floats:
-        """The weights of the features that bear on targets."""
+        """The weights of the features that involve targets."""
         return self.state.weight
 
     @property
@@ -159,7 +159,7 @@ class NetworkLikelihood:
         return Sample(self._network.structure, conditional_rows(table, cuts))
 
     def _of_structure(self, weights: Floats) -> Floats:
-        """The weights of all features of the structure: those that the network lacks have none."""
+        """The weights of all features of the structure, zero for those that the network lacks."""
         answer = np.zeros(self._network.structure.items)
         answer[self._network.item] = weights
         return answer
@@ -172,7 +172,7 @@ class NetworkLikelihood:
 
 
 def fit_network(graph: Graph, rows: tuple[Table, Table | None], priors: Priors, watch: Watch) -> Graph | None:
-    """The circuit of a network with weights fitted to targets given inputs.
+    """The circuit of a network with weights fitted to the targets given the inputs, or None.
 
     `rows` are training rows, and validation rows if there are any. None if it cannot be fitted as a network:
     it has other parameters than weights of features, cells are missing, or its circuit over the targets would
@@ -202,7 +202,7 @@ def _lack_cells(rows: tuple[Table, Table | None]) -> bool:
 
 
 def _are_parameters(graph: Graph, features: FeatureTable) -> bool:
-    """Whether the constants of the circuit are the weights of its features, and there is nothing else."""
+    """Whether the constants of the circuit are exactly the weights of its features."""
     return bool(
         all(block.name in ("constant", "indicator") for block in graph.blocks)
         and not graph.log_weight.any()

@@ -1,4 +1,4 @@
-"""Conditional sum-product networks: LearnSPN's recursion over targets, with regressions on inputs."""
+"""Conditional sum-product networks: recursive learning over the targets, with regressions on the inputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ LEAST_GAIN = 2.0  # nats of all held-out rows that a sum must gain
 
 
 def grow(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> Part:
-    """The part that a tree becomes: a gated sum or a product of such parts, or the tree itself."""
+    """The subcircuit that replaces a tree: a gated sum or a product of subcircuits, or the tree itself."""
     if watch.should_stop() or not settings.depth or (sample.rows.states[leaf.targets] > 1).sum() < 2:
         return leaf
     gated: GatedSum | None = None
@@ -63,7 +63,7 @@ def grow(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: W
 
 
 def _factors(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> Part:
-    """The product of a forest's trees, each of which may become a sum of its own; or the leaf itself."""
+    """The product of a forest's trees, each of which may become a sum; or the leaf itself."""
     groups = connected(leaf.tree.parent)
     if len(groups) < 2:
         return leaf
@@ -86,7 +86,7 @@ def connected(parent: Ints) -> list[Ints]:
 
 
 def restrict(tree: ConditionalTree, some: Ints) -> ConditionalTree:
-    """A tree of a forest by itself, its nodes numbered anew."""
+    """A tree of a forest with renumbered nodes."""
     number = np.full(tree.parent.size + 1, -1)
     number[some] = np.arange(some.size)
     return ConditionalTree(number[tree.parent[some]], tuple(tree.beta[j] for j in some.tolist()))
@@ -95,7 +95,7 @@ def restrict(tree: ConditionalTree, some: Ints) -> ConditionalTree:
 def learn_leaf(
     targets: Ints, sample: Sample, prior: Prior, settings: "ConditionalSPNLearner", watch: Watch
 ) -> Leaf:
-    """The best tree over some targets; its regressions are drawn to those of the targets alone."""
+    """The best tree over some targets, with regressions shrunk towards those of the targets alone."""
     rows = sample.rows.select(targets)
     held = None if sample.held is None else sample.held.select(targets)
     alone = roots_alone(rows, prior, watch)
@@ -104,10 +104,9 @@ def learn_leaf(
 
 
 def _divided(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watch: Watch) -> GatedSum | None:
-    """A gated sum of two trees in place of one, if it is better.
+    """A gated sum of two trees in place of a tree if it is better, or None.
 
-    What the tree does not explain shows in residuals that vary together. Rows on the two sides of their first
-    principal component are told apart.
+    Rows are divided at the first principal component of the residuals.
     """
     residual = [residuals(some.select(leaf.targets), leaf.tree) for some in sample.tables]
     second = divide_rows(residual[0], sample.rows.weight, *residual[1:])
@@ -127,7 +126,7 @@ def _divided(leaf: Leaf, sample: Sample, settings: "ConditionalSPNLearner", watc
 
 
 def _belonging(sample: Sample, shares: Sequence[Floats]) -> Sample:
-    """The rows of a part of a sum; those that hardly belong to it are left out."""
+    """The rows of a component, without those of negligible responsibility."""
     return sample.reweight(shares).heavier_than(LEAST_SHARE)
 
 
@@ -207,7 +206,7 @@ class ConditionalSPNLearner(CompleteTargetsLearner):
         return Learned(freeze_part(self._grow(sample, watch), table.schema, features))
 
     def _grow(self, sample: Sample, watch: Watch) -> Part:
-        """The network: the first tree, its parts, and all of them fitted together."""
+        """The network: the first tree, its subcircuits, and a joint fit."""
         leaf = watch.remember(TREE, lambda part: self._first_tree(sample, part))
         grown = grow(leaf, sample, self, watch.part("parts")) if sample.rows.total else leaf
         if isinstance(grown, Leaf):
@@ -221,7 +220,7 @@ class ConditionalSPNLearner(CompleteTargetsLearner):
         return sorted(set(self.strengths))
 
     def _first_tree(self, sample: Sample, watch: Watch) -> Leaf:
-        """The best tree over all targets, drawn to each target's regression on the inputs that it needs."""
+        """The best tree over all targets, shrunk towards sparse regressions of each target."""
         rows, tried = sample.rows, (sorted(set(self.l1)), sorted(set(self.generative)))
         plain = zero_prior(rows, 10.0)
         alone = roots_alone(rows, plain, watch)

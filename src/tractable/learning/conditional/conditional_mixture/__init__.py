@@ -1,1 +1,1 @@
-"""Gated sums of conditional random fields that share one partition function."""
+"""Gated mixtures of conditional random fields with a common partition function."""

@@ -1,4 +1,4 @@
-"""Gated sums of conditional random fields: ID-SPN's sums of circuits, for targets given inputs."""
+"""Gated mixtures of conditional random fields over the targets given the inputs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,14 +40,14 @@ FIRST_STEPS = 3  # of two components towards the rows that they begin with
 
 
 class Growth(NamedTuple):
-    """What the search for components is allowed, and the priors of the weights."""
+    """The limits of the search for components, and the priors of the weights."""
 
     settings: "ConditionalMixtureLearner"
     priors: MixturePriors
 
 
 def grow_mixture(mixture: FieldMixture, sample: Sample, growth: Growth, watch: Watch) -> FieldMixture:
-    """The mixture with as many components as pay."""
+    """The mixture with as many components as improve the score."""
 
     def enlarge(smaller: FieldMixture, part: Watch) -> FieldMixture | None:
         return _with_one_more(smaller, sample, growth, part)
@@ -63,7 +63,7 @@ def grow_mixture(mixture: FieldMixture, sample: Sample, growth: Growth, watch: W
 def _with_one_more(
     mixture: FieldMixture, sample: Sample, growth: Growth, watch: Watch
 ) -> FieldMixture | None:
-    """The mixture with its heaviest component divided in the better way; None if that has too few rows."""
+    """The mixture with its largest component divided, or None if that has too few rows."""
     weights = MixtureLikelihood(mixture, sample.rows).responsibilities(mixture) @ sample.rows.rows.weight
     which = int(weights.argmax())
     if weights[which] < growth.settings.min_rows:
@@ -82,7 +82,7 @@ def _with_one_more(
 
 
 def _refine(fitted: Scored[FieldMixture], sample: Sample, growth: Growth, watch: Watch) -> FieldMixture:
-    """The better one of the mixture as it is, and after a search for splits in each component and a fit."""
+    """The better of the mixture and its refinement by further splits and a joint fit."""
     mixture = fitted.model
     shares = MixtureLikelihood(mixture, sample.rows).responsibilities(mixture)
     held = None if sample.held is None else MixtureLikelihood(mixture, sample.held).responsibilities(mixture)
@@ -104,7 +104,7 @@ def _search(
     growth: Growth,
     watch: Watch,
 ) -> Component:
-    """A component with more splits, as `daclearn` finds them for the rows that belong to it."""
+    """A component with further splits, found on the rows assigned to it."""
     rows = sample.rows.part(shares[0])
     held = None if sample.held is None or shares[1] is None else sample.held.part(shares[1])
     if watch.should_stop() or not rows.total:
@@ -117,7 +117,7 @@ def _search(
 
 
 def _is_worth(larger: FieldMixture, before: FieldMixture, sample: Sample) -> bool:
-    """Whether a larger mixture is better, as `pays` decides."""
+    """Whether a larger mixture is better according to `pays`."""
     judge = sample.judge
     old, new = (MixtureLikelihood(mixture, judge).score(mixture) for mixture in (before, larger))
     parameters = None if sample.held is not None else lambda: larger.free_parameters - before.free_parameters
@@ -129,7 +129,7 @@ MOST = 5.0  # standard deviations of a residual that count
 
 
 class Division(NamedTuple):
-    """A mixture with one more component, and how much of each row belongs to each of its components."""
+    """A mixture with an additional component, and the responsibilities of its components."""
 
     mixture: FieldMixture
     shares: Floats  # (components, rows)
@@ -138,9 +138,8 @@ class Division(NamedTuple):
 def divisions(mixture: FieldMixture, some: GatedRows, which: int, gate_l2: float) -> Iterator[Division]:
     """The ways in which a component may be divided.
 
-    What the mixture does not explain shows in residuals of targets that vary together. What it explains
-    differently for different inputs shows in the inputs. Rows on both sides of the first principal component
-    of the residuals, or of the inputs, become two components. Both have the weights of the old one.
+    Rows are divided at the first principal component of the residuals of the targets, or of the inputs. Both
+    new components start with the weights of the old one.
     """
     likelihood = MixtureLikelihood(mixture, some)
     old = likelihood.responsibilities(mixture)
@@ -155,7 +154,7 @@ def divisions(mixture: FieldMixture, some: GatedRows, which: int, gate_l2: float
 
 
 def _divide(mixture: FieldMixture, which: int, apart: Floats) -> FieldMixture:
-    """The mixture in which a component stands twice; `apart` is how much their gates differ."""
+    """The mixture with two copies of a component, whose gates differ by `apart`."""
     gate = np.concatenate([mixture.gate, mixture.gate[which : which + 1] + 0.5 * apart])
     gate[which] -= 0.5 * apart
     gate[[which, -1], -1] -= np.log(2.0)
@@ -173,7 +172,7 @@ def _gate(some: GatedRows, second: Floats, weight: Floats, l2: float) -> Floats:
 
 
 def _residuals(probability: Floats, rows: ConditionalRows) -> Floats:
-    """How far each state is from its probability, in standard deviations. Shape (rows, states).
+    """The standardised residuals of the states. Shape (rows, states).
 
     `probability` is (states of all targets, groups).
     """

@@ -1,4 +1,4 @@
-"""The conditional likelihood of a gated sum of fields, its gradient, and the fit of all weights.
+"""The conditional likelihood of a gated mixture of fields, its gradient, and the fit of all weights.
 
 The gradient of the log-likelihood is a difference of expected counts: given inputs and targets, where each
 component has a posterior probability, and given the inputs alone, where it has another one.
@@ -64,7 +64,7 @@ def gated_rows(table: Table, cuts: Sequence[Floats], features: InputFeatures) ->
 
 
 class FieldValues(NamedTuple):
-    """What a field under some weights says of rows and groups."""
+    """The values of a field for rows and groups of rows."""
 
     log_value: Floats  # (rows,) the logarithm of the unnormalised value of each row
     log_partition: Floats  # (groups,)
@@ -73,7 +73,7 @@ class FieldValues(NamedTuple):
 
 @final
 class FieldOnRows:
-    """A structure that does not change any more, on some rows."""
+    """A fixed structure evaluated on rows."""
 
     def __init__(self, structure: ConditionalStructure, rows: ConditionalRows) -> None:
         self._evaluator = RowEvaluator(structure, rows)
@@ -90,13 +90,13 @@ class FieldOnRows:
         return FieldValues(log_value, evaluation.log_partition, evaluation.expected)
 
     def counts(self, weight: Floats) -> Floats:
-        """The weight of the rows in which each feature holds, each row with a weight, (rows,)."""
+        """The total weight of the rows in which each feature holds, given row weights, (rows,)."""
         params, groups = self._size
         flat = np.bincount(self._param * groups + self._group, weight[self._row], params * groups)
         return self._evaluator.sum_over_rows(flat.astype(np.float64).reshape(self._size))
 
     def expected_counts(self, values: FieldValues, weight: Floats) -> Floats:
-        """The weight in which each feature is expected to hold, each group with a weight, (groups,)."""
+        """The expected weight with which each feature holds, given group weights, (groups,)."""
         return self._evaluator.sum_over_rows(values.expected * weight)
 
 
@@ -109,7 +109,7 @@ def _holding(structure: ConditionalStructure, rows: ConditionalRows) -> tuple[In
 
 
 class MixturePoint(NamedTuple):
-    """All weights of a mixture, and what is known of the loss there."""
+    """The weights of a mixture, and the loss at them."""
 
     weight: Floats  # (weights,)
     loss: float  # the negative log-likelihood of all rows, and the cost of the priors
@@ -125,7 +125,7 @@ class _Values(NamedTuple):
 
 @final
 class MixtureLikelihood:
-    """A mixture's components on some rows; their weights and gates may change."""
+    """The conditional likelihood of mixtures with fixed structures on rows."""
 
     def __init__(self, mixture: FieldMixture, some: GatedRows) -> None:
         made = {id(c.structure): FieldOnRows(c.structure, some.rows) for c in mixture.components}
@@ -215,7 +215,7 @@ class Sample(NamedTuple):
 
     @property
     def judge(self) -> GatedRows:
-        """The rows that say which of several models is best."""
+        """The rows on which models are compared."""
         return self.rows if self.held is None else self.held
 
 
@@ -233,7 +233,7 @@ class MixtureFit:
         return Scored(mixture, (self._held or self._own).score(mixture))
 
     def fit_to_shares(self, mixture: FieldMixture, shares: Floats, steps: int, watch: Watch) -> FieldMixture:
-        """The mixture after some steps towards rows that belong to its components in shares.
+        """The mixture after some steps on rows with given responsibilities.
 
         `shares` is (components, rows).
         """
@@ -242,7 +242,7 @@ class MixtureFit:
         return mixture.at(self._descend(QuasiNewton(), mixture, point, effort, watch, shares).weight)
 
     def improve(self, mixture: FieldMixture, rounds: int, watch: Watch) -> Scored[FieldMixture]:
-        """The best mixture on the way to the highest conditional likelihood, by the rows that judge it."""
+        """The best mixture on the way to the maximum of the conditional likelihood."""
         stopping = Stopping(rounds, PATIENCE)
         return best_iterate(
             self.judge(mixture), self._rounds(mixture, watch), stopping, "weights of the sum", watch

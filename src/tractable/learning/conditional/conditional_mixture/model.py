@@ -1,4 +1,4 @@
-"""A gated sum of conditional random fields, as numbers that can be fitted.
+"""A gated mixture of conditional random fields as a vector of weights.
 
 The probability of targets y given inputs x is sum_k g_k(x) C_k(y, x) / sum_k g_k(x) Z_k(x): C_k is the value
 of a field, Z_k its sum over all targets, and the logarithm of g_k is linear in features of the inputs. Fields
@@ -29,7 +29,7 @@ from tractable.learning.conditional.parts.regression import INTERCEPT_PENALTY
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """A conditional random field, and the weights that its priors draw it to."""
+    """A conditional random field, and the prior means of its weights."""
 
     structure: ConditionalStructure
     prior_mean: Floats  # (features,)
@@ -45,7 +45,7 @@ class FieldMixture:
 
     @property
     def vector(self) -> Floats:
-        """All weights, one component after the other, and then the gates."""
+        """All weights: those of the components, then those of the gates."""
         return np.concatenate([*(c.weights for c in self.components), self.gate.ravel()])
 
     def at(self, vector: Floats) -> "FieldMixture":
@@ -57,13 +57,13 @@ class FieldMixture:
 
     @property
     def free_parameters(self) -> int:
-        """How many weights are not at their prior means, and the weights of gates but one component's."""
+        """The number of weights that differ from their prior means, and of free gate weights."""
         moved = sum(int(np.count_nonzero(c.weights != c.prior_mean)) for c in self.components)
         return moved + (len(self.components) - 1) * self.gate.shape[1]
 
 
 class MixturePriors(NamedTuple):
-    """What weights cost in nats."""
+    """The priors of the weights."""
 
     l1: float  # a unit of a feature weight's distance from its prior mean
     variance: float  # of the Gaussian prior of a feature weight
@@ -74,7 +74,7 @@ class MixturePriors(NamedTuple):
         return np.concatenate([*(c.prior_mean for c in mixture.components), np.zeros(mixture.gate.size)])
 
     def price(self, mixture: FieldMixture) -> Floats:
-        """What a unit of each weight's distance from its prior mean costs."""
+        """The L1 penalty of each weight."""
         features = mixture.vector.size - mixture.gate.size
         return np.repeat([self.l1, 0.0], [features, mixture.gate.size])
 

@@ -1,4 +1,4 @@
-"""Circuits over features that depend on a class: the density of the features of each class."""
+"""Circuits over features for each class: the class-conditional densities."""
 
 from dataclasses import dataclass
 from math import log
@@ -32,7 +32,7 @@ Density: TypeAlias = Literal["blocks", "gaussian-mixture"]
 
 
 class LabelledRows(NamedTuple):
-    """Rows of numbers with their classes."""
+    """Numeric rows with their classes."""
 
     x: Floats  # (rows, numbers)
     codes: Ints  # (rows,)
@@ -40,7 +40,7 @@ class LabelledRows(NamedTuple):
     classes: int
 
     def take(self, places: Ints) -> "LabelledRows":
-        """Some of the rows."""
+        """A subset of the rows."""
         return LabelledRows(self.x[places], self.codes[places], self.weights[places], self.classes)
 
     @property
@@ -50,7 +50,7 @@ class LabelledRows(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What held-out rows choose."""
+    """The settings that are selected on held-out rows."""
 
     n_features: int
     gamma: float  # of `spn-svd`
@@ -58,7 +58,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """What is the same for all choices."""
+    """The settings that all choices share."""
 
     features: FeatureSettings
     density: Density
@@ -103,10 +103,10 @@ def learn_model(
     design: Design,
     watch: Watch,
 ) -> ClassModel:
-    """A circuit over the features of the rows of each class; `features` are all there are, and their values.
+    """A circuit over the features of the rows of each class; `features` are all features and their values.
 
-    A class without rows has the density of all rows, and a small share; all classes have it if the features
-    are the same in all rows, and so tell nothing.
+    A class without rows has the density of all rows and a small weight; so have all classes if the features
+    are constant.
     """
     projection, z = features[0].first(choice.n_features), features[1][:, : choice.n_features]
     table = Table(feature_schema(z.shape[1]), z, rows.weights)

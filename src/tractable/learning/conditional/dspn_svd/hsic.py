@@ -1,4 +1,4 @@
-"""Directions in which numbers depend most on a class, by the Hilbert-Schmidt independence criterion (HSIC).
+"""Directions with maximum dependence on a class, by the Hilbert-Schmidt independence criterion (HSIC).
 
 With the centring matrix H and L_ij = 1 where the classes of rows i and j agree, X'HLHX is the sum over
 classes of n_c^2 (mean_c - mean)(mean_c - mean)'. So its eigenvectors come from a thin singular value
@@ -26,7 +26,7 @@ Kernel: TypeAlias = Literal["linear", "rbf"]
 
 
 class FeatureSettings(NamedTuple):
-    """How features are found."""
+    """The settings of feature extraction."""
 
     kernel: Kernel = "linear"  # dot products, or a Gaussian kernel
     whiten: bool = False  # whether features have variance one within classes
@@ -37,9 +37,9 @@ class FeatureSettings(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FourierMap:
-    """Random Fourier features: their dot products are nearly a Gaussian kernel.
+    """Random Fourier features, whose dot products approximate a Gaussian kernel.
 
-    They are random to two digits, so that single precision is enough, which takes half the time.
+    Their approximation error exceeds that of single precision, which halves the time.
     """
 
     frequencies: Floats  # (numbers, components)
@@ -63,7 +63,7 @@ def identity(x: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
-    """Features of rows of numbers: directions of the numbers, or of their random Fourier features."""
+    """Features of numeric rows: directions of the inputs or of their random Fourier features."""
 
     mapped: Callable[[Floats], Floats]  # `identity` or a `FourierMap`
     directions: Floats  # (numbers or components, features)
@@ -81,7 +81,7 @@ class Projection:
 def find_projection(
     x: Floats, codes: Ints, weights: Floats, settings: FeatureSettings, rng: np.random.Generator
 ) -> Projection:
-    """The features of rows, all of them, that depend on the class; one of any kind if nothing depends on it.
+    """All features that depend on the class, or an arbitrary one if none does.
 
     Raises:
         ValueError: if there is no such kernel.
@@ -109,7 +109,7 @@ def fourier_map(x: Floats, components: int, width: float, rng: np.random.Generat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassSums:
-    """What the directions depend on."""
+    """The sufficient statistics of the directions."""
 
     counts: Floats  # (classes,) the weight of each class
     means: Floats  # (classes, features)
@@ -152,7 +152,7 @@ def hsic_directions(sums: ClassSums) -> Floats:
 
 
 def whitened_directions(sums: ClassSums, shrinkage: float) -> Floats:
-    """Directions of largest HSIC among those in which the classes have variance one.
+    """Directions with maximum HSIC and unit variance within classes.
 
     The covariance within classes is shrunk by that share of its mean variance. Shape (features, directions).
     """
@@ -181,7 +181,7 @@ def _cholesky_of_shrunk(covariance: Floats, share: float) -> Floats:
 
 
 def _with_signs(directions: Floats) -> Floats:
-    """The directions, each with its largest entry positive: a decomposition may give either sign."""
+    """The directions with signs that make their largest entries positive."""
     largest = np.abs(directions).argmax(axis=0) if directions.size else np.zeros(0, dtype=np.int64)
     sign = np.sign(directions[largest, np.arange(directions.shape[1])])
     return directions * np.where(sign == 0, 1.0, sign)

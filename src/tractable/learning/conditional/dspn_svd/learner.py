@@ -148,14 +148,14 @@ STAGE = "choices tried"
 
 
 class Score(NamedTuple):
-    """How well a model predicts the classes of rows: larger is better, and what comes first counts more."""
+    """The score of class predictions, compared lexicographically; larger is better."""
 
     right: float  # the weight of the rows whose class is predicted
     log_likelihood: float
 
 
 def choices_of(sizes: Sequence[int], gammas: Sequence[float], classes: int, density: str) -> list[Choice]:
-    """All that is tried. There are no more features than classes less one; only blocks have a gamma."""
+    """All choices to try: at most as many features as classes minus one, and gamma for blocks only."""
     known = dict.fromkeys(min(int(size), max(classes - 1, 1)) for size in sizes)
     tried = gammas if density == "blocks" else gammas[:1]
     return [Choice(size, float(gamma)) for size, gamma in product(known, tried)]
@@ -164,10 +164,9 @@ def choices_of(sizes: Sequence[int], gammas: Sequence[float], classes: int, dens
 def fit_best(
     rows: LabelledRows, held: LabelledRows | None, choices: Sequence[Choice], design: Design, watch: Watch
 ) -> ClassModel:
-    """The model of the choice that predicts most classes of held-out rows, learned from all rows.
+    """The model of the choice with the most correct classes on held-out rows, learned from all rows.
 
-    Without held-out rows cross-validation chooses. If the work is told to stop, the best of the choices that
-    were learned from all rows is taken.
+    Without held-out rows, cross-validation is used. If learning is stopped, the best finished choice is used.
     """
     features = _features_of(rows, design)
     if held is not None and len(held.x):

@@ -1,4 +1,4 @@
-"""Expectations of a conditional model given each distinct row of inputs, by sweeps over many rows at once."""
+"""Expectations of a conditional model given each distinct row of inputs, by sweeps over many rows."""
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ SPARSE = 0.15  # part of ones below which only these are kept
 
 @final
 class ZeroOneMatrix:
-    """A matrix of zeros and ones, (lines, rows), of which only the ones are kept if these are few."""
+    """A Boolean matrix (lines, rows), stored in sparse form if it has few ones."""
 
     def __init__(self, dense: Floats) -> None:
         is_sparse = np.count_nonzero(dense) < SPARSE * dense.size
@@ -87,14 +87,14 @@ FEWEST_LANES, MOST_LANES = 16, 256
 
 
 class RowExpectations(NamedTuple):
-    """What one sweep up and down finds for each group of rows."""
+    """The results of an upward and a downward sweep for each group of rows."""
 
     log_partition: Floats  # (groups,)
     expected: Floats  # (params, groups) the probability of each parameter's conditions on targets
 
 
 class RowEvaluator:
-    """Evaluates a structure, as it is at each call, for all groups of some rows."""
+    """Evaluates a growing structure for all groups of rows."""
 
     def __init__(self, structure: ConditionalStructure, rows: ConditionalRows) -> None:
         self.structure = structure
@@ -110,7 +110,7 @@ class RowEvaluator:
         self._last: tuple[Floats, Floats, Floats] | None = None  # weights, parameters, what was taken out
 
     def forget(self) -> None:
-        """Forget what was known of features that the structure no longer has."""
+        """Drop cached values of features that the structure no longer has."""
         self._indicator = self._indicator[: len(self.structure.conjunctions)]
         self._known_places = self._last = None
 
@@ -216,7 +216,7 @@ class RowEvaluator:
 
 
 class Sample:
-    """Rows, the evaluator of the structure on them, and how often its features hold in them."""
+    """Rows, the evaluator of the structure on them, and the counts of its features."""
 
     def __init__(self, structure: ConditionalStructure, rows: ConditionalRows) -> None:
         self.structure, self.rows = structure, rows
@@ -242,7 +242,7 @@ class Sample:
 
     @property
     def frequency(self) -> Floats:
-        """The part of the rows in which each feature holds. Shape (features,)."""
+        """The fraction of the rows in which each feature holds. Shape (features,)."""
         known = self._frequency.size
         if known < self.structure.items:
             new = self.evaluator.count_rows(self.counts, known) / self.total
@@ -272,7 +272,7 @@ class Sample:
         return float(self.rows.weight @ own) / self.total
 
     def truncate(self) -> None:
-        """Forget features and parameters that the structure no longer has."""
+        """Drop features and parameters that the structure no longer has."""
         self._counts = self._counts[: self.structure.circuit.params]
         self._frequency = self._frequency[: self.structure.items]
         self.evaluator.forget()

@@ -1,4 +1,4 @@
-"""Conditional structures, with or without a network below them, frozen to the graph of queries and files."""
+"""Conversion of conditional structures, possibly above a network, to graphs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from tractable.learning.conditional.field.structure import ConditionalStructure
 
 
 class NodeList:
-    """Nodes and edges in the order in which they are made; children before their parents."""
+    """Nodes and edges in order of creation, children before their parents."""
 
     def __init__(self, leaves: int) -> None:
         self.kind = [LEAF] * leaves
@@ -77,7 +77,7 @@ def freeze_conditional(
 
 
 def field_node(structure: ConditionalStructure, weights: Floats, nodes: NodeList, first: int) -> int:
-    """The root of a field. Its leaves are there already: indicators, and from `first` on its weights."""
+    """The root of a field above existing leaves: indicators and, from `first` on, weights."""
     potential = _potentials(structure, weights, nodes, first)
     states = structure.states[: structure.targets]
     return target_circuit(structure, nodes, potential, int(states.sum()))

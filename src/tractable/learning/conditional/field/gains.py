@@ -1,4 +1,4 @@
-"""What a conditional model gains when one feature is split and all other weights stay as they are.
+"""The gain of splitting a feature of a conditional model with all other weights fixed.
 
 If the new features for the states k of a column get the weights d_k, the partition function of a row is
 multiplied by 1 + sum p_k (exp(d_k) - 1), where p_k is the model's probability of the feature together with
@@ -43,7 +43,7 @@ def exact_gain(model: Floats, weight: Floats, data: Floats, priors: Priors) -> S
 def best_weights(
     model: Floats, weight: Floats, data: Floats, priors: Priors, scale: Floats, d: Floats
 ) -> float:
-    """Fill in the best weights `d`, (states,), one after the other until none changes.
+    """Fill in the best weights `d`, (states,), by coordinate ascent; returns the gain without priors.
 
     Answers with the gain before the cost of priors. `scale`, ones at first, becomes what the partition
     function of each group is multiplied by.
@@ -72,7 +72,7 @@ def best_weights(
 
 @inner
 def _best_weight(p: Floats, rest: Floats, weight: Floats, data: float, priors: Priors, d: float) -> float:
-    """The best weight of one feature, while those of the others stay, by bounded Newton steps."""
+    """The best weight of one feature with those of the others fixed, by bounded Newton steps."""
     slope = data - _expected(p, rest, weight, 1.0)[0]
     if abs(slope) <= priors.l1:
         return 0.0
@@ -98,7 +98,7 @@ def _best_weight(p: Floats, rest: Floats, weight: Floats, data: float, priors: P
 
 @inner
 def _expected(p: Floats, rest: Floats, weight: Floats, factor: float) -> tuple[float, float]:
-    """How many rows a feature holds in, if its probability is multiplied by a factor, and their variance."""
+    """The expected number of rows in which a reweighted feature holds, and its variance."""
     total, variance = 0.0, 0.0
     for g in range(p.size):
         grown = p[g] * factor
@@ -109,13 +109,13 @@ def _expected(p: Floats, rest: Floats, weight: Floats, factor: float) -> tuple[f
 
 
 def estimate_gains(slope: Floats, curvature: Floats, priors: Priors) -> Floats:
-    """Estimates of what single new features gain, from derivatives at the weight zero."""
+    """Estimated gains of single new features, from derivatives at weight zero."""
     beyond = np.maximum(np.abs(slope) - priors.l1, 0.0)
     return beyond**2 / (2 * (curvature + 1 / priors.variance))
 
 
 class SplitsOnColumns(NamedTuple):
-    """The splits of a feature on some columns.
+    """The splits of a feature on several columns.
 
     `state` is the probability of each state of the columns, given a row and that the feature holds: of an
     input it is zero or one. The product with `model` is the probability of a new feature.

@@ -1,4 +1,4 @@
-"""Settings, initial structure and search of the learners that grow a conditional random field."""
+"""Settings, initial structure and search of learners of conditional random fields."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ def mutual_information(rows: ConditionalRows) -> Floats:
 
 
 def chosen_inputs(information: Floats, most: int, least: float = LEAST_GAIN) -> list[Ints]:
-    """Up to `most` inputs of highest mutual information with each target, above `least`; best first."""
+    """Up to `most` inputs with the highest mutual information above `least` for each target, best first."""
     order = np.argsort(-information, axis=1, kind="stable")[:, :most]
     return [line[information[target, line] > least].astype(np.int64) for target, line in enumerate(order)]
 
@@ -73,7 +73,7 @@ def plant_tree(objective: ConditionalLikelihood, forest: Forest) -> None:
 
 
 def residual_forest(objective: ConditionalLikelihood) -> Forest:
-    """The forest over targets whose links gain most beyond what the model knows already.
+    """The forest over targets with the highest gains beyond the current model.
 
     A link gains about half the chi-square statistic of what two targets' states have in common beyond their
     probabilities given the inputs. Without inputs this is much like the mutual information of Chow and Liu.
@@ -180,7 +180,7 @@ class FieldLearner(CompleteTargetsLearner):
     def grow(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
     ) -> ConditionalLikelihood:
-        """The field that suits the validation rows best, or all rows without any, with fitted weights."""
+        """The field with the best score on the validation rows, or on all rows without them."""
         objective = self._best_planted(rows, valid, watch)
         search_splits(objective, self.costs, self.patience, watch)
         finish_weights(objective, watch)
@@ -188,7 +188,7 @@ class FieldLearner(CompleteTargetsLearner):
 
     @property
     def costs(self) -> SplitCosts:
-        """What splits must gain."""
+        """The minimum gains of splits."""
         return SplitCosts(
             split=self.split_cost, edge=self.edge_cost, max_edges=self.max_edges,
             least_support=self.min_support, least_edge=LEAST_PART * self.edge_cost, batch=self.batch,
@@ -197,7 +197,7 @@ class FieldLearner(CompleteTargetsLearner):
     def _best_planted(
         self, rows: ConditionalRows, valid: ConditionalRows | None, watch: Watch
     ) -> ConditionalLikelihood:
-        """The initial structure and priors that suit the validation rows best."""
+        """The initial structure and priors with the best score on the validation rows."""
         information = mutual_information(rows)
         best: ConditionalLikelihood | None = None
         for least in self.initial_gain if valid is not None else self.initial_gain[-1:]:
@@ -214,7 +214,7 @@ class FieldLearner(CompleteTargetsLearner):
     def _plant(
         self, rows: ConditionalRows, valid: ConditionalRows | None, inputs: list[Ints], watch: Watch
     ) -> ConditionalLikelihood:
-        """The objective of an initial structure, with fitted weights."""
+        """The objective of an initial structure with fitted weights."""
         structure = ConditionalStructure(rows.target_states, rows.input_states, rows.most_frequent_inputs())
         priors = Priors(self.l1, self.variance)
         objective = ConditionalLikelihood(structure, rows, valid, priors, smoothing=self.smoothing)
@@ -226,7 +226,7 @@ class FieldLearner(CompleteTargetsLearner):
 
 
 def finish_weights(objective: ConditionalLikelihood, watch: Watch) -> None:
-    """Fit all weights to convergence, and under other priors, unless the validation rows are against it."""
+    """Fit all weights to convergence, and with other priors if the validation score improves."""
     before, priors = objective.snapshot(), objective.priors
     objective.fit(FINAL_EFFORT, watch.part("weights"))
     if not objective.improves_on(before):

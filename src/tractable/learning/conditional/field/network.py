@@ -1,4 +1,4 @@
-"""A Markov network over all columns, seen as a conditional random field of its targets.
+"""A Markov network over all columns as a conditional random field of its targets.
 
 Given a row of inputs a feature either has no condition left but those on targets, or does not hold. So the
 partition function of a row is that of a circuit over the targets alone, which is far smaller than the circuit
